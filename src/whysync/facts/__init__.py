@@ -1,1 +1,1 @@
-"""Facts and where they come from: Argo CD's API, the Kubernetes API, bundles. Secrets are masked here."""
+"""Facts and their sources: Argo CD's API, the Kubernetes API, bundles. Secrets are masked here."""

@@ -72,7 +72,7 @@ class Checkout:
                 yield full.relative_to(self.root).as_posix()
 
     def objects(self, wanted: Ref, under: str = "") -> list[ManifestPlace]:
-        """Where an object of that group, kind and name is written; the namespace is left to the caller."""
+        """Where an object of that group, kind and name is declared; the caller checks the namespace."""
         words = (wanted.name.encode(), wanted.kind.encode())
         found: list[ManifestPlace] = []
         for path in self.files(under):
@@ -86,7 +86,9 @@ class Checkout:
     # --- writing -----------------------------------------------------------------------------------
 
     def write(self, path: str, before: str | None, after: str) -> None:
-        """All or nothing, and only if the file is still what was read; a new one must not be there yet."""
+        """Write atomically, and only if the file is unchanged since it was read; a new one must not exist
+        yet.
+        """
         full = self._inside(path)
         if full is None or full.is_symlink():
             raise self._outside(path)
@@ -118,7 +120,7 @@ class Checkout:
         return real == self.root or self.root in real.parents
 
     def _inside(self, path: str) -> Path | None:
-        """The full path, if it and all folders on the way are inside the checkout and outside of `.git`."""
+        """The full path, if it and all its folders are inside the checkout and outside of `.git`."""
         if "\x00" in path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             return None
         full = self.root / path
@@ -134,7 +136,7 @@ class Checkout:
 
 
 def _with_line(place: ManifestPlace, data: bytes) -> ManifestPlace:
-    """Looked up only for what is reported."""
+    """Add the line, which is only looked up for reported objects."""
     line = yaml.position(data, join(place.inside), document=place.document)
     return place._replace(line=line or place.line)
 

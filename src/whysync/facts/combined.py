@@ -1,4 +1,4 @@
-"""Argo CD's API and the cluster together: the one knows what Git wants, the other all that is around it."""
+"""Combine facts of Argo CD's API (the desired state) and of the cluster (everything else)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from msgspec.structs import replace
 from whysync.facts.snapshot import Snapshot
 from whysync.kubernetes.api.manifest import Manifest
 
-# What a cluster says of itself that it does not know, and Argo CD does.
+# Gaps of the cluster that Argo CD's API closes.
 _WHAT_GIT_WANTS = "what Git wants now of "
 
 
 def together(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
-    """Both masked by one masker: equal values have equal marks in both.
+    """Combine two Snapshots that were masked by one masker, so that equal values have equal masks.
 
-    An object is taken as the cluster has it, but for Secrets: what Git wants of them is masked by Argo CD,
-    and compares only with the live side that Argo CD masked with it.
+    Objects are taken from the cluster, except for Secrets: Argo CD masks their desired and live state
+    together, so both have to come from there.
     """
     secrets = [live_object for live_object in argocd.live if live_object.ref.kind == "Secret"]
     settings = {setting.ref.name for setting in cluster.settings}
@@ -38,7 +38,7 @@ def together(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
 
 
 def _first(*groups: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """Each object once, as the first that has it tells it; in the order of the names."""
+    """Each object once, from the first Snapshot that has it, sorted by name."""
     found: dict[tuple[str, ...], Manifest] = {}
     for group in groups:
         for one in group:

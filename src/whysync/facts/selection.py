@@ -1,4 +1,4 @@
-"""Which Applications a live source is asked for, and how much of what is around them."""
+"""Which Applications to read from a live source, and how much of their surroundings."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ Refresh = Literal["", "normal", "hard"]
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Empty means all that the account may see. Sources narrow on the server where it can be done there."""
+    """Empty means everything that the account may read. Sources filter on the server where possible."""
 
     # `name` or `namespace/name`
     names: tuple[str, ...] = ()
-    # where Applications are looked for; empty: where Argo CD itself lives, and wherever else it may look
+    # where Applications are searched for; empty: Argo CD's namespace and all others that it may read
     app_namespaces: tuple[str, ...] = ()
     all_namespaces: bool = False
     projects: tuple[str, ...] = ()
-    # a label selector, as kubectl takes it
+    # a label selector in kubectl's syntax
     selector: str = ""
-    # asking Argo CD to look again writes an annotation: only when a person says so
+    # refreshing writes an annotation, so it is only done on request
     refresh: Refresh = ""
     # logs of failing containers
     logs: bool = True
     log_lines: int = 500
-    # the Applications alone, and nothing of what is around each
+    # only the Applications, without details
     listing: bool = False
-    # what could not be read is told of apps that are fine, too: a plan goes on from all of it
+    # also report gaps of apps that are Synced and Healthy, as a plan needs everything
     every_gap: bool = False
-    # a folder of plain YAML that says what Git wants, instead of what Argo CD rendered
+    # a folder of plain YAML with the desired state, instead of Argo CD's manifests
     local: str = ""
 
     @property
@@ -41,7 +41,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(name.rpartition("/")[2] for name in self.names)
 
     def wants(self, *, namespace: str, name: str, project: str = "") -> bool:
-        """What the server could not narrow down for us."""
+        """Filters that the server does not support."""
         if self.names and name not in self.names and f"{namespace}/{name}" not in self.names:
             return False
         if self.projects and project not in self.projects:

@@ -1,4 +1,4 @@
-"""The facts of a simulation, as a source would read them: a Snapshot of its clusters and its Argo CD."""
+"""Read the facts of a simulation: a Snapshot of its clusters and its Argo CD."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whysync.kubernetes.api.ref import group_of
 
 
 def snapshot_of(simulation: Simulation) -> Snapshot:
-    """What a bundle collected now would contain, Secret values included: mask it before showing it."""
+    """What a bundle collected now would contain, including Secret values: mask it before showing it."""
     argocd = simulation.argocd
     clusters = [
         destination.secret(argocd.context.namespace)
@@ -77,5 +77,5 @@ def _manifests(bodies: Iterable[Object], role: Role, origin: str) -> tuple[Manif
 
 
 def _is_lease(obj: Object) -> bool:
-    """Leases show that components are alive; no diagnosis reads them."""
+    """Leases show that components are alive; no rule reads them."""
     return group_of(text(obj.get("apiVersion"))) == "coordination.k8s.io"

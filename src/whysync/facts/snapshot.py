@@ -1,6 +1,6 @@
-"""All that one source found at one instant: what `sources/` hands up, whatever it read from.
+"""The Snapshot: everything that one source read at one point in time.
 
-Secret values never enter it: `sources/` masks them first.
+It never contains secret values: `facts/` masks them first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from whysync.kubernetes.api.manifest import Manifest
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact that could not be had: `what` is missing, `why`, and how a person can get it."""
+    """A fact that could not be read: `what`, `why`, and how the user can get it."""
 
     what: str
     why: str
@@ -25,7 +25,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Extra(msgspec.Struct, frozen=True, kw_only=True):
-    """Something else that a source knew (a file of `facts/`): its name and its raw content."""
+    """Another fact of a source (a file of `facts/`): its name and raw content."""
 
     name: str
     body: Object
@@ -48,5 +48,5 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     heads: tuple[Head, ...] = ()
     facts: tuple[Extra, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    # files that were seen and not understood: listed, never fatal
+    # files that could not be parsed: listed, not an error
     unknown: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Argo CD's REST API as a source of facts: read-only, and nothing is refreshed unless somebody asks."""
+"""Argo CD's REST API as a source of facts: read-only; apps are only refreshed on request."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The questions that a diagnosis asks Argo CD's API. All are GETs, and which of them write is said here.
+"""Requests to Argo CD's API. All are GETs, but some of them write.
 
-`GET …/applications/NAME?refresh=` writes an annotation: it is sent for `--refresh` alone. The questions that
-are answered from Argo CD's cache (`tree`, `managed`, `resource`, events of a resource, `logs`) make Argo CD
-refresh an Application of which the cache knows nothing: `is_cached` tells beforehand, so that none is asked.
+`GET …/applications/NAME?refresh=` writes an annotation and is only sent for `--refresh`. Requests that are
+answered from Argo CD's cache (`tree`, `managed`, `resource`, events of a resource, `logs`) make Argo CD
+refresh an Application that is not in the cache; `is_cached` predicts this, so that they are not sent.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from whysync.facts.http.errors import HttpError, NotAuthenticated, NotTrusted, T
 from whysync.facts.selection import Refresh, Selection
 from whysync.json_tree import Object, dig, text
 
-# As long as the controller keeps the state of an app by default (controller.app.state.cache.expiration).
+# How long the controller keeps the state of an app by default (controller.app.state.cache.expiration).
 _KEPT = timedelta(hours=1)
-# So many answers in a row that never came, and the server is not asked any more; silence weighs more, for
-# it costs a minute each time.
+# After this many failed requests in a row no more are sent. A timeout counts more: each takes a minute.
 _MOST_LOST = 9
 _SILENCE = 3
 
 
 class Api:
-    """One conversation with one server. Errors are `NetProblem`s; a server that is gone is not asked on."""
+    """Requests to one server. Errors are `HttpError`s; a server that is unreachable gets no more requests."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -69,7 +68,7 @@ class Api:
     # --- Applications ----------------------------------------------------------------------------
 
     async def applications(self, wanted: Selection, *, namespace: str = "", name: str = "") -> Object:
-        """Narrowed down by the server: it knows labels, projects, a name and a namespace."""
+        """Applications, filtered by the server: by labels, projects, a name and a namespace."""
         query: dict[str, str | list[str]] = {}
         if wanted.projects:
             query["projects"] = list(wanted.projects)
@@ -82,14 +81,14 @@ class Api:
         return await self._object("/api/v1/applications", query)
 
     async def application(self, app: AppId, *, refresh: Refresh = "") -> Object:
-        """With `refresh` Argo CD writes: it marks the Application, compares it anew, then answers."""
+        """One Application. With `refresh` Argo CD annotates it and compares it again."""
         query = _of(app)
         if refresh:
             query["refresh"] = refresh
         return await self._object(f"/api/v1/applications/{_part(app.name)}", query)
 
     async def events(self, app: AppId) -> Object:
-        """Of the Application itself."""
+        """Events of the Application itself."""
         return await self._object(f"/api/v1/applications/{_part(app.name)}/events", _of(app))
 
     async def windows(self, app: AppId) -> Object:
@@ -98,7 +97,7 @@ class Api:
     async def manifests(
         self, app: AppId, revisions: tuple[str, ...] = (), *, several: bool = False
     ) -> Object:
-        """What the sources render to at these commits: then the repo-server has it in its cache, mostly."""
+        """What the sources render to at these commits; usually in the cache of the repo-server."""
         query: dict[str, str | list[str]] = {**_of(app)}
         if several and revisions:
             query["sourcePositions"] = [str(at + 1) for at in range(len(revisions))]
@@ -116,7 +115,7 @@ class Api:
         return await self._object(f"/api/v1/applications/{_part(app.name)}/managed-resources", _of(app))
 
     async def resource(self, app: AppId, node: Node) -> Object:
-        """One live object, fresh from its cluster; `manifest` holds it as a string."""
+        """One live object, read from its cluster; `manifest` contains it as a string."""
         named = {"namespace": node.namespace, "resourceName": node.name, "version": node.version}
         query = {**_of(app), **named, "group": node.group, "kind": node.kind}
         return await self._object(f"/api/v1/applications/{_part(app.name)}/resource", query)
@@ -133,7 +132,7 @@ class Api:
     async def logs(
         self, app: AppId, namespace: str, pod: str, container: str, *, lines: int, previous: bool
     ) -> Said:
-        """The end of a log. It is never followed, so that the answer has an end."""
+        """The end of a log. It is not followed, so the response ends."""
         query = {**_of(app), "namespace": namespace, "container": container, "tailLines": str(lines)}
         query |= {"follow": "false", "previous": "true" if previous else "false"}
         path = f"/api/v1/applications/{_part(app.name)}/pods/{_part(pod)}/logs"
@@ -145,7 +144,7 @@ class Api:
         self._lost = 0
         return said_in(answer.body.split(b"\n"))
 
-    # --- how -------------------------------------------------------------------------------------
+    # --- transport -------------------------------------------------------------------------------
 
     async def _object(self, path: str, query: Params | None = None) -> Object:
         self._still_there()
@@ -208,10 +207,10 @@ def _name(server: ArgoServer) -> str:
 
 
 def is_cached(app: Object, now: datetime | None) -> bool:
-    """Will Argo CD have the state of this Application at hand, or would it have to compare it first?
+    """Is the state of this Application in Argo CD's cache, or would a request cause a refresh?
 
-    It was compared, and not longer ago than states are kept. With an error in its conditions it is never
-    refreshed by a question: Argo CD answers with the error instead (`getCachedAppState`, 3.6).
+    It was compared, and not longer ago than states are kept. With an error condition it is not refreshed:
+    Argo CD returns the error instead (`getCachedAppState`, 3.6).
     """
     conditions = dig(app, "status", "conditions")
     for condition in conditions if isinstance(conditions, list) else ():

@@ -1,4 +1,4 @@
-"""Many Applications in pieces: each is whole in itself, and none has to wait in memory for the others."""
+"""Read many Applications in batches, so that not all of them have to be in memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_argocd_in_pieces(
     masker: Masker,
     at_once: int = AT_ONCE,
 ) -> Iterator[Snapshot]:
-    """All that is wanted but for what is `done`, everything of each; a gap for what there was no time for."""
+    """All selected Applications except `done`, with all details; a gap for those after the deadline."""
     with reached(server) as there:
         names = sorted(set(_names(there, replace(wanted, refresh=""))) - set(done))
         for at in range(0, len(names), at_once):

@@ -1,7 +1,7 @@
-"""argocd's own config file (`~/.config/argocd/config`): contexts, servers, and the tokens of users.
+"""argocd's config file (`~/.config/argocd/config`): contexts, servers, and tokens.
 
-Mirrors `util/localconfig` of Argo CD 3.6. Differs: a token is sent to the server that it was made for and
-to no other, also when `--server` names another one than the current context does.
+Mirrors `util/localconfig` of Argo CD 3.6. Difference: a token is only sent to the server of its context, even
+if `--server` names another one.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from whysync.facts.http.tls import Tls
 from whysync.files import read_file
 from whysync.json_tree import Json, Object, fields, items, text
 
-# `argocd login --port-forward` keeps its token under this name.
+# `argocd login --port-forward` stores its token under this name.
 PORT_FORWARD = "port-forward"
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """One context. `core`: there is no server to ask, the cluster itself is."""
+    """One context. `core`: there is no API server, the cluster is read directly."""
 
     name: str
     server: ArgoServer
@@ -37,7 +37,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     contexts: tuple[Context, ...] = ()
 
     def context(self, name: str = "") -> Context | None:
-        """The context of that name, or the current one if there is one. Raises `NotFound`."""
+        """The context of that name, or the current one. Raises `NotFound`."""
         wanted = name or self.current
         if not wanted:
             return None
@@ -52,7 +52,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def for_server(self, address: str) -> Context | None:
-        """The context that was made for this server: the current one if it is, else any."""
+        """The context of this server: the current one if it matches, otherwise any."""
         ordered = sorted(self.contexts, key=lambda one: one.name != self.current)
         return next((one for one in ordered if _plain(one.server.address) == _plain(address)), None)
 
@@ -69,7 +69,7 @@ def default_path(environ: Mapping[str, str]) -> Path:
 
 
 def read_config(path: Path) -> Config | None:
-    """`None` where there is no such file."""
+    """The parsed file; `None` if it does not exist."""
     from whysync.kubernetes.api import yaml
 
     try:
@@ -83,7 +83,7 @@ def read_config(path: Path) -> Config | None:
     try:
         body = yaml.load(written.decode("utf-8", "replace"))
     except yaml.Invalid as problem:
-        # Without the parser's words: they quote the line, and the line may hold a token.
+        # Without the parser's message: it quotes the line, which may contain a token.
         raise Unreadable(
             what=f"argocd's config {path} is no YAML", next="log in again: argocd login SERVER"
         ) from problem
@@ -130,5 +130,5 @@ def _from_base64(written: Json) -> str:
 
 
 def _plain(address: str) -> str:
-    """`https://Argo.example.com/` and `argo.example.com:443` are one server."""
+    """`https://Argo.example.com/` and `argo.example.com:443` are the same server."""
     return address.rpartition("://")[2].strip("/").removesuffix(":443").lower()

@@ -1,4 +1,4 @@
-"""All that the API knows of one Application: what was compared, what lies below, events and logs."""
+"""Read the details of one Application: the comparison, child objects, events and logs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ _HOW_CACHE = "whysync --refresh, or look at it in Argo CD first"
 
 
 class Detail(msgspec.Struct, kw_only=True):
-    """What was found of one Application. `application` has its rows' health, if only the tree had it."""
+    """Details of one Application. `application` includes the health of its resources, if only the tree has
+    it.
+    """
 
     application: Object
     desired: tuple[Manifest, ...] = ()
@@ -51,7 +53,7 @@ class Detail(msgspec.Struct, kw_only=True):
 
 
 class Reader:
-    """Reads details with one Api. `closely`: somebody asks for this app by name: no question is a waste."""
+    """Reads details with one Api. `closely`: the user named the app, so more is read."""
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class Reader:
         self._gaps = gaps
         self._closely = closely
         self._home = home
-        # with several clusters an object is only known with the cluster that it is in
+        # with several clusters an object is identified by its cluster too
         self._cluster_of = cluster_of
 
     async def read(self, app: Object) -> Detail:
@@ -122,7 +124,7 @@ class Reader:
             ),
         )
 
-    # --- single questions --------------------------------------------------------------------------
+    # --- single requests -----------------------------------------------------------------------------
 
     async def _tree(self, app: AppId) -> Object:
         asked = partial(self._api.tree, app)
@@ -135,14 +137,14 @@ class Reader:
         return await self._gaps.unless(asked, "live objects and their diff", app.place, how) or {}
 
     async def _rendered(self, app: AppId, body: Object) -> Object:
-        """At the commits that were compared: a branch that moved on since is another matter."""
+        """Manifests at the compared commits, even if a branch has newer ones."""
         sync = dig(body, "status", "sync")
         revisions = tuple(text(revision) for revision in items(dig(sync, "revisions")))
         several = bool(revisions)
         if not revisions and text(dig(sync, "revision")):
             revisions = (text(dig(sync, "revision")),)
         if fields(dig(body, "spec", "sourceHydrator")):
-            return {}  # the API renders the dry source there, which is not what is compared
+            return {}  # for a hydrator the API renders the dry source, which is not what is compared
         asked = partial(self._api.manifests, app, revisions, several=several)
         how = f"argocd app manifests {app.place} --source git"
         return await self._gaps.unless(asked, "rendered manifests", app.place, how) or {}
@@ -155,7 +157,7 @@ class Reader:
         return listed(found or {}, "Event", "v1")
 
     async def _facts(self, app: AppId) -> dict[str, Object]:
-        """What is good to know beside a diagnosis; nobody misses it where it cannot be had."""
+        """Additional facts; no gap if they cannot be read."""
         if not self._closely:
             return {}
         spare, can_i = Gaps(), self._api.can_i
@@ -222,7 +224,7 @@ class Reader:
             app.place,
             how,
         )
-        # A container that waits for its image has no log: the kubelet's word on that is no news.
+        # A container that waits for its image has no log; the error for that is not reported.
         if said is None or not said.lines:
             return None
         return Log(
@@ -235,15 +237,15 @@ class Reader:
             cluster=cluster,
         )
 
-    # --- putting together --------------------------------------------------------------------------
+    # --- assemble the result -----------------------------------------------------------------------
 
     def _desired(
         self, app: AppId, body: Object, states: Managed, rendered: tuple[Object, ...]
     ) -> tuple[Manifest, ...]:
-        """As Git has it: hooks too, and no namespace that Git does not tell.
+        """Desired objects as in Git: with hooks, and without namespaces that Git does not set.
 
-        Of Secrets what was compared, for there Argo CD masked both sides together: equal values have equal
-        marks, which those of the manifests have not. The same where the manifests could not be had.
+        For Secrets the compared states are used, because Argo CD masks both sides together: equal values have
+        equal masks. They are also used if the manifests could not be read.
         """
         home = text(dig(body, "spec", "destination", "namespace"))
         compared = {ref_of(target).key: target for target in states.targets}
@@ -258,7 +260,7 @@ class Reader:
 
 
 def _end_of(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """No more than a person reads, and a bundle keeps; at least the last line, if only its end."""
+    """The end of a log, up to the size that a bundle keeps; at least the end of the last line."""
     left = MOST_LOG_CHARACTERS
     kept: list[str] = []
     for line in reversed(lines):

@@ -1,4 +1,4 @@
-"""What could not be had, gathered so that one trouble of a thousand Applications is told once."""
+"""Collect gaps, so that a problem that affects many Applications is reported once."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Gaps:
         self._found: dict[tuple[str, str], tuple[list[str], str]] = {}
 
     def add(self, what: str, of: str, why: str, how_to_get: str = "") -> None:
-        """`what` of which Application (`of`, may be empty), and why not."""
+        """`what` could not be read for which Application (`of`, may be empty), and why."""
         names, _ = self._found.setdefault((what, why), ([], how_to_get))
         if of not in names:
             names.append(of)
 
     async def unless(self, ask: Callable[[], Awaitable[T]], what: str, of: str, how_to_get: str) -> T | None:
-        """The answer, or `None` and a gap. Asked when its turn comes: Ctrl-C before leaves nothing behind."""
+        """The response, or `None` and a gap. The request is sent when this is awaited."""
         try:
             return await ask()
         except WhysyncError as problem:
@@ -40,7 +40,7 @@ class Gaps:
 
 
 def why(problem: WhysyncError) -> str:
-    """In the server's words where it has some: the path that was asked for says little."""
+    """The server's own message if there is one: the requested path says little."""
     if isinstance(problem, HttpError) and problem.said:
         return f"Argo CD says: {problem.said}"
     return f"{problem.what}: {problem.why}" if problem.why else problem.what

@@ -1,4 +1,4 @@
-"""Reach an Argo CD that has no address of its own: `kubectl port-forward`, as long as it is needed."""
+"""Connect to an Argo CD without an address of its own through `kubectl port-forward`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORWARDING = re.compile(rb"Forwarding from 127\.0\.0\.1:(\d+)")
 
 
 class PortForward(msgspec.Struct, frozen=True, kw_only=True):
-    """`namespace` is Argo CD's; without one, the usual."""
+    """`namespace` is Argo CD's; by default the usual one."""
 
     namespace: str = ""
     kubeconfig: str = ""
@@ -33,7 +33,7 @@ class PortForward(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def forwarded(wish: PortForward, deadline: Deadline) -> Generator[str]:
-    """The address on this machine that leads to Argo CD's API server."""
+    """The local address that is forwarded to Argo CD's API server."""
     kubectl = shutil.which("kubectl")
     if kubectl is None:
         raise NoSource(
@@ -46,7 +46,7 @@ def forwarded(wish: PortForward, deadline: Deadline) -> Generator[str]:
     with _explained(bounds):
         pod = _server_pod(command, bounds)
     bounds = _bounds(deadline)
-    # What is raised while the tunnel is in use is not kubectl's fault.
+    # Exceptions while the port is in use are not kubectl's.
     tunnel = running(
         [*command, "port-forward", "--address", "127.0.0.1", pod, f":{_PORT}"],
         folder=Path(),
@@ -101,7 +101,7 @@ def _where(wish: PortForward) -> list[str]:
 
 
 def _server_pod(command: Sequence[str], bounds: Bounds) -> str:
-    """As argocd finds it: a running Pod with the API server's label."""
+    """Select a running Pod with the API server's label, as argocd does."""
     asked = run(
         [*command, "get", "pods", "-l", _SELECTOR, "--field-selector=status.phase=Running", "-o", "name"],
         folder=Path(),
@@ -119,7 +119,7 @@ def _server_pod(command: Sequence[str], bounds: Bounds) -> str:
 
 
 def _port(said: bytes) -> int | None:
-    """The port that kubectl chose, once it says so."""
+    """The port that kubectl chose, once it is printed."""
     found = _FORWARDING.search(said)
     return int(found[1]) if found else None
 

@@ -1,4 +1,4 @@
-"""Reads a Snapshot from Argo CD's API: the Applications that are wanted, and all around them."""
+"""Read a Snapshot from Argo CD's API: the selected Applications and everything they depend on."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def read_argocd(
     everything: bool = False,
     masker: Masker | None = None,
 ) -> Snapshot:
-    """What the account may see, without secrets.
+    """Everything that the account may read, without secrets.
 
-    Apps that are named are read closely. Of a fleet those that are Synced and Healthy are taken at their
-    word, unless `everything` is wanted.
+    Apps that are named are read in detail. Otherwise details of Synced and Healthy apps are skipped, unless
+    `everything` is set.
     """
     with reached(server) as address:
         found = asyncio.run(_read(address, wanted, progress, everything=everything))
@@ -48,9 +48,9 @@ def read_argocd(
 
 @contextmanager
 def reached(server: ArgoServer) -> Generator[ArgoServer]:
-    """The server itself, or the end of a tunnel to it.
+    """The server itself, or a forwarded port.
 
-    As argocd does it: the certificate is not made for this machine, and the tunnel is kubectl's own.
+    As in argocd: the certificate is not valid for the local address, and kubectl secures the connection.
     """
     if server.forward is None:
         yield server
@@ -92,7 +92,7 @@ async def _read(
 
 
 def _with_local(found: Snapshot, folder: str, home: str) -> Snapshot:
-    """Plain YAML of a folder as what Git wants, instead of what Argo CD rendered."""
+    """Use plain YAML of a folder as desired state instead of Argo CD's manifests."""
     from whysync.argocd.api.application import Application
     from whysync.facts.kubernetes_api.desired import local_manifests
     from whysync.facts.kubernetes_api.discovery import Kinds
@@ -100,16 +100,16 @@ def _with_local(found: Snapshot, folder: str, home: str) -> Snapshot:
 
     decoded = ((application, decode(application.body, Application)[0]) for application in found.applications)
     apps = [(one, app) for one, app in decoded if app is not None]
-    # Without the kinds of a cluster no namespace is filled in: the objects stay as they are written.
+    # Without the cluster's kinds, namespaces are not filled in: the objects stay as written.
     local, gaps = local_manifests(folder, apps, found.settings, Kinds(()), home or "argocd")
     return replace(found, desired={**found.desired, **local}, gaps=(*found.gaps, *gaps))
 
 
-# --- which Applications --------------------------------------------------------------------------------
+# --- select Applications -------------------------------------------------------------------------------
 
 
 async def applications(api: Api, wanted: Selection) -> list[Object]:
-    """Those that are wanted, each once; refreshed first if that is asked for."""
+    """The selected Applications, each once; refreshed first if requested."""
     if wanted.is_narrow:
         found = [
             app
@@ -134,7 +134,7 @@ async def _refreshed(api: Api, app: Object, wanted: Selection) -> Object:
 
 
 async def _named(api: Api, name: str, wanted: Selection) -> list[Object]:
-    """By its name: in its namespace if one is told, in Argo CD's own, else wherever there is one."""
+    """An Application by name: in the given namespace, in Argo CD's own, or in any other."""
     space, _, bare = name.rpartition("/")
     spaces = (space,) if space else wanted.app_namespaces or ("",)
     denied: Forbidden | Missing | None = None
@@ -146,7 +146,7 @@ async def _named(api: Api, name: str, wanted: Selection) -> list[Object]:
         except (Forbidden, Missing) as problem:
             denied = problem
     if not found and not space:
-        # Argo CD looks in its own namespace only, unless a list is asked for.
+        # Argo CD searches in its own namespace only, except for lists.
         found = listed(await api.applications(Selection(), name=bare), "Application")
     if found or denied is None:
         return found
@@ -158,7 +158,7 @@ async def _named(api: Api, name: str, wanted: Selection) -> list[Object]:
 
 
 def _is_troubled(app: Object) -> bool:
-    """Anything that a person would ask about."""
+    """Is the app anything but Synced and Healthy?"""
     status = fields(app.get("status"))
     phase = text(dig(status, "operationState", "phase"))
     return (
@@ -174,7 +174,7 @@ def _the_only_one(_: Object) -> str:
     return ""
 
 
-# --- what is around them -------------------------------------------------------------------------------
+# --- shared facts --------------------------------------------------------------------------------------
 
 
 class _Around:
@@ -189,7 +189,7 @@ class _Around:
         self.clusters: dict[str, str] = {}
 
     def cluster_of(self, app: Object) -> str:
-        """By its name, where Argo CD knows one: some Applications tell the address, some the name."""
+        """The cluster of an Application by its name in Argo CD, also if the Application has its address."""
         told = dig(app, "spec", "destination")
         server = text(dig(told, "server"))
         return text(dig(told, "name")) or self.clusters.get(server) or server
@@ -225,7 +225,7 @@ class _Around:
 
 
 async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
-    spare = Gaps()  # good to know, and no loss for a diagnosis
+    spare = Gaps()  # optional, not needed for a diagnosis
     settings, projects, version, clusters, repositories, account = await asyncio.gather(
         gaps.unless(api.settings, "Argo CD's settings", "", "kubectl -n argocd get configmap argocd-cm"),
         gaps.unless(api.projects, "AppProjects", "", "kubectl -n argocd get appprojects -o yaml"),
@@ -252,7 +252,7 @@ async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
 
 
 def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> None:
-    """A list leaves out what the account may not see, without a word."""
+    """Gaps for projects that are not in the list: it omits those that the account may not read."""
     names = {text(dig(one, "metadata", "name")) for one in known}
     for app in apps:
         project = id_of(app).project or "default"
@@ -266,7 +266,7 @@ def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> No
 
 
 def _once(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """An object that two Applications have in their trees is one object."""
+    """Each object once, also if two Applications have it in their trees."""
     found = {
         (manifest.cluster, manifest.ref.group, manifest.key, manifest.uid): manifest for manifest in manifests
     }

@@ -1,7 +1,7 @@
-"""What Argo CD's API answers, taken apart. Pure: what is asked, and how, is elsewhere.
+"""Decode the responses of Argo CD's API. Pure functions; requests are sent elsewhere.
 
-The shapes are those of Argo CD 3.6 (`assets/swagger.json`): Go's JSON, in which zero values are absent and
-whole objects travel as JSON inside strings.
+The schema is that of Argo CD 3.6 (`assets/swagger.json`): Go's JSON, in which zero values are absent and
+whole objects are JSON inside strings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOT_MADE: Object = {"status": "Missing", "message": "Resource has not been crea
 
 
 def typed(body: Object, kind: str, api_version: str = ARGO) -> Object:
-    """The API leaves `kind` and `apiVersion` off the objects of a typed list."""
+    """Add `kind` and `apiVersion`, which the API omits in typed lists."""
     return {**body, "apiVersion": api_version, "kind": kind}
 
 
@@ -29,7 +29,7 @@ def listed(answer: Object, kind: str, api_version: str = ARGO) -> list[Object]:
 
 
 class AppId(msgspec.Struct, frozen=True, kw_only=True):
-    """How the API names an Application; with the project a missing one is told from a forbidden one."""
+    """How the API identifies an Application; the project distinguishes a missing one from a forbidden one."""
 
     namespace: str
     name: str
@@ -50,7 +50,7 @@ def id_of(app: Object) -> AppId:
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """One object of the tree. Without a `uid` it was wanted and is not there."""
+    """One object of the tree. Without a `uid` it does not exist."""
 
     group: str = ""
     version: str = ""
@@ -90,10 +90,10 @@ def _node(raw: Object) -> Node:
 
 
 def with_row_health(app: Object, tree: Object) -> Object:
-    """The Application with the health of its rows, which since Argo CD 3.0 only the tree may hold.
+    """The Application with the health of its resources, which since Argo CD 3.0 may only be in the tree.
 
-    Mirrors `inferResourcesStatusHealth` of Argo CD 3.6, which the API applies to one Application but not to
-    a list of them.
+    Mirrors `inferResourcesStatusHealth` of Argo CD 3.6, which the API applies to one Application but not to a
+    list.
     """
     status = fields(app.get("status"))
     if status.get("resourceHealthSource") != _APP_TREE:
@@ -117,7 +117,7 @@ def with_row_health(app: Object, tree: Object) -> Object:
 
 
 class Managed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last comparison held against each other; `broken` names what could not be read."""
+    """The two sides of the last comparison; `broken` names what could not be decoded."""
 
     targets: tuple[Object, ...] = ()
     live: tuple[Object, ...] = ()
@@ -142,7 +142,7 @@ def managed_of(answer: Object) -> Managed:
 
 
 def inner_object(written: str) -> Object | None:
-    """An object that travelled as a string."""
+    """An object inside a string."""
     try:
         body = cast("Json", msgspec.json.decode(written))
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -159,17 +159,17 @@ def manifests_of(answer: Object) -> tuple[Object, ...]:
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of one container; `problem` where the API could not get (all of) them."""
+    """The lines of one container; `problem` if the API could not read (all of) them."""
 
     lines: tuple[str, ...] = ()
     problem: str = ""
 
 
 def said_in(stream: Iterable[bytes]) -> Said:
-    """A stream of JSON, an entry a line.
+    """Decode a stream of JSON, one entry per line.
 
-    When the kubelet does not answer, Argo CD sends the error as if it were a line of the log: without the
-    name of a Pod. The very last entry is empty and says so.
+    If the kubelet does not respond, Argo CD sends the error as a log line without a Pod name. The last entry
+    is empty and marked as such.
     """
     lines: list[str] = []
     problem = ""
@@ -209,16 +209,16 @@ _PATIENT = frozenset({"ContainerCreating", "PodInitializing"})
 
 class Container(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    # has it run before, so that there is a log of that run?
+    # has it run before, so that there is a previous log?
     restarted: bool
-    # has the present run begun, so that there is a log of it?
+    # has the current run started, so that there is a log?
     started: bool
 
 
 def failing_containers(pod: Object) -> tuple[Container, ...]:
-    """Those whose log may tell what is wrong: ended badly, restarted, or running and not ready.
+    """Containers whose log may show the cause: failed, restarted, or running but not ready.
 
-    A Pod of a Job that still runs is one too: Jobs are to end, and a hook that does not holds up a sync.
+    Also those of a running Job: Jobs should finish, and a hook that does not blocks the sync.
     """
     status = fields(pod.get("status"))
     owners = items(fields(pod.get("metadata")).get("ownerReferences"))

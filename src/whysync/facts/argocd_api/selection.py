@@ -1,6 +1,6 @@
-"""Of an app's resource tree: which objects are worth a question, and in which order.
+"""Select which objects of an app's resource tree to read, and in which order.
 
-Managed resources come in one answer; what lies below them (ReplicaSets, Pods, Jobs) costs a question each.
+Managed resources are in one response; each child object (ReplicaSet, Pod, Job) needs its own request.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Collection, Iterable, Mapping
 from whysync.facts.argocd_api.responses import Node
 from whysync.kubernetes.api.ref import Key
 
-# Of an app that somebody asks for by name, and of one among many.
+# Limits for an app that was named, and for one of many.
 MOST_OBJECTS, MOST_EVENTS = 80, 40
 SOME_OBJECTS, SOME_EVENTS = 16, 8
-# They say nothing that their owners do not say.
+# They add nothing to what their owners show.
 _NOISE = frozenset({"EndpointSlice", "Endpoints", "ControllerRevision", "Lease", "PodMetrics", "Event"})
-# They act on others, whatever their own health is.
+# They affect others, whatever their own health is.
 _ACTING = frozenset({"HorizontalPodAutoscaler", "Job"})
 
 
 class Chosen:
-    """`objects` to be read one by one, `about` for events; `left_out` says how many would have been more."""
+    """`objects` to read one by one, `about` for events; `left_out` is the number of omitted ones."""
 
     def __init__(self, nodes: Iterable[Node], known: Collection[Key], *, closely: bool) -> None:
         there = [node for node in nodes if node.uid and node.kind not in _NOISE]
@@ -42,7 +42,7 @@ class Chosen:
 
 
 def _around_the_sick(nodes: list[Node]) -> set[str]:
-    """Those that are not healthy, all above them and all below them."""
+    """Unhealthy objects with all their ancestors and descendants."""
     above = {node.uid: node.parents for node in nodes}
     below: dict[str, list[str]] = defaultdict(list)
     for node in nodes:
@@ -64,7 +64,7 @@ def _reached(start: Iterable[str], ways: Mapping[str, Iterable[str]]) -> set[str
 
 
 def _idle_replica_sets(nodes: list[Node]) -> set[str]:
-    """Of a Deployment's ReplicaSets only the newest, and those with Pods, say what happens now."""
+    """Old ReplicaSets without Pods; only the newest of a Deployment and those with Pods are relevant."""
     parents = {parent for node in nodes for parent in node.parents}
     newest: dict[tuple[str, ...], Node] = {}
     sets = [node for node in nodes if node.kind == "ReplicaSet"]
@@ -76,5 +76,5 @@ def _idle_replica_sets(nodes: list[Node]) -> set[str]:
 
 
 def _name(node: Node) -> tuple[str, str, str, str]:
-    """Names keep the order the same each time."""
+    """Sort by name, so that the order is deterministic."""
     return (node.kind, node.namespace, node.name, node.uid)

@@ -1,4 +1,4 @@
-"""Which Argo CD, and how to get in: everything that a client of its API has to know beforehand."""
+"""Connection settings of an Argo CD API server."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from whysync.facts.http.address import parsed
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.tls import Tls
 
-# A diagnosis is no reason to make Argo CD sweat. It says 500 for all that it has no better word for, and
+# Argo CD should not be put under load. It returns 500 for errors without a better status, so a retry would
+# fail again.
 # would say it again.
 POLITE = HttpLimits(connections=8, per_second=50, burst=100, retries_internal_errors=False)
 
 
 class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
-    """`address` is what `argocd --server` takes: `host`, `host:port`, or a whole URL."""
+    """`address` is the value of `argocd --server`: `host`, `host:port`, or a URL."""
 
     address: str
     token: str = ""
-    # read again when the server says that the token is no longer good: others renew it there
+    # read again when the server rejects the token, because it may have been renewed
     token_file: str = ""
     tls: Tls = Tls()
     plaintext: bool = False
@@ -28,18 +29,18 @@ class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, str], ...] = ()
     limits: HttpLimits = POLITE
     forward: PortForward | None = None
-    # the name of the context in argocd's config file that it came from
+    # the name of its context in argocd's config file
     context: str = ""
-    # where the address was given
+    # where the address was configured
     setting: str = "--server"
 
     def __repr__(self) -> str:
-        """Without the token: this may end up in a log."""
+        """Without the token, because this may be logged."""
         return f"ArgoServer({self.base_url})"
 
     @property
     def base_url(self) -> str:
-        """`https://argocd.example.com/argo`: where `/api` is to be found."""
+        """The URL below which `/api` is found: `https://argocd.example.com/argo`."""
         if self.forward is not None and not self.address:
             return f"https://{self.forward.namespace or 'argocd'}.port-forward"
         scheme, _, rest = self.address.rpartition("://")
@@ -48,7 +49,7 @@ class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
         return "/".join(part for part in (f"{scheme}://{rest.strip('/')}", self.root_path.strip("/")) if part)
 
     def checked(self) -> ArgoServer:
-        """The same, or an error that says what is wrong with it."""
+        """The same settings, or an error if they are invalid."""
         parts = parsed(self.base_url, setting=self.setting)
         if parts.username or parts.query:
             raise UsageError(

@@ -1,7 +1,7 @@
-"""What the API tells of Argo CD's settings, as the ConfigMap and the Secrets that it was read from.
+"""Argo CD's settings from its API, as the ConfigMap and Secrets that they come from.
 
-The API shows a part only: how things are tracked, health checks, ignore rules. Compare options, exclusions
-and time-outs are in `argocd-cm` and `argocd-cmd-params-cm` alone, and stay at their defaults here.
+The API only returns a part: tracking, health checks, ignore rules. Compare options, exclusions and timeouts
+are only in `argocd-cm` and `argocd-cmd-params-cm`, and have their defaults here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _RULES = ("ignoreDifferences", "ignoreResourceUpdates")
 
 
 def config_map(settings: Object, namespace: str) -> Object:
-    """The parts of `argocd-cm` that `GET /api/v1/settings` shows."""
+    """The parts of `argocd-cm` that `GET /api/v1/settings` returns."""
     data: dict[str, Json] = {}
     for name, key in (
         ("appLabelKey", "application.instanceLabelKey"),
@@ -44,7 +44,7 @@ def _customizations(overrides: Object) -> dict[str, Json]:
     for kind, raw in sorted(overrides.items()):
         told: dict[str, Json] = {name: value for name, value in fields(raw).items() if value}
         for name in _RULES:
-            # A rule without content is written too; and that of `/status` every Argo CD adds by itself.
+            # Rules without content are written too; every Argo CD adds the one for `/status` itself.
             ignored = _ignored(text(told.get(name)))
             if not ignored or (kind == "*/*" and ignored == ["/status"]):
                 told.pop(name, None)
@@ -54,7 +54,7 @@ def _customizations(overrides: Object) -> dict[str, Json]:
 
 
 def _ignored(rule: str) -> list[Json]:
-    """All that a rule, which is YAML in a text, names; what cannot be read is something."""
+    """All fields that a rule (YAML in a string) ignores; content that cannot be parsed counts."""
     try:
         return [one for part in fields(yaml.load(rule)).values() for one in items(part)] if rule else []
     except yaml.Invalid:
@@ -62,7 +62,7 @@ def _ignored(rule: str) -> list[Json]:
 
 
 def cluster_secrets(clusters: Object, namespace: str) -> Iterator[Object]:
-    """A cluster as its Secret would say it: by it an Application's destination is understood."""
+    """A cluster as its Secret, which resolves the destination of an Application."""
     for raw in items(clusters.get("items")):
         cluster = fields(raw)
         server = text(cluster.get("server"))

@@ -1,4 +1,4 @@
-"""Offline bundles: a folder, an archive or a file of objects becomes a Snapshot."""
+"""Read offline bundles: a folder, an archive or a file of objects becomes a Snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives as streams of files. Links, devices and names that point elsewhere are left alone."""
+"""Read archives as streams of files. Links, devices and names that point outside are skipped."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def broken_archive(name: str, problem: Exception) -> Unreadable:
 
 
 class _Counted(RawIOBase):
-    """Counts what a decompressor gives out, also for files that are skipped: a bomb stops here."""
+    """Counts decompressed bytes, also of skipped files, to stop decompression bombs."""
 
     def __init__(self, inner: IO[bytes], budget: Budget, name: str) -> None:
         self._inner = inner
-        self._left = budget.limits.unpacked_bytes + (64 << 20)  # headers and padding are not content
+        self._left = budget.limits.unpacked_bytes + (64 << 20)  # headers and padding are not counted
         self._budget = budget
         self._name = name
 
@@ -53,7 +53,7 @@ class _Counted(RawIOBase):
 
 
 def gzip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
-    """A `.tar.gz`, or a single file that was compressed alone."""
+    """A `.tar.gz`, or a single compressed file."""
     try:
         with gzip.GzipFile(fileobj=stream, mode="rb") as unpacked:
             counted = BufferedReader(_Counted(cast("IO[bytes]", unpacked), budget, name), 1 << 16)
@@ -71,7 +71,7 @@ def tar_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
     try:
         with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as archive:
             for member in archive:
-                # The archive remembers every member; a stream of many files needs none of them again.
+                # tarfile keeps every member in memory; they are not needed again.
                 cast("dict[str, list[object]]", vars(archive))["members"].clear()
                 if not member.isdir():
                     yield _tar_member(archive, member, budget)

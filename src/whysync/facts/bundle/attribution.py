@@ -1,4 +1,4 @@
-"""Whose are the desired objects? Of the Application that their folder, or their tracking mark, names."""
+"""Assign desired objects to Applications by their folder or their tracking metadata."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
 def attributed(
     desired: Iterable[Desired], applications: Sequence[Manifest], settings: Sequence[Manifest]
 ) -> tuple[dict[str, list[Manifest]], list[Gap]]:
-    """The desired objects by the Application's `namespace/name`, and a gap for those that are nobody's."""
+    """Desired objects by the Application's `namespace/name`, and a gap for those without one."""
     names = _Names(applications)
     labels = (*_configured_label(settings), *INSTANCE_LABELS)
     owned: dict[str, list[Manifest]] = {}
@@ -40,7 +40,7 @@ def attributed(
 
 
 class _Names:
-    """Applications by the ways in which they are named."""
+    """Applications by their possible names."""
 
     def __init__(self, applications: Sequence[Manifest]) -> None:
         self._known: dict[str, set[str]] = {}
@@ -54,7 +54,7 @@ class _Names:
         self.none = not qualified
 
     def find(self, name: str) -> str | None:
-        """The one Application of that name; with none in the bundle at all, the name itself."""
+        """The only Application with that name; without any Application in the bundle, the name itself."""
         if self.none:
             return name
         found = self._known.get(name, set())

@@ -1,4 +1,4 @@
-"""What was found so far, sorted by the part that it plays. Unmasked: it never leaves this package."""
+"""Collect the objects of a bundle by role. They are not masked and must not leave this package."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class BundleBuilder:
             number = self._add_document(document.body, place, entry.name, number)
 
     def _add_document(self, body: Json, place: RoleInBundle, name: str, number: int) -> int:
-        """Sort in one document; `number` counts the objects of the file."""
+        """Add one document; `number` counts the objects of the file."""
         origin = _origin(name)
         if is_header(body):
             assert isinstance(body, dict)
@@ -126,12 +126,12 @@ class BundleBuilder:
         self.desired.append(Desired(manifest=manifest, candidates=candidates))
 
     def _keep(self, body: Object, role: Role, place: RoleInBundle, origin: str) -> None:
-        # Which folders are clusters is only known when all is read: the name is looked at then.
+        # Which folders are clusters is only known at the end; the name is checked then.
         cluster = place.below[0] if place.folder == "live" and place.below else ""
         self.by_role[role].append(Manifest(body, role=role, origin=origin, cluster=cluster))
 
     def snapshot(self) -> Snapshot:
-        """All of it as a Snapshot that still holds its secrets: mask it before it goes anywhere."""
+        """The Snapshot, which still contains secrets and must be masked."""
         gaps = [*self.header.gaps, *self.gaps]
         kept = {
             role: without_duplicates(sorted(map(self._placed, found), key=_by_origin), gaps)
@@ -149,7 +149,7 @@ class BundleBuilder:
             projects=kept[Role.PROJECT],
             settings=kept[Role.SETTINGS],
             desired={
-                # Where Argo CD itself has seen an object twice, both are facts, and none is a mistake here.
+                # If Argo CD itself reports an object twice, both are facts.
                 app: tuple(owned[app]) if app in repeating else without_duplicates(owned[app], gaps)
                 for app in sorted(owned)
             },
@@ -163,7 +163,7 @@ class BundleBuilder:
         )
 
     def _placed(self, one: Manifest) -> Manifest:
-        """A folder below `live/` is a cluster: one that bundle.yaml names, else any but a namespace's."""
+        """A folder below `live/` is a cluster if bundle.yaml names it, or if it is not a namespace's."""
         known, name = self.header.clusters, one.cluster
         if one.role is Role.LIVE and name and (name in known if known else name != one.ref.namespace):
             called = known.get(name, name)

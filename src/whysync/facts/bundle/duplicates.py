@@ -1,4 +1,4 @@
-"""The same object twice: the newer one counts, and when they differ that is said."""
+"""Remove duplicate objects: the newer one is used, and a difference is a gap."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 
 
 def without_duplicates(manifests: Iterable[Manifest], gaps: list[Gap]) -> tuple[Manifest, ...]:
-    """Each object once, where it first stood. An object without a name (`generateName`) has no double."""
+    """Each object once, at its first position. Objects with `generateName` are never duplicates."""
     kept: dict[object, Manifest] = {}
     for manifest in manifests:
         ref = manifest.ref
         if not ref.name:
             kept[id(manifest)] = manifest
             continue
-        # An Event is served by two API groups.
+        # Events are served by two API groups.
         group = "" if manifest.role is Role.EVENT else ref.group
         key = (group, ref.kind, ref.namespace, ref.name, manifest.cluster)
         before = kept.get(key)
@@ -38,6 +38,6 @@ def without_duplicates(manifests: Iterable[Manifest], gaps: list[Gap]) -> tuple[
 
 
 def _version(one: Manifest) -> int:
-    """`resourceVersion` grows with every write; without one, the later object wins."""
+    """`resourceVersion` grows with every write; without it, the later object is used."""
     version = text(one.meta.get("resourceVersion"))
     return int(version) if version.isdecimal() and len(version) < 20 else -1

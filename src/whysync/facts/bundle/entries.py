@@ -1,4 +1,4 @@
-"""The files of a bundle, one at a time, wherever they lie; nothing is ever written to a disk."""
+"""The files of a bundle, one at a time; nothing is written to disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One file that was read. Of a log only the end is there, and `cut` says so."""
+    """One file. Of a log only the end is kept, which `cut` indicates."""
 
     name: str
     data: bytes
@@ -24,7 +24,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skipped(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that was seen and left alone. With a `why` that a person can change it becomes a gap."""
+    """A skipped file; with a `why` that the user can change it becomes a gap."""
 
     name: str
     why: str = ""
@@ -36,7 +36,7 @@ Read = Callable[[int], bytes]
 
 
 def safe_name(name: str) -> str | None:
-    """The path inside the bundle, or `None` for one that points out of it."""
+    """The path inside the bundle, or `None` if it points outside."""
     name = name.replace("\\", "/")
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or _DRIVE.match(name) or ".." in parts or "\0" in name:
@@ -57,7 +57,7 @@ def is_tar(start: bytes) -> bool:
 
 
 def read_entry(name: str, read: Read, budget: Budget) -> Found:
-    """Read one file by pieces, and no more of it than the limits allow."""
+    """Read one file in chunks, up to the limits."""
     if is_log(name):
         return _read_log(name, read, budget)
     limit = budget.limits.file_bytes
@@ -87,13 +87,13 @@ def _read_log(name: str, read: Read, budget: Budget) -> Entry:
     cut = total > budget.limits.log_bytes
     if cut:
         data = data[-budget.limits.log_bytes :]
-        # The first line is half a line now.
+        # The first line is incomplete.
         data = data[data.find(b"\n") + 1 :]
     return Entry(name=name, data=data, cut=cut)
 
 
 def named(found: Iterator[Found], prefix: str) -> Iterator[Found]:
-    """The same files under a folder's name."""
+    """The same files below a folder."""
     for one in found:
         if isinstance(one, Entry):
             yield Entry(name=f"{prefix}{one.name}", data=one.data, cut=one.cut)

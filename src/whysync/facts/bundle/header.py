@@ -1,4 +1,4 @@
-"""`bundle.yaml`: when and with what a bundle was collected, and what the collector could not get."""
+"""`bundle.yaml`: when and with which version a bundle was collected, and what could not be read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     collected_at: datetime | None = None
     argocd_version: str = ""
     gaps: tuple[Gap, ...] = ()
-    # the folders below live/, and the clusters that they stand for
+    # the folders below live/ and the clusters that they belong to
     clusters: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
@@ -48,7 +48,7 @@ def read_header(body: Object, name: str) -> Header:
 
 
 def merged(one: Header, other: Header) -> Header:
-    """Of two bundles: the later time, for that is when all of it was so; the first version that is told."""
+    """The header of two bundles: the later time and the first version."""
     times = [time for time in (one.collected_at, other.collected_at) if time is not None]
     return Header(
         collected_at=max(times, default=None),
@@ -74,7 +74,7 @@ def _gap(raw: Json) -> Gap:
 
 
 def _clusters(raw: Json) -> dict[str, str]:
-    """A list of names, or a map from folders to names: an address is no name for a folder."""
+    """A list of names, or a map from folders to names: an address cannot be a folder name."""
     if isinstance(raw, dict):
         return {folder: text(name) or folder for folder, name in raw.items()}
     names = (item if isinstance(item, str) else text(fields(item).get("name")) for item in items(raw))

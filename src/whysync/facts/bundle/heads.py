@@ -1,4 +1,4 @@
-"""`git/heads.yaml`: what each revision that was asked for resolves to now."""
+"""`git/heads.yaml`: the commit that each revision resolves to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whysync.json_tree import Json, fields, items, text
 
 
 def heads_in(document: Json) -> Iterator[Head]:
-    """A list of `{repo, revision, commit}`, alone or under `heads`; a single one will do too."""
+    """A list of `{repo, revision, commit}`, alone or under `heads`, or a single entry."""
     if isinstance(document, dict) and "heads" in document:
         document = document["heads"]
     for raw in [document] if isinstance(document, dict) else items(document):

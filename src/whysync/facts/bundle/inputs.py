@@ -1,4 +1,4 @@
-"""What was given on the command line: a folder, an archive, a file, or standard input."""
+"""Inputs of the command line: a folder, an archive, a file, or standard input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPECTED = "a folder, a .tar.gz, .tar or .zip of one, or a file of YAML or JSON 
 
 
 def files_of(given: str, budget: Budget, stdin: BinaryIO | None) -> Iterator[Found]:
-    """The files behind one argument, in the order of their names where there is one."""
+    """The files of one argument, sorted by name if possible."""
     if given == "-":
         if stdin is None:
             raise NotFound(what="standard input is not there", next="name a file or a folder instead")
@@ -56,7 +56,7 @@ def files_of(given: str, budget: Budget, stdin: BinaryIO | None) -> Iterator[Fou
 
 
 def _all(stream: BinaryIO, budget: Budget) -> bytes:
-    """A zip needs its end first, so what cannot be rewound is held: packed, and within the limit."""
+    """A zip is read from its end, so input that cannot be rewound is kept in memory, within the limit."""
     pieces: list[bytes] = []
     total = 0
     while piece := stream.read(CHUNK):
@@ -75,7 +75,7 @@ def _stream(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
     stream.seek(0)
     is_zip = start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
     if is_zip or start.startswith(_GZIP) or is_tar(start) or (start and name.endswith(".tar")):
-        # The libraries for archives are only loaded for archives.
+        # The archive libraries are only imported for archives.
         from whysync.facts.bundle.archives import gzip_files, tar_files, zip_files
 
         unpack = zip_files if is_zip else gzip_files if start.startswith(_GZIP) else tar_files
@@ -91,7 +91,7 @@ def _stream(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
 
 
 def _folder(root: Path, budget: Budget) -> Iterator[Found]:
-    """Sorted, so that the same folder always gives the same answer; links are not followed."""
+    """Sorted, so that the result is deterministic; links are not followed."""
     waiting: list[tuple[str, str]] = [(str(root), "")]
     while waiting:
         folder, inside = waiting.pop()
@@ -132,5 +132,5 @@ def _file(child: os.DirEntry[str], name: str, budget: Budget) -> Found:
 
 
 def _printable(name: str) -> str:
-    """A file's name may be any bytes; what is no UTF-8 must not break a report."""
+    """A file name may be any bytes; invalid UTF-8 must not break a report."""
     return name.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""How much a bundle may hold: counted in what really comes out, not in what an archive claims."""
+"""Size limits of a bundle, applied to the unpacked content and not to what an archive claims."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class BundleLimits(msgspec.Struct, frozen=True, kw_only=True):
     unpacked_bytes: int = 2048 * MIB
     files: int = 200_000
     file_bytes: int = 64 * MIB
-    # Of a log only the end is kept.
+    # Only the end of a log is kept.
     log_bytes: int = 2 * MIB
     log_lines: int = 5_000
     yaml: yaml.YamlLimits = msgspec.field(default_factory=yaml.YamlLimits)
 
 
 class Budget:
-    """What was used of the limits so far, over all inputs."""
+    """How much of the limits all inputs have used."""
 
     def __init__(self, limits: BundleLimits) -> None:
         self.limits = limits

@@ -1,4 +1,4 @@
-"""`logs/<namespace>/<pod>/<container>.log`, and `.previous.log` for the run before."""
+"""`logs/<namespace>/<pod>/<container>.log`, and `.previous.log` for the previous run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whysync.kubernetes.api.container_log import Log
 
 
 def read_log(entry: Entry, place: RoleInBundle, limits: BundleLimits) -> tuple[Log | None, Gap | None]:
-    """The log, and a gap when only its end was kept; nothing when the path names no container."""
+    """The log, and a gap if only its end was kept; nothing if the path names no container."""
     if len(place.below) not in (2, 3):
         return None, None
     *cluster, namespace, pod = place.below

@@ -1,4 +1,4 @@
-"""Read a bundle: whatever was given, as one Snapshot without secrets."""
+"""Read a bundle: all inputs as one Snapshot without secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_bundle(
     limits: BundleLimits | None = None,
     progress: Progress | None = None,
 ) -> Snapshot:
-    """All inputs together as one Snapshot; `progress` hears each file and the bytes read so far."""
+    """All inputs as one Snapshot; `progress` gets each file and the bytes read so far."""
     if not paths:
         raise NotFound(what="no bundle was named", next=f"give {EXPECTED}")
     limits = limits or BundleLimits()
@@ -48,9 +48,9 @@ def read_bundle(
 
 
 def _prefixes(paths: Sequence[str | Path]) -> list[str]:
-    """With several inputs each file is named with the input that it came from.
+    """With several inputs each file name starts with its input.
 
-    A folder such as `live` that is given alone, without the bundle around it, keeps its meaning.
+    A folder such as `live` that is given alone keeps its meaning.
     """
     prefixes: list[str] = []
     for path in map(Path, paths):
@@ -66,7 +66,7 @@ def _prefixes(paths: Sequence[str | Path]) -> list[str]:
 
 
 def _is_whole(folder: Path) -> bool:
-    """A whole bundle may lie in a folder that happens to be called `live` or `facts`."""
+    """A complete bundle may be in a folder that is called `live` or `facts`."""
     return (folder / "bundle.yaml").exists() or any((folder / name).is_dir() for name in FOLDERS)
 
 
@@ -84,7 +84,7 @@ def _nothing(pile: BundleBuilder, paths: Sequence[str | Path], masker: Masker) -
 
 @contextmanager
 def _without_collector() -> Generator[None]:
-    """Millions of new dicts and not one cycle: the garbage collector would only look at them again."""
+    """Disable garbage collection: there are millions of new dicts and no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Which part an object plays: by its folder, else by its kind, else it is a live object."""
+"""The role of an object in a bundle: by folder, by kind, or live."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SECRET_TYPES = frozenset(("repository", "repository-write", "repo-creds", "repo
 
 
 class RoleInBundle(msgspec.Struct, frozen=True, kw_only=True):
-    """Where in a bundle a file lies: its known folder, the folders below that, and its own name."""
+    """The position of a file in a bundle: its known folder, the folders below it, and its name."""
 
     folder: str = ""
     below: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class RoleInBundle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def place_of(name: str) -> RoleInBundle:
-    """The first known folder counts, so that a bundle may be packed with a folder around it."""
+    """The first known folder counts, so a bundle may be packed with a parent folder."""
     *folders, file = name.split("/")
     for index, folder in enumerate(folders):
         if folder in FOLDERS:
@@ -46,7 +46,7 @@ def place_of(name: str) -> RoleInBundle:
 
 
 def role_by_kind(body: Object) -> Role | None:
-    """What an object is by itself: `None` for an ordinary one."""
+    """The role that the kind of an object implies; `None` for ordinary kinds."""
     kind, group = text(body.get("kind")), group_of(text(body.get("apiVersion")))
     if kind == "Application" and group == "argoproj.io":
         return Role.APPLICATION
@@ -65,9 +65,9 @@ def role_by_kind(body: Object) -> Role | None:
 
 
 def roles_of(body: Object, place: RoleInBundle) -> tuple[Role, ...]:
-    """Usually one. Settings and projects that lie under `live/` play both parts.
+    """Usually one role. Settings and projects below `live/` have two.
 
-    An Application there is a resource of another one: it is not diagnosed for itself.
+    An Application there is a resource of another one and is not diagnosed itself.
     """
     own = role_by_kind(body)
     told = _told(body)
@@ -87,7 +87,7 @@ def roles_of(body: Object, place: RoleInBundle) -> tuple[Role, ...]:
 
 
 def _told(body: Object) -> Role | None:
-    """The role that the object's own annotation states; the annotation is taken off."""
+    """The role in the object's annotation, which is removed."""
     meta = fields(body.get("metadata"))
     annotations = fields(meta.get("annotations"))
     if ROLE_ANNOTATION not in annotations:

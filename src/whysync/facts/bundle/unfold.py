@@ -1,4 +1,4 @@
-"""From the documents of a file to single objects: Lists, API answers and `argocd … -o yaml` included."""
+"""Split documents into objects: Lists, API responses and `argocd … -o yaml` included."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STATES = ("targetState", "liveState")
 
 
 def objects_in(document: Json) -> Iterator[Json]:
-    """Every object of a document; what is none is given as it is, for the caller to name."""
+    """All objects of a document; other values are returned as they are, for the caller to report."""
     if isinstance(document, list):
         for item in document:
             yield from objects_in(item)
@@ -33,7 +33,7 @@ def objects_in(document: Json) -> Iterator[Json]:
 
 
 def _inherit(item: Object, parent: Object, kind: str) -> None:
-    """A typed list (`PodList`) leaves kind and version off its items."""
+    """Set kind and version, which a typed list (`PodList`) omits in its items."""
     if kind and not item.get("kind"):
         item["kind"] = kind.removesuffix("List")
         if not item.get("apiVersion"):
@@ -41,7 +41,7 @@ def _inherit(item: Object, parent: Object, kind: str) -> None:
 
 
 def _with_kind(body: Object) -> Object:
-    """Argo CD's API and CLI leave `kind` off Applications and AppProjects: it is told by their spec."""
+    """Set `kind`, which Argo CD's API and CLI omit for Applications and AppProjects."""
     if text(body.get("kind")) and text(body.get("apiVersion")):
         return body
     spec = fields(body.get("spec"))
@@ -69,19 +69,19 @@ def is_object(body: Json) -> bool:
 
 
 def is_managed_resources(body: Object) -> bool:
-    """The answer of `GET …/applications/NAME/managed-resources`."""
+    """Is it a response of `GET …/applications/NAME/managed-resources`?"""
     return not body.get("kind") and any(
         any(state in fields(item) for state in _STATES) for item in items(body.get("items"))
     )
 
 
 def is_resource_tree(body: Object) -> bool:
-    """The answer of `GET …/applications/NAME/resource-tree`."""
+    """Is it a response of `GET …/applications/NAME/resource-tree`?"""
     return not body.get("kind") and isinstance(body.get("nodes"), list)
 
 
 def managed_states(body: Object) -> Iterator[tuple[str, Object]]:
-    """The objects inside a managed-resources answer: `targetState` or `liveState`, and the object."""
+    """The objects inside a managed-resources response: `targetState` or `liveState`, and the object."""
     for item in items(body.get("items")):
         for state in _STATES:
             written = text(fields(item).get(state))
@@ -94,7 +94,7 @@ def managed_states(body: Object) -> Iterator[tuple[str, Object]]:
 
 
 def without_states(body: Object) -> Object:
-    """The answer without the objects, which are kept apart: as text they would also hide their secrets."""
+    """The response without the objects, which are stored separately to mask their secrets."""
     rows: list[Json] = [
         {key: value for key, value in fields(item).items() if not key.endswith("State") and key != "diff"}
         for item in items(body.get("items"))

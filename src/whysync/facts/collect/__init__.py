@@ -1,4 +1,4 @@
-"""Writes what a source found as a bundle: piece by piece, so that a run that broke off can go on."""
+"""`whysync collect`: write facts as a bundle, in pieces, so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bundle under way: takes Snapshots one after the other, and keeps count of what is in it."""
+"""A bundle that is being collected: adds Snapshots and counts their contents."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from whysync.facts.snapshot import Gap, Snapshot
 from whysync.files import write_file
 from whysync.kubernetes.api.manifest import Manifest, Role
 
-# As much as a reader takes.
+# The limit of the bundle reader.
 MOST_BYTES: Final = 2048 << 20
 _MARK = re.compile(r"<masked (\d{1,9})>")
 _ORDER: Final = ("applications", "projects", "settings", "desired", "live", "events", "logs")
 
 
 class CollectedCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bundle holds: for the person who takes it home."""
+    """What a bundle contains, for the summary."""
 
     path: Path
     counts: dict[str, int]
@@ -56,7 +56,7 @@ class Collection:
 
     @property
     def done(self) -> frozenset[str]:
-        """Applications that are in it already, from this run or one before."""
+        """Applications that are already in the bundle, from this run or an earlier one."""
         return frozenset(app for piece in self._journal.pieces for app in piece.apps)
 
     @property
@@ -75,13 +75,13 @@ class Collection:
         )
 
     def masker(self) -> Masker:
-        """Numbers of marks go on where those of the files end: one number is one value in all of them."""
+        """Masks continue the numbering of the existing files: one number is one value in all of them."""
         masker = Masker()
         masker.renumbered(b"<masked %d>" % max((piece.marks for piece in self._journal.pieces), default=0))
         return masker
 
     def add(self, snapshot: Snapshot) -> None:
-        """On the disk when this returns."""
+        """Write a Snapshot; it is on disk when this returns."""
         written: list[str] = []
         shared: list[str] = []
         marks: set[int] = set()
@@ -124,7 +124,7 @@ class Collection:
             raise _unwritable(self.target.folder, problem) from problem
 
     def leave(self) -> None:
-        """After an interruption: complete pieces stay for the next run; without any, nothing is left."""
+        """After an interruption: complete pieces are kept for the next run; without any, nothing is left."""
         if not self.has_pieces:
             with contextlib.suppress(OSError):
                 self._journal.discard(keep_folder=self._existed)
@@ -138,7 +138,7 @@ class Collection:
         gaps = [Gap(what=w, why=y, how_to_get=h) for piece in pieces for w, y, h in piece.gaps]
         heads = [Head(repo=r, revision=v, commit=c) for piece in pieces for r, v, c in piece.heads]
         whole = Snapshot(
-            # the latest: that is when all of it was so
+            # the latest: the time of the whole bundle
             collected_at=max((piece.at for piece in pieces if piece.at), default=None),
             argocd_version=next((piece.version for piece in pieces if piece.version), ""),
             heads=tuple(dict.fromkeys(heads)),
@@ -171,7 +171,7 @@ class Collection:
         )
 
     def _write(self, batch: list[files.Text]) -> int:
-        """Each file completely or not at all, readable by the user only; returns the number of bytes."""
+        """Write each file atomically, readable by the user only; returns the number of bytes."""
         self._journal.begin(name for name, _ in batch)
         size = 0
         for name, text in batch:
@@ -184,7 +184,7 @@ class Collection:
 
 
 def _batches(texts: Iterable[files.Text]) -> Iterator[list[files.Text]]:
-    """Files that are recorded in the journal together, so that not each one waits for the disk twice."""
+    """Batches of files that are recorded in the journal together, to reduce the number of syncs to disk."""
     batch: list[files.Text] = []
     size = 0
     for name, text in texts:
@@ -198,7 +198,7 @@ def _batches(texts: Iterable[files.Text]) -> Iterator[list[files.Text]]:
 
 
 def _counts(snapshot: Snapshot, shared: list[str]) -> dict[str, int]:
-    """What several Applications share counts once."""
+    """Objects that several Applications share count once."""
     roles = Counter(key.partition("|")[0] for key in shared)
     return {
         "applications": len(snapshot.applications),

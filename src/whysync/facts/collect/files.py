@@ -1,4 +1,4 @@
-"""A Snapshot as the files of a bundle: their names, and their text piece by piece."""
+"""A Snapshot as the files of a bundle: names and contents."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from whysync.json_tree import Json, Object
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.manifest import Manifest
 
-# A reader takes 64 MiB a file; an editor is glad about less.
+# The reader's limit is 64 MiB per file; editors prefer less.
 LARGEST = 16 << 20
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 200
 ALL_NAMESPACES = "cluster-wide"
 
 Text = tuple[str, str]
-"""The path of a file within the bundle, and what to write into it."""
+"""The path of a file within the bundle, and its content."""
 
 
 def files_of(snapshot: Snapshot, number: int, is_new: Callable[[Manifest], bool]) -> Iterator[Text]:
-    """`number` tells this piece from others; `is_new` is asked once for each object that others may share."""
+    """Files of one piece with this `number`; `is_new` is asked once per object that may be shared."""
     for application in snapshot.applications:
         yield f"applications/{_of(application)}.yaml", yaml.dump(application.body)
     for project in snapshot.projects:
@@ -45,7 +45,7 @@ def files_of(snapshot: Snapshot, number: int, is_new: Callable[[Manifest], bool]
 
 
 def header(snapshot: Snapshot, clusters: Mapping[str, str]) -> str:
-    """`bundle.yaml`: when, with what, and what could not be had."""
+    """`bundle.yaml`: the time, the version, and the gaps."""
     told: Object = {"apiVersion": "whysync.dev/v1", "kind": "Bundle"}
     if snapshot.collected_at is not None:
         told["collectedAt"] = snapshot.collected_at.isoformat().replace("+00:00", "Z")
@@ -69,7 +69,7 @@ def heads(snapshot: Snapshot) -> str:
 
 
 def safe(name: str) -> str:
-    """A name of an object as a name of a file: nothing that leads elsewhere."""
+    """The name of an object as a file name without path separators."""
     return _ODD.sub("-", name).lstrip(".")[:_LONGEST_NAME] or "unnamed"
 
 
@@ -79,7 +79,7 @@ def _of(one: Manifest) -> str:
 
 
 def _by_place(folder: str, manifests: Iterable[Manifest], number: int, *, clusters: bool) -> Iterator[Text]:
-    """A file for each namespace, below the folder of its cluster where there are several."""
+    """One file per namespace, below the folder of its cluster if there are several."""
     places: defaultdict[str, list[Object]] = defaultdict(list)
     for manifest in manifests:
         cluster = f"{safe(manifest.cluster)}/" if clusters and manifest.cluster else ""
@@ -89,7 +89,7 @@ def _by_place(folder: str, manifests: Iterable[Manifest], number: int, *, cluste
 
 
 def _pieces(name: str, bodies: Iterable[Object]) -> Iterator[Text]:
-    """One file, or as many as keep each of a size that can be read again."""
+    """One file, or several to stay within the reader's limit."""
     texts: list[str] = []
     size = part = 0
     for body in bodies:

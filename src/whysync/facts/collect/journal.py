@@ -33,20 +33,20 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", tag="
 
 
 class _Begun(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", tag="begun"):
-    """Files that are about to be written."""
+    """Files that will be written next."""
 
     files: tuple[str, ...]
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", tag="piece"):
-    """One piece that is completely on the disk: its Applications, its files, the shared objects in it."""
+    """One piece that is completely on disk: its Applications, its files, its shared objects."""
 
     apps: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     # the folders below live/, and the clusters that they belong to
     clusters: dict[str, str] = {}
-    # the highest number of a mark in it: those of a later run begin above
+    # the highest mask number in it: a later run starts above
     marks: int = 0
     bytes: int = 0
     gaps: tuple[tuple[str, str, str], ...] = ()
@@ -60,7 +60,7 @@ _Line = _Begun | Piece
 
 
 class Journal:
-    """`question` is what is collected and from where: two questions do not share a bundle.
+    """`question` is what is collected and from where; it must be the same to resume.
 
     Raises `UsageError` for a folder with files that no collection wrote, before anything is changed in it.
     """
@@ -119,7 +119,7 @@ class Journal:
                 self.folder, f"it has files that no collection wrote, such as {(unknown or links)[0]}"
             )
         complete = {name for piece in self.pieces for name in piece.files}
-        if complete - present:  # somebody deleted a part: what is left is of no use
+        if complete - present:  # a part was deleted: the rest cannot be used
             self.pieces.clear()
             complete = set[str]()
         self._delete(name for name in present if name != JOURNAL and name not in complete)
@@ -143,7 +143,7 @@ class Journal:
             )
         for number, line in enumerate(lines, start=2):
             if number == len(lines) + 1:
-                break  # empty, or cut by a crash: its piece is collected again
+                break  # empty, or truncated by a crash: its piece is collected again
             try:
                 found = msgspec.json.decode(line, type=_Line)
             except (msgspec.MsgspecError, ValueError) as problem:

@@ -1,4 +1,4 @@
-"""Where a bundle goes: a folder, or an archive that is packed from a folder when all is there."""
+"""The output of a collection: a folder, or an archive that is packed from a folder at the end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ARCHIVES = (".tar.gz", ".tgz")
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """`folder` is where files are written as they come; `archive` what is made of it in the end."""
+    """`folder` is where files are written; `archive` is packed from it at the end."""
 
     folder: Path
     archive: Path | None = None
 
     @classmethod
     def of(cls, written: str) -> Target:
-        """A folder that is new, empty or half done; an archive that is not there yet."""
+        """A folder that is new, empty or incomplete; an archive that does not exist yet."""
         path = Path(written)
         if not path.name.endswith(_ARCHIVES):
             _check_folder(path)
@@ -33,7 +33,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         folder = path.with_name(f"{path.name}.partial")
         if os.path.lexists(path):
             raise _there(path)
-        if folder.is_symlink():  # nobody named it, so nobody wants to write where it leads
+        if folder.is_symlink():  # the user did not choose this name, so a link is not followed
             raise _there(folder)
         _check_folder(folder)
         return cls(folder=folder, archive=path)
@@ -47,7 +47,7 @@ def pack(archive: Path, folder: Path, names: Iterable[str]) -> None:
     """Pack these files of a folder. The archive appears when it is complete."""
     with (
         replacing(archive, mode=0o600, must_be_new=True) as raw,
-        # without the time of packing: the same facts give the same bytes
+        # without the time of packing, so that the same facts give the same bytes
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w|") as tar,
     ):
@@ -56,7 +56,7 @@ def pack(archive: Path, folder: Path, names: Iterable[str]) -> None:
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Whose machine it was is nobody's business."""
+    """Remove the user and group of the local machine."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mtime = 0
@@ -65,7 +65,7 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _check_folder(path: Path) -> None:
-    """Before anything is asked of a server; what is in the folder is checked when the collection begins."""
+    """Checked before any request; the contents of the folder are checked when the collection starts."""
     try:
         if not os.path.lexists(path):
             return

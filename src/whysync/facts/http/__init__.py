@@ -1,3 +1,3 @@
-"""One robust HTTP client for all live sources: patient, never for ever, and clear when it gives up."""
+"""The HTTP client of all live sources: retries, limits and clear errors."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Addresses of servers and proxies: checked before they are used, and shown without passwords."""
+"""Addresses of servers and proxies: validated before use, and shown without passwords."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ WEB = ("http", "https")
 
 
 def parsed(url: str, *, setting: str, schemes: Collection[str] = WEB) -> SplitResult:
-    """The parts of an address that can be connected to; `setting` says where it was given."""
+    """Parse and validate an address; `setting` is where it was configured."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         host.encode("idna" if ":" not in host else "ascii")
-    except ValueError as problem:  # unbalanced brackets, a port that is no number, a label that is too long
+    except ValueError as problem:  # unbalanced brackets, an invalid port, a label that is too long
         raise _bad(url, setting, str(problem)) from problem
     if parts.scheme not in schemes:
         why = f"its scheme is {parts.scheme!r}, known are {', '.join(schemes)}"
@@ -31,7 +31,7 @@ def parsed(url: str, *, setting: str, schemes: Collection[str] = WEB) -> SplitRe
 
 
 def without_password(url: str) -> str:
-    """Credentials do not belong in an address: they would be in every message."""
+    """The address without credentials, which would appear in every message."""
     try:
         parts = urlsplit(url)
     except ValueError:

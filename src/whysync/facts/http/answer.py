@@ -1,4 +1,4 @@
-"""What a server said: status, headers, body; and the body as JSON."""
+"""An HTTP response: status, headers, body; and the body as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_SAID = 600
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     status: int
-    # names in small letters
+    # lower-case names
     headers: Mapping[str, str]
     body: bytes
 
@@ -39,7 +39,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def said(self) -> str:
-        """The server's own words about a failure: Kubernetes' `message`, Argo CD's `error`, or plain text."""
+        """The server's error message: Kubernetes' `message`, Argo CD's `error`, or plain text."""
         body = self.body[: 1 << 20]
         told = self._told()
         words = text(told.get("message")) or text(told.get("error"))
@@ -51,7 +51,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def next_token(self) -> str:
-        """Kubernetes' `continue`, of an answer that is no list too."""
+        """Kubernetes' `continue` token, also of an error response."""
         return text(fields(self._told().get("metadata")).get("continue"))
 
     def _told(self) -> Object:
@@ -64,7 +64,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decoded(body: bytes, *, path: str, kind: str = "") -> Json:
-    """The body as JSON. A collector that wakes up in the middle of a big one doubles the time."""
+    """The body as JSON. Garbage collection is disabled, because it doubles the time for large bodies."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Who we say we are: headers for each request, and a second chance after a 401."""
+"""Authentication: headers for each request, and renewal after a 401."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 from whysync.errors import Unreadable
 from whysync.files import read_file
 
-# several values of one name are several headers
+# several values of one name become several headers
 Headers = Mapping[str, str | tuple[str, ...]]
 
 
@@ -18,16 +18,16 @@ class Auth(Protocol):
     async def headers(self) -> Headers: ...
 
     async def renew(self) -> bool:
-        """After a 401: get other credentials. False when there are no others to be had."""
+        """Get other credentials after a 401. False if there are none."""
         ...
 
     def secrets(self) -> Iterable[str]:
-        """Every value that no output may show."""
+        """All values that output must not contain."""
         ...
 
 
 class Fixed:
-    """The same headers each time, such as none at all."""
+    """The same headers each time, possibly none."""
 
     def __init__(self, headers: Mapping[str, str] | None = None, *, secrets: Iterable[str] = ()) -> None:
         self._headers = dict(headers or {})
@@ -53,7 +53,7 @@ def basic(name: str, password: str) -> Fixed:
 
 
 class TokenFile:
-    """A token in a file that somebody else renews (a projected service account token is, every hour)."""
+    """A token in a file that is renewed by others (a projected service account token, every hour)."""
 
     def __init__(self, path: Path, *, fallback: str = "") -> None:
         self._path = path
@@ -91,7 +91,7 @@ class TokenFile:
 
 
 class As:
-    """Further headers on top: another identity as `kubectl --as` asks for, or those of `-H`."""
+    """Additional headers: impersonation (`kubectl --as`), or `-H`."""
 
     def __init__(self, inner: Auth, headers: Headers, *, secrets: Iterable[str] = ()) -> None:
         self.inner = inner

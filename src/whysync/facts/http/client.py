@@ -1,9 +1,9 @@
-"""Ask a server, patiently: again after a hiccup, slower when told so, never longer than was allowed.
+"""The HTTP client for Argo CD and Kubernetes: retries, rate limits and deadlines.
 
     async with Client("https://argocd.example.com", auth=bearer(token)) as client:
         found = await client.object("/api/v1/applications", {"selector": "team=shop"})
 
-Everything but an answer is a `NetProblem`. Cancelling the task (Ctrl-C) closes the connections at once.
+Anything but a response raises an `HttpError`. Cancelling the task (Ctrl-C) closes the connections.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ JSON = "application/json"
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 log = logging.getLogger(__name__)
-# Their debug logs print headers, cookies and whole URLs; the line of each request below replaces them.
+# Their debug logs print headers, cookies and URLs; our own log line of each request replaces them.
 _TALKATIVE = ("httpx2", "httpcore2")
 
 
 class Count(msgspec.Struct):
-    """What the conversation cost so far."""
+    """Requests and bytes so far."""
 
     requests: int = 0
     retries: int = 0
@@ -57,7 +57,7 @@ class Count(msgspec.Struct):
 
 
 class Client:
-    """`name` is what messages call the server, `setting` where its address was given."""
+    """`name` is how messages call the server, `setting` is where its address was configured."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Client:
             http, self._http = self._http, None
             await http.aclose()
 
-    # Questions
+    # Requests
 
     async def json(self, path: str, params: Params | None = None, *, accept: str = JSON) -> Json:
         return await self._asked(_Question(path, params, accept), Answer.json)
@@ -139,22 +139,22 @@ class Client:
         return await self._asked(_Question(path, params, accept), lambda answer: answer)
 
     async def post(self, path: str, body: Object) -> Object:
-        """For questions that have the form of a write (a review, a login): nothing is stored by them."""
+        """For read requests that use POST (a review, a login): they store nothing."""
         return await self._asked(_Question(path, None, JSON, msgspec.json.encode(body)), Answer.object)
 
     # The server's clock
 
     def now(self) -> datetime | None:
-        """The latest `Date` of the server's answers: timestamps of objects are of that clock.
+        """The latest `Date` header of the server, whose clock wrote the timestamps of objects.
 
-        The same answers give the same time, however long the reading took.
+        The same responses give the same time, however long reading took.
         """
         return self._server_date
 
-    # One question, as often as it takes
+    # One request with its retries
 
     async def _asked(self, question: _Question, read: Callable[[Answer], T]) -> T:
-        """Everything counts for the deadline: the queue, the login, each try and the pauses between them."""
+        """The deadline includes everything: the queue, the login, each attempt and the pauses."""
         left = self.limits.deadline.left()
         try:
             async with asyncio.timeout(left if math.isfinite(left) else None):
@@ -163,7 +163,7 @@ class Client:
             problem = out_of_time(self.limits.deadline, self.name, question.path)
         except HttpError as found:
             problem = found
-        # A server may repeat what we sent to it.
+        # A server may repeat what we sent.
         raise problem.rewritten(lambda words: hidden(words, self._auth.secrets())) from problem.__cause__
 
     async def _tried(self, question: _Question, read: Callable[[Answer], T]) -> T:
@@ -187,7 +187,7 @@ class Client:
             self.count.retries += 1
 
     async def _renew(self, seen: int) -> bool:
-        """Of many requests that meet a 401 at once, one renews; the others only ask again."""
+        """If many requests get a 401 at once, one renews the credentials; the others are sent again."""
         async with self._renewing:
             if self._renewals != seen:
                 return True
@@ -216,7 +216,7 @@ class Client:
                 ) from problem
 
     async def _followed(self, question: _Question, headers: Headers) -> Answer:
-        """Redirects are followed to the same host only: our credentials are for nobody else."""
+        """Redirects are only followed on the same host: credentials must not be sent to another one."""
         url = self._address(question.path)
         for _ in range(self.limits.redirects + 1):
             response = await self._sent(url, question, headers)

@@ -1,4 +1,4 @@
-"""The body of an HTTP answer, decompressed within a limit on its size."""
+"""The body of an HTTP response, decompressed up to a size limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Body:
         self._unpacking = zlib.decompressobj(_GZIP) if "gzip" in encoding else None
 
     def add(self, piece: bytes) -> int:
-        """The number of bytes that were added. Raises `TooLarge`, `Garbled`."""
+        """Returns the number of bytes added. Raises `TooLarge`, `Garbled`."""
         if self._unpacking is not None:
             try:
                 piece = self._unpacking.decompress(piece, self._most - self._size + 1)

@@ -1,22 +1,22 @@
-"""What can go wrong between us and a server, each with its own words and its own type.
+"""Errors of the HTTP client, one type for each.
 
     SourceError
     ├── BadAddress           the address of the server or of its proxy cannot be used (a UsageError too)
-    ├── Unreachable          no connection: refused, no such host, reset again and again
-    │   └── TimedOut         connected, but no (whole) answer in the time that was given
-    ├── NotTrusted           the server's certificate, or ours, is not accepted
-    ├── NotAuthenticated     401: it does not know who we are
-    ├── Forbidden            403: it knows, and does not allow it
-    ├── Missing              404: there is nothing of that name
-    ├── Expired              410: what we held on to (a page, a version) is no longer kept
-    ├── Rejected             another 4xx: the request itself is not accepted
-    ├── Overloaded           429 or 503, still so after patience
-    ├── ServerFailed         another 5xx, still so after patience
-    ├── LedElsewhere         a redirect that we do not follow
-    ├── Garbled              an answer that is not what it should be: cut off, or not JSON
-    └── TooLarge             an answer beyond the stated limit
+    ├── Unreachable          no connection: refused, unknown host, reset repeatedly
+    │   └── TimedOut         connected, but no (complete) response in time
+    ├── NotTrusted           the server's or our certificate is rejected
+    ├── NotAuthenticated     401: the credentials are rejected
+    ├── Forbidden            403: the account lacks the permission
+    ├── Missing              404: not found
+    ├── Expired              410: the page or version is no longer available
+    ├── Rejected             another 4xx: the request is refused
+    ├── Overloaded           429 or 503 after all retries
+    ├── ServerFailed         another 5xx after all retries
+    ├── LedElsewhere         a redirect to another host
+    ├── Garbled              an invalid response: truncated, or not JSON
+    └── TooLarge             a response larger than the limit
 
-`status` is the HTTP status where there is one, `said` the server's own words, `path` what was asked for.
+`status` is the HTTP status if there is one, `said` the server's message, `path` the requested path.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from whysync import errors
 
 
 class HttpError(errors.SourceError):
-    """Anything that kept an answer from us."""
+    """Any reason why there is no usable response."""
 
     def __init__(
         self, *, what: str, why: str = "", next: str = "", status: int = 0, said: str = "", path: str = ""
@@ -39,7 +39,7 @@ class HttpError(errors.SourceError):
         self.path = path
 
     def rewritten(self, change: Callable[[str], str]) -> Self:
-        """The same problem with every text changed, such as without the values of secrets."""
+        """The same error with every text changed, for example to remove secrets."""
         self.what, self.why, self.next = change(self.what), change(self.why), change(self.next)
         self.said = change(self.said)
         self.args = (self.what,)
@@ -76,7 +76,7 @@ class Missing(HttpError, errors.NotFound):
 
 class Expired(HttpError):
     token = ""
-    """With which Kubernetes offers to go on, from the present state."""
+    """The token that Kubernetes offers to continue with the current state."""
 
 
 class Rejected(HttpError):
@@ -104,4 +104,4 @@ class TooLarge(HttpError, errors.TooLarge):
 
 
 LOST = (Unreachable, NotTrusted, NotAuthenticated)
-"""With one of these the whole server is out of reach, not only the one thing that was asked for."""
+"""Errors that affect the whole server, not only one request."""

@@ -1,7 +1,7 @@
-"""Requests that are on the wire right now, so that a client can leave without leaving sockets behind.
+"""Requests in flight, so that closing the client does not leak sockets.
 
-Where one question of many fails, the client is closed while others are still being asked. A TLS handshake
-that is cancelled half-way keeps its socket open until the garbage collector comes: they get a moment to end.
+If one of many requests fails, the client is closed while others are still running. A cancelled TLS handshake
+keeps its socket open until garbage collection, so they get a moment to finish.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 
 _MOMENT: Final = 1.0
-"""Seconds. A handshake takes milliseconds; whoever asks for longer is cancelled after all."""
+"""Seconds. A handshake takes milliseconds; longer requests are cancelled."""
 
 
 class InFlight:

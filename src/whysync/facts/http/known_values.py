@@ -1,4 +1,4 @@
-"""Known secret values, such as our own token, taken out of a message whatever they look like."""
+"""Remove known secret values, such as our own token, from messages."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 MARK = "<masked>"
-# A shorter value is hidden only where it is a word of its own: "dev" is, inside of "device" it is not.
+# A shorter value is only removed as a whole word: "dev", but not in "device".
 _LONG = 8
 _SHORTEST = 3
 
 
 def hidden(words: str, secrets: Iterable[str]) -> str:
-    """Also in the forms that values take inside JSON, URLs and base64."""
+    """Also removes JSON, URL and base64 encodings of the values."""
     forms = {form for value in secrets if len(value) >= _SHORTEST for form in _forms(value)}
     if not words or not forms:
         return words

@@ -1,4 +1,4 @@
-"""Limits of the HTTP client and of login programs: time, size and number of everything a server can drag out.
+"""Limits of the HTTP client and of exec plugins: time, size and number of requests.
 
 All limits of live sources are here; docs/live.md lists them for users.
 """
@@ -14,39 +14,39 @@ MIB = 1 << 20
 
 class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
     connect_seconds: float = 10
-    # silence in the middle of an answer
+    # silence within a response
     idle_seconds: float = 30
-    # one try, to the last byte: a server that sends a byte a second is as good as silent
+    # one attempt, to the last byte
     try_seconds: float = 60
-    # one question with all its tries and pauses
+    # one request with all attempts and pauses
     call_seconds: float = 120
-    # all of the work together (`--timeout`)
+    # everything together (`--timeout`)
     deadline: Deadline = Deadline()
     tries: int = 5
     # after silence; each costs `idle_seconds` or more
     tries_after_silence: int = 2
     first_pause_seconds: float = 0.2
     longest_pause_seconds: float = 15
-    # requests at a time, and by the second with a first burst: what kubectl allows itself
+    # concurrent requests, and requests per second with an initial burst: kubectl's own limits
     connections: int = 8
     per_second: float = 50
     burst: int = 100
-    # of one answer, after decompression
+    # of one response, after decompression
     answer_bytes: int = 256 * MIB
     redirects: int = 5
-    # Argo CD answers every error that has no status of its own with 500: another try changes nothing
+    # Argo CD returns 500 for errors without a status of their own: a retry does not help
     retries_internal_errors: bool = True
-    # of one list of Kubernetes: pages, fresh starts after a page expired (410), objects
+    # of one Kubernetes list: pages, restarts after an expired page (410), objects
     list_pages: int = 2_000
     list_restarts: int = 10
     list_objects: int = 100_000
-    # group versions that discovery asks for one by one, of a server before 1.26
+    # group versions that discovery requests one by one, for servers before 1.26
     discovery_requests: int = 2_000
 
 
-# Login programs (`exec` of a kubeconfig) and kubectl for --port-forward. Each ends at the deadline too.
+# Exec plugins of a kubeconfig, and kubectl for --port-forward. Both also end at the deadline.
 LOGIN_SECONDS = 120.0
-# A person may have to find a browser and a second factor first.
+# A user may have to log in with a browser and a second factor.
 INTERACTIVE_LOGIN_SECONDS = 600.0
 PORT_FORWARD_SECONDS = 30.0
 PROGRAM_OUTPUT = 1 * MIB

@@ -1,4 +1,4 @@
-"""Progress while a server has not answered yet: the user sees what is being waited for."""
+"""Show progress while waiting for a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EVERY: Final = 0.5
 
 @asynccontextmanager
 async def ticking(progress: Progress | None, name: str, *, every: float = _EVERY) -> AsyncGenerator[None]:
-    """Calls `progress` again and again until the block ends."""
+    """Calls `progress` repeatedly until the block ends."""
     if progress is None:
         yield
         return

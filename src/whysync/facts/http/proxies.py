@@ -1,4 +1,4 @@
-"""The proxy for one address: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY of the environment."""
+"""The proxy for an address: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY of the environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
 class Proxy(msgspec.Struct, frozen=True, kw_only=True):
-    """`setting` is the variable or field that names it."""
+    """`setting` is the variable or field that configures it."""
 
     url: str
     setting: str
@@ -25,7 +25,7 @@ class Proxy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def proxy_for(url: str, configured: str = "", environ: Mapping[str, str] | None = None) -> Proxy | None:
-    """`configured` (proxy-url of a kubeconfig) counts before the environment. Raises `BadAddress`."""
+    """`configured` (proxy-url of a kubeconfig) has precedence over the environment. Raises `BadAddress`."""
     environ = os.environ if environ is None else environ
     if configured:
         return _checked(configured, "proxy-url of the cluster's configuration")
@@ -47,7 +47,7 @@ def _checked(written: str, setting: str) -> Proxy:
 
 
 def _value(environ: Mapping[str, str], name: str) -> tuple[str, str]:
-    """In small letters first, as curl and Python read it."""
+    """Lower-case variables first, as in curl and Python."""
     for spelling in (name, name.upper()):
         if written := environ.get(spelling, "").strip():
             return spelling, written
@@ -55,7 +55,7 @@ def _value(environ: Mapping[str, str], name: str) -> tuple[str, str]:
 
 
 def _is_excluded(host: str, port: int | None, listed: str) -> bool:
-    """By name (and all below it), address, network or `*`; an entry that is none of these is ignored."""
+    """Matches by name (and subdomains), address, network or `*`; invalid entries are ignored."""
     for raw in listed.lower().split(","):
         entry = raw.strip()
         name, colon, wanted = entry.rpartition(":")

@@ -1,4 +1,4 @@
-"""Politeness: how often we ask, and how long we wait before we ask again."""
+"""Rate limiting for the HTTP client, and the pauses between retries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whysync.facts.http.limits import HttpLimits
 
 
 class RateLimit:
-    """So many requests a second; a first burst is free, as with kubectl."""
+    """Requests per second after an initial burst, as in kubectl."""
 
     def __init__(self, limits: HttpLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._each = 1 / limits.per_second if limits.per_second > 0 else 0.0
@@ -27,16 +27,16 @@ class RateLimit:
             await asyncio.sleep(seconds)
 
     def waits(self) -> float:
-        """Seconds until the next request's turn, which is taken by asking."""
+        """Seconds until the next request may be sent; reserves its slot."""
         now = self._clock()
         self._next = max(self._next + self._each, now - self._free)
         return max(0.0, self._next - now)
 
 
 def pause_before(attempt: int, limits: HttpLimits, *, asked: float | None = None) -> float:
-    """Seconds before the try number `attempt` (from 2 on): longer each time, and never all at once.
+    """Seconds before attempt number `attempt` (from 2): exponential backoff with jitter.
 
-    What the server asked for (`Retry-After`) is kept, and a little is added, for it told others the same.
+    `Retry-After` of the server is honored, plus jitter, because other clients got the same value.
     """
     if asked is not None:
         return asked + random.uniform(0, min(0.5, 0.1 + asked / 10))
@@ -45,7 +45,7 @@ def pause_before(attempt: int, limits: HttpLimits, *, asked: float | None = None
 
 
 def retry_after(value: str, now: datetime | None = None) -> float | None:
-    """`Retry-After`, in seconds: written as a number or as a date."""
+    """`Retry-After` in seconds; the header is a number or a date."""
     value = value.strip()
     if value.isascii() and value.isdecimal():
         return float(value[:9])

@@ -1,4 +1,4 @@
-"""Whether one more try is worth it, and after which pause."""
+"""Decide whether to retry a request, and after which pause."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WAIT = frozenset((429, 502, 503, 504))
 
 
 class RetryPolicy:
-    """What is left of it for one question."""
+    """The remaining attempts and time of one request."""
 
     def __init__(self, limits: HttpLimits, name: str, path: str) -> None:
         self._limits = limits
@@ -25,7 +25,7 @@ class RetryPolicy:
         self._garbled = 0
 
     def left(self) -> float:
-        """Seconds for the next try. The time spent in the queue before the first does not count."""
+        """Seconds for the next attempt. Time in the queue before the first does not count."""
         deadline = self._limits.deadline
         if deadline.is_over:
             raise out_of_time(deadline, self._name, self._path)
@@ -35,7 +35,7 @@ class RetryPolicy:
         return max(0.01, min(self._limits.try_seconds, self._until - now))
 
     def pause(self, problem: HttpError, answer: Answer | None) -> float:
-        """Seconds to wait before the next try; raises the problem when there should be none."""
+        """Seconds before the next attempt; raises the error if there is none."""
         self._tried += 1
         if isinstance(problem, _Over) or self._tried >= self._limits.tries or not self._may_pass(problem):
             raise problem
@@ -51,7 +51,7 @@ class RetryPolicy:
         if isinstance(problem, TimedOut):
             self._silences += 1
             return self._silences < self._limits.tries_after_silence
-        if isinstance(problem, MalformedResponse):  # cut off by a proxy, perhaps
+        if isinstance(problem, MalformedResponse):  # possibly truncated by a proxy
             self._garbled += 1
             return self._garbled < 2
         if problem.status == 500:
@@ -60,7 +60,7 @@ class RetryPolicy:
 
 
 class _Over(TimedOut):
-    """No time is left, for this question or any other."""
+    """No time is left, for this request or any other."""
 
 
 def out_of_time(deadline: Deadline, name: str, path: str) -> TimedOut:

@@ -1,4 +1,4 @@
-"""A status that is no success, in words."""
+"""HTTP error statuses as errors with a message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whysync.facts.masking import Masker
 
 
 def problem_of(answer: Answer, name: str) -> HttpError:
-    """`name` is what messages call the server. What it said is shown without the secrets in it."""
+    """`name` is how messages call the server. Secrets are removed from its message."""
     status, path = answer.status, answer.path
     said = Masker().masked_text(answer.said)
     why = f"HTTP {status}: {said}" if said else f"HTTP {status}"

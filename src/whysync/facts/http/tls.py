@@ -1,4 +1,4 @@
-"""Whose certificate we trust, and which one we show."""
+"""TLS: trusted CAs and client certificates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whysync.errors import Unreadable
 
 
 class Tls(msgspec.Struct, frozen=True, kw_only=True):
-    """Certificates as PEM text or as files; what is given as text wins, as in a kubeconfig."""
+    """Certificates as PEM text or as files; text has precedence, as in a kubeconfig."""
 
     ca_pem: str = ""
     ca_file: str = ""
@@ -24,7 +24,7 @@ class Tls(msgspec.Struct, frozen=True, kw_only=True):
     certificate_file: str = ""
     key_pem: str = ""
     key_file: str = ""
-    # the name that the certificate must bear, where it is not that of the URL
+    # the expected name in the certificate, if it is not that of the URL
     server_name: str = ""
     insecure: bool = False
 
@@ -41,13 +41,13 @@ def context_of(tls: Tls) -> ssl.SSLContext:
 
 @cache
 def _usual() -> ssl.SSLContext:
-    """Trusts whom the system trusts. Reading all those certificates takes longer than a request."""
+    """Trusts the system's CAs; cached, because loading them takes longer than a request."""
     return _made(Tls())
 
 
 def _made(tls: Tls) -> ssl.SSLContext:
     context = _trusting(tls)
-    # Many clusters' own CAs lack extensions that Python 3.13 began to insist on; Go does not.
+    # Many cluster CAs lack extensions that Python requires since 3.13; Go does not require them.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if tls.insecure:
         context.check_hostname = False
@@ -80,7 +80,7 @@ def _show(context: ssl.SSLContext, tls: Tls) -> None:
             certificate = held.enter_context(_as_file(tls.certificate_pem))
         key = held.enter_context(_as_file(tls.key_pem)) if tls.key_pem else tls.key_file
         try:
-            # The password is asked for on a terminal unless one is given.
+            # Without a callback OpenSSL would prompt for the password on the terminal.
             context.load_cert_chain(certificate, key or None, password=lambda: "")
         except (OSError, ValueError) as problem:
             named = " and ".join(one for one in (tls.certificate_file, tls.key_file) if one)
@@ -93,7 +93,7 @@ def _show(context: ssl.SSLContext, tls: Tls) -> None:
 
 @contextlib.contextmanager
 def _as_file(pem: str) -> Generator[str]:
-    """OpenSSL reads keys from files only. Where the system has files in memory, none is made on a disk."""
+    """OpenSSL reads keys from files only; uses an in-memory file if the system supports it."""
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         handle = os.memfd_create("pem", os.MFD_CLOEXEC)
         try:

@@ -1,4 +1,4 @@
-"""Exceptions of the HTTP library, sockets and TLS become a `NetProblem`, here and nowhere else."""
+"""Translate exceptions of the HTTP library, sockets and TLS to `HttpError`; only done here."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import httpx2
 from whysync.facts.http.errors import BadAddress, HttpError, NotTrusted, TimedOut, Unreachable
 from whysync.facts.http.proxies import Proxy
 
-# How asyncio names the address of an attempt that failed: "Connect call failed ('::1', 443, 0, 0)".
+# How asyncio names the address of a failed attempt: "Connect call failed ('::1', 443, 0, 0)".
 _ATTEMPT = re.compile(r"\('(?P<host>[^']+)', (?P<port>\d+)")
 
 
 @contextmanager
 def translated(name: str, path: str, proxy: Proxy | None = None) -> Generator[None]:
-    """`name` is what messages call the server, `path` what was asked for, `proxy` what is in between."""
+    """`name` is how messages call the server, `path` is the requested path, `proxy` the proxy."""
     try:
         yield
     except httpx2.TimeoutException as problem:
@@ -88,7 +88,7 @@ def _reasons(problem: BaseException) -> Iterator[str]:
 
 
 def _behind(problem: BaseException | None, seen: set[int] | None = None) -> Iterator[BaseException]:
-    """The exception, what caused it, and the members of groups on the way."""
+    """The exception, its causes, and the members of exception groups."""
     seen = set() if seen is None else seen
     while problem is not None and id(problem) not in seen:
         seen.add(id(problem))
@@ -123,5 +123,5 @@ def _not_trusted(name: str, path: str, problem: ssl.SSLError) -> HttpError:
             next="check the client certificate of this login: has it expired?",
             path=path,
         )
-    # `unexpected eof` and its like: somebody hung up, which may be better the next time.
+    # `unexpected eof` and similar: the connection was closed, which may be temporary.
     return Unreachable(what=f"the connection to {name} broke off", why=f"{path}: {reason}", path=path)

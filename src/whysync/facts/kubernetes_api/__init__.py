@@ -1,4 +1,4 @@
-"""Facts straight from the Kubernetes API, with nothing but a kubeconfig."""
+"""The Kubernetes API as a source of facts, with only a kubeconfig."""
 
 from __future__ import annotations
 

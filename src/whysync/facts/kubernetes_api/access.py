@@ -1,4 +1,4 @@
-"""What the command line says about Kubernetes: which kubeconfig, which context, as whom."""
+"""Kubernetes connection flags: which kubeconfig, which context, which user."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from whysync.facts.kubernetes_api.login import Connection, Identity, connection_
 class KubeAccess(msgspec.Struct, frozen=True, kw_only=True):
     kubeconfig: str = ""
     context: str = ""
-    # where Argo CD itself lives; empty: it is looked for
+    # Argo CD's namespace; empty: it is detected
     namespace: str = ""
     identity: Identity = Identity()
     insecure: bool = False
-    # Log in to other clusters with the credentials that Argo CD keeps in its cluster secrets?
+    # Use the credentials of Argo CD's cluster secrets for other clusters?
     use_cluster_secrets: bool = False
     limits: HttpLimits = HttpLimits()
-    # of this process where it is not given
+    # of this process by default
     environment: Mapping[str, str] | None = None
 
     def hub(self) -> Connection:
-        """The cluster that Argo CD runs in: the chosen context, or the Pod's own cluster without any."""
+        """The cluster that Argo CD runs in: the selected context, or the Pod's own cluster."""
         config = self.config()
         if config is None:
             inside = in_cluster(self.environment)
-            assert inside is not None  # else there was an error
+            assert inside is not None  # otherwise an error was raised
             return inside
         return self.connect(config.context(self.context))
 
     def config(self) -> Kubeconfig | None:
-        """Nothing inside of a Pod that has no kubeconfig of its own."""
+        """`None` inside a Pod without a kubeconfig."""
         try:
             return load_kubeconfig(self.kubeconfig, self.environment)
         except NoSource:
@@ -49,7 +49,7 @@ class KubeAccess(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def contexts(self) -> Iterator[Context]:
-        """All that could be logged in with, for destinations other than the hub."""
+        """All contexts that can be used for destinations other than the hub."""
         try:
             config = self.config()
         except NoSource:

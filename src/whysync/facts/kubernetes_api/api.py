@@ -1,4 +1,4 @@
-"""One API server: its kinds, its lists, and what it would not show."""
+"""One API server: its kinds, its lists, and its gaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Progress = Callable[[str, int], None]
 
 
 class Api:
-    """`cluster` is the name that live objects bear; empty where there is one cluster only."""
+    """`cluster` is the name that live objects get; empty if there is only one cluster."""
 
     def __init__(
         self, client: Client, kinds: Kinds, *, cluster: str = "", progress: Progress | None = None
@@ -32,12 +32,12 @@ class Api:
     async def read(
         self, query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None, quietly: bool = False
     ) -> list[Manifest]:
-        """A whole list. What is forbidden or breaks off is a gap, unless `quietly`."""
+        """A complete list. A forbidden or aborted request is a gap, unless `quietly`."""
         found: list[Manifest] = []
         try:
             await self.read_into(found, query, role, keep=keep)
         except Missing:
-            pass  # gone since discovery
+            pass  # deleted since discovery
         except HttpError as problem:
             if not quietly:
                 self.gaps.unread(
@@ -48,8 +48,8 @@ class Api:
     async def read_into(
         self, found: list[Manifest], query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None
     ) -> None:
-        """As `read`, but problems are the caller's."""
-        if self._lost is not None:  # asking on would be as patient with each of a hundred lists
+        """As `read`, but errors are raised."""
+        if self._lost is not None:  # otherwise each of a hundred lists would be retried
             raise self._lost
         origin, most = query.path, self.client.limits.list_objects
         try:
@@ -83,7 +83,7 @@ class Api:
         return Manifest(body, role=role, origin=kind.path(namespace, name), cluster=self.cluster)
 
     async def object(self, kind: Kind, namespace: str, name: str) -> Object:
-        """One object by its name; problems are the caller's."""
+        """One object by name; errors are raised."""
         path = kind.path(namespace, name)
         body = await self.client.object(path)
         if not is_named(body):

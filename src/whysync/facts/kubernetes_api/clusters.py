@@ -1,4 +1,4 @@
-"""The clusters that Applications go to: the hub itself, one of the kubeconfig, or one that Argo CD knows."""
+"""The destination clusters of Applications: the hub, one of the kubeconfig, or one registered in Argo CD."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SECRET_TYPE = "argocd.argoproj.io/secret-type"
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster secret of Argo CD's; `config` is its login."""
+    """A cluster secret of Argo CD; `config` has its credentials."""
 
     name: str
     server: str
@@ -36,7 +36,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where some Applications go. Without a connection it is the hub, or, with a gap, out of reach."""
+    """A destination. Without a connection it is the hub or, with a gap, unreachable."""
 
     name: str
     is_hub: bool = False
@@ -102,7 +102,7 @@ class Clusters:
 
 
 def connection_from(known: Known) -> Connection:
-    """The login that Argo CD itself uses. Programs that it would run are not run here."""
+    """The credentials that Argo CD uses. Exec plugins in them are not run."""
     config = known.config
     tls = fields(config.get("tlsClientConfig"))
     for key in ("awsAuthConfig", "execProviderConfig"):
@@ -169,7 +169,7 @@ def _known(settings: Iterable[Manifest]) -> Iterator[Known]:
 
 
 def _plain(value: object) -> str:
-    """What base64 hides; nothing where it is no such text."""
+    """Decoded base64; empty if it is invalid."""
     try:
         return base64.b64decode(value, validate=True).decode() if isinstance(value, str) else ""
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""What Argo CD keeps in its own cluster: Applications, AppProjects, ApplicationSets, settings."""
+"""Argo CD's own objects: Applications, AppProjects, ApplicationSets, settings."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
     live: tuple[Manifest, ...] = ()
     settings: tuple[Manifest, ...] = ()
     version: str = ""
-    # why the repository and cluster secrets were not read, where they were not
+    # why the repository and cluster secrets could not be read
     without_secrets: HttpError | None = None
 
 
 async def read_control_plane(api: Api, wanted: Selection, *, namespace: str, usual: str) -> ControlPlane:
-    """`namespace` is where a person says that Argo CD lives; `usual` is that of the login's context."""
+    """`namespace` is the one given for Argo CD; `usual` is that of the context."""
     kind = api.kinds.find(ARGO, "Application")
     if kind is None:
         raise NotFound(
@@ -92,7 +92,7 @@ def _is_wanted(app: Manifest, wanted: Selection) -> bool:
 async def _named(
     api: Api, kind: Kind, name: str, wanted: Selection, places: tuple[str, ...]
 ) -> list[Manifest]:
-    """By its namespace and name, or by name wherever it is; if that may not be asked, where it may be."""
+    """By namespace and name, or by name in any namespace; if that is forbidden, in those that may be read."""
     namespace, _, bare = name.rpartition("/")
     if namespace:
         return await _got(api, kind, [namespace], bare)
@@ -127,7 +127,7 @@ async def _got(api: Api, kind: Kind, places: Iterable[str], name: str) -> list[M
 async def _listed(
     api: Api, kind: Kind, wanted: Selection, *, namespace: str, places: tuple[str, ...]
 ) -> list[Manifest]:
-    """All that may be seen: of every namespace, else of those that are named, else of the usual one."""
+    """All readable Applications: of all namespaces, or of the given ones, or of the usual one."""
     chosen: tuple[str, ...] = wanted.app_namespaces
     if namespace and not chosen:
         chosen = (namespace,)
@@ -165,11 +165,11 @@ def _not_allowed(kind: Kind, problem: Forbidden, *, verbs: str) -> Forbidden:
     )
 
 
-# --- what is around them -------------------------------------------------------------------------------
+# --- surrounding objects -------------------------------------------------------------------------------
 
 
 async def _home(api: Api, applications: list[Manifest], places: tuple[str, ...]) -> str:
-    """Argo CD writes its namespace into each status; before 2.12 its ConfigMap has to be looked for."""
+    """Argo CD writes its namespace to each status; before 2.12 its ConfigMap has to be searched for."""
     for app in applications:
         told = text(app.status.get("controllerNamespace"))
         if told:
@@ -190,7 +190,7 @@ async def _projects(api: Api, home: str) -> list[Manifest]:
 
 
 async def _application_sets(api: Api, applications: list[Manifest]) -> list[Manifest]:
-    """Those that made one of these Applications."""
+    """ApplicationSets that created one of these Applications."""
     kind = api.kinds.find(ARGO, "ApplicationSet")
     makers = {
         Key(ARGO, "ApplicationSet", app.ref.namespace, text(fields(owner).get("name")))
@@ -208,7 +208,7 @@ async def _application_sets(api: Api, applications: list[Manifest]) -> list[Mani
 
 
 async def _config_maps(api: Api, home: str) -> list[Manifest]:
-    """Argo CD reads ConfigMaps of this label only, so others of these names are no settings."""
+    """Argo CD only reads ConfigMaps with this label, so others with these names are ignored."""
     kind = api.kinds.find("", "ConfigMap")
     if kind is None:
         return []
@@ -227,7 +227,7 @@ async def _config_maps(api: Api, home: str) -> list[Manifest]:
 
 
 async def _secrets(api: Api, home: str) -> tuple[list[Manifest], HttpError | None]:
-    """Of repositories and clusters. They are masked later, all but their addresses."""
+    """Repository and cluster secrets. Everything but their addresses is masked later."""
     kind = api.kinds.find("", "Secret")
     if kind is None:
         return [], None
@@ -240,7 +240,7 @@ async def _secrets(api: Api, home: str) -> tuple[list[Manifest], HttpError | Non
 
 
 async def _version(api: Api, home: str) -> str:
-    """By the image of the application controller."""
+    """Argo CD's version, from the image of the application controller."""
     label = "app.kubernetes.io/name=argocd-application-controller"
     for name in ("StatefulSet", "Deployment"):
         kind = api.kinds.find("apps", name)

@@ -1,8 +1,8 @@
-"""What Git wants, where nobody renders it: plain YAML of a folder, or what the last sync applied.
+"""The desired state without rendering: plain YAML of a folder, or the manifests of the last sync.
 
-Argo CD applies with an annotation that holds the object as it was in Git. That is what Git wants as long as
-the last sync and the last comparison are of the same revision, and nobody else has applied since. Where the
-live object agrees with all of it, it tells nothing about why a row is OutOfSync, and is left out.
+Argo CD applies with an annotation that contains the object as in Git. It is the desired state as long as the
+last sync and the last comparison have the same revision, and nobody else has applied since. If the live
+object agrees with all of it, it does not explain why a resource is OutOfSync and is omitted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def local_manifests(
     kinds: Kinds,
     home: str,
 ) -> tuple[dict[str, tuple[Manifest, ...]], list[Gap]]:
-    """The objects in a folder of plain YAML, as Argo CD would have them: with namespace and tracking mark."""
+    """The objects in a folder of plain YAML, with namespace and tracking metadata as in Argo CD."""
     limits = BundleLimits()
     read: list[Desired] = []
     gaps: list[Gap] = []
@@ -82,7 +82,7 @@ def _complete(body: Object, app: Application, kinds: Kinds, settings: Settings, 
 def last_applied(
     apps: Iterable[Application], live: Mapping[Key, Manifest]
 ) -> dict[str, tuple[Manifest, ...]]:
-    """By Application: of its OutOfSync rows, what the last sync applied."""
+    """By Application: the last applied manifests of its OutOfSync resources."""
     found: dict[str, tuple[Manifest, ...]] = {}
     for app in apps:
         if app.status.sync.status == "OutOfSync" and _is_of_the_compared_revision(app):
@@ -104,7 +104,7 @@ def _of_rows(app: Application, live: Mapping[Key, Manifest]) -> Iterator[Manifes
 
 
 def applied_by_argocd(live: Manifest) -> Object | None:
-    """The object in its annotation; nothing where another than Argo CD applied it last."""
+    """The object in the last-applied annotation; `None` if someone other than Argo CD wrote it."""
     written = text(live.annotations.get(LAST_APPLIED))
     if not written or not _is_argocds(live):
         return None
@@ -122,7 +122,7 @@ def applied_by_argocd(live: Manifest) -> Object | None:
 
 
 def _is_argocds(live: Manifest) -> bool:
-    """managedFields name who wrote the annotation; without them nobody can tell."""
+    """managedFields name the writer of the annotation; without them it is unknown."""
     path = ("fieldsV1", "f:metadata", "f:annotations", f"f:{LAST_APPLIED}")
     writers = [
         text(fields(entry).get("manager"))
@@ -148,7 +148,7 @@ def _is_of_the_compared_revision(app: Application) -> bool:
 
 
 def _agrees(wanted: Json, found: Json) -> bool:
-    """Is all that is wanted there as it is wanted? What else is there does not matter."""
+    """Does the live object have all desired values? Additional fields do not matter."""
     if isinstance(wanted, dict):
         if not isinstance(found, dict):
             return not wanted and found is None

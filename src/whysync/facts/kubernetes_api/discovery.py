@@ -1,4 +1,4 @@
-"""Which kinds a server has, and where: asked in two requests where the server can, else group by group."""
+"""API discovery: the kinds of a server, in two requests if it supports aggregation, or per group."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kinds:
-    """The kinds of one server. Of a kind that is served in several versions the preferred one comes first."""
+    """The kinds of one server. If a kind has several versions, the preferred one comes first."""
 
     def __init__(self, found: Iterable[Kind], lost_groups: Iterable[str] = ()) -> None:
         self._versions: dict[tuple[str, str], list[Kind]] = {}
         for kind in found:
             self._versions.setdefault((kind.group, kind.kind), []).append(kind)
-        # groups whose server did not answer: their kinds are unknown, not absent
+        # groups whose server did not respond: their kinds are unknown, not absent
         self.lost_groups = tuple(sorted(set(lost_groups)))
 
     def find(self, group: str, kind: str, version: str = "") -> Kind | None:
-        """In that version if it is served, else in the preferred one."""
+        """The kind in that version if it is served, otherwise in the preferred one."""
         served = self._versions.get((group, kind), ())
         return next((one for one in served if one.version == version), served[0] if served else None)
 

@@ -1,7 +1,7 @@
-"""A program that gives credentials: how kubeconfigs log in to EKS, GKE, AKS and OIDC providers.
+"""Exec plugins for credentials, as kubeconfigs of EKS, GKE, AKS and OIDC providers use them.
 
-Mirrors client-go `exec.Authenticator`, Kubernetes 1.36: what it gives is kept until it expires, and asked
-for again after a 401.
+Mirrors client-go `exec.Authenticator`, Kubernetes 1.36: credentials are kept until they expire, and requested
+again after a 401.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExecPlugin:
-    """`exec` of a kubeconfig's user. `cluster` is told to the program where it asks for that."""
+    """`exec` of a kubeconfig's user. `cluster` is passed to the plugin if it requests that."""
 
     def __init__(self, user: Entry, cluster: Entry, environment: Mapping[str, str] | None = None) -> None:
         self._spec = fields(user.body.get("exec"))
@@ -68,11 +68,11 @@ class ExecPlugin:
         before, self._held = self._held, None
         after = await self.credential()
         if before is not None and after.certificate_pem != before.certificate_pem:
-            return False  # a certificate is shown when a connection begins; these have begun
+            return False  # a certificate is only sent when a connection is opened; existing ones keep theirs
         return before is None or after.token != before.token
 
     def secrets(self) -> Iterable[str]:
-        """All that the kubeconfig says about this user except the program's own name, and what it gave."""
+        """All values of this user in the kubeconfig except the name of the plugin, and its output."""
         yield from (value for value in self._known if value not in (self.command, self.version, self._mode))
         if self._held is not None:
             yield from (self._held.token, self._held.key_pem)
@@ -128,13 +128,13 @@ class ExecPlugin:
         return self._read(done.out)
 
     def _complaint(self, done: Finished) -> str:
-        """The end of what it wrote to standard error. Values are hidden first: a cut would split them."""
+        """The end of standard error. Values are hidden before truncating, which would split them."""
         told = hidden(" ".join(done.complaint.split()), self.secrets())
         last = Masker().masked_text(told)[-400:]
         return f": {last}" if last else ""
 
     def _is_interactive(self) -> bool:
-        """Standard input is the person's, unless something else comes through it."""
+        """Is standard input the user's terminal?"""
         on_terminal = sys.stdin is not None and sys.stdin.isatty()
         if self._mode == "Always" and not on_terminal:
             raise self._failed("it wants to ask a person, and standard input is not a terminal")
@@ -213,7 +213,7 @@ def _texts(value: Json) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        # `name` of an `env` entry is no secret, and neither is a hint for installing the program.
+        # The `name` of an `env` entry and the install hint are not secret.
         for key, one in value.items():
             if key not in ("name", "installHint"):
                 yield from _texts(one)

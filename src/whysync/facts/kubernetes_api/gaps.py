@@ -1,4 +1,4 @@
-"""What could not be read, gathered by its reason: one gap for ten kinds that the same role would open."""
+"""Collect gaps by reason: one gap for all kinds that the same role would allow."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _MOST_NAMED = 6
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):
-    """One list that was refused or broke off; `namespace` is empty for all of them."""
+    """One list that was refused or aborted; `namespace` is empty for all namespaces."""
 
     kind: Kind
     namespace: str
     problem: HttpError
     verb: str = "list"
-    # something came before it broke off
+    # some objects were read before it was aborted
     partly: bool = False
 
 
 class Gaps:
-    """Of one cluster; `where` is how messages tell it from others, such as ` on cluster stage`."""
+    """Gaps of one cluster; `where` distinguishes it in messages, such as ` on cluster stage`."""
 
     def __init__(self, where: str = "") -> None:
         self.where = where
@@ -40,7 +40,7 @@ class Gaps:
         self._unread.append(one)
 
     def all(self, namespaces_that_matter: frozenset[str] | None = None) -> list[Gap]:
-        """`namespaces_that_matter`: elsewhere nobody asks for a reason, so nothing is missing there."""
+        """The gaps; `namespaces_that_matter`: only there an app has a problem that needs the facts."""
         grouped: dict[tuple[str, str, str], list[Unread]] = {}
         for one in self._unread:
             if namespaces_that_matter is not None and one.namespace not in namespaces_that_matter:
@@ -94,7 +94,7 @@ def _how(several: list[Unread], namespaces: list[str]) -> str:
 
 
 def rules_for(several: Iterable[Unread]) -> str:
-    """The smallest rules that would help, as YAML in one line: one for each API group."""
+    """The minimal RBAC rules as YAML in one line: one per API group."""
     groups: dict[str, set[str]] = {}
     verbs: set[str] = set()
     for one in several:

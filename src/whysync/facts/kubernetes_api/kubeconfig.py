@@ -1,7 +1,7 @@
-"""The kubeconfig: one file or several merged, as kubectl reads them.
+"""Read the kubeconfig: one file or several merged, as kubectl does.
 
-Of several files the first that says something counts, entry by entry. A path inside a file is relative to
-that file. Nothing of what is read here is logged or reported: it is full of credentials.
+Of several files the first that has an entry is used. A path inside a file is relative to that file. Nothing
+of this is logged or reported, because it contains credentials.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HOW = "see kubectl config view, or name another file with --kubeconfig"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster, a user or a context as written, and the folder that its paths start from."""
+    """A cluster, a user or a context as written, and the folder of its relative paths."""
 
     body: Object
     folder: Path
@@ -30,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return text(self.body.get(key))
 
     def path(self, key: str) -> str:
-        """A file's path, or nothing."""
+        """The path of a file, or nothing."""
         written = self.text(key)
         return str(self.folder / written) if written else ""
 
@@ -75,7 +75,7 @@ class Kubeconfig(msgspec.Struct, frozen=True, kw_only=True):
         return self._joined(wanted, found)
 
     def usable(self) -> Iterator[Context]:
-        """Every context that is whole, in the order of names, the current one first."""
+        """All complete contexts by name, the current one first."""
         for name in sorted(self.contexts, key=lambda one: (one != self.current, one)):
             try:
                 yield self._joined(name, self.contexts[name])
@@ -108,9 +108,9 @@ class Kubeconfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = None) -> Kubeconfig:
-    """What kubectl would use: `--kubeconfig`, else every file of `KUBECONFIG`, else `~/.kube/config`.
+    """What kubectl would use: `--kubeconfig`, or all files of `KUBECONFIG`, or `~/.kube/config`.
 
-    An explicit file must be there; of the others, those that are missing are passed over.
+    An explicit file must exist; others may be missing.
     """
     environment = os.environ if environment is None else environment
     if explicit:
@@ -142,7 +142,7 @@ def _read(path: Path, *, must_exist: bool) -> tuple[Path, Object] | None:
     try:
         body = yaml.load(written.decode())
     except (yaml.Invalid, UnicodeDecodeError) as problem:
-        # Not its words: they quote the file, and the file is full of tokens.
+        # Without the parser's message: it quotes the file, which contains tokens.
         raise Unreadable(what=f"{path} is not a kubeconfig", why="it is not YAML", next=_HOW) from problem
     if body is None:
         body = {}
@@ -174,5 +174,5 @@ def _entries(read: list[tuple[Path, Object]], plural: str, one: str) -> dict[str
 
 
 def _name(value: Json) -> Json:
-    """`name: 1234`, which YAML reads as a number."""
+    """`name: 1234`, which YAML parses as a number."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,4 +1,4 @@
-"""Lists of any length, a page at a time: what is not wanted of a page is let go before the next."""
+"""Paged lists of Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.json_tree import Object, fields, items, text
 
 PAGE = 500
-# The last start, after a page expired without an offer to go on, asks for everything at once.
+# The last restart, after a page expired without a new token, requests everything at once.
 _LAST_START = 3
 _SPECIAL = re.compile(r"[,=!\\]")
 
@@ -43,17 +43,17 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def named(name: str) -> str:
-    """The field selector for one name. What selectors are made of is escaped."""
+    """The field selector for one name, escaped."""
     escaped = _SPECIAL.sub(r"\\\g<0>", name)
     return f"metadata.name={escaped}"
 
 
 async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGenerator[list[Object]]:
-    """The objects of a list, page by page, with kind and version on each, none of them twice.
+    """The objects of a list, page by page, with kind and version, without duplicates.
 
-    The server keeps what a page goes on from for minutes only. When that is gone it says 410 and offers to go
-    on with the present state; without such an offer we begin again, at last without pages at all. A list that
-    does not end raises `Garbled` or `TooLarge` at the limits of the client.
+    The server keeps the state of a page for minutes only. Then it returns 410 and offers to continue with the
+    current state; without such an offer the list is restarted, finally without pages. A list that does not
+    end raises `Garbled` or `TooLarge` at the limits of the client.
     """
     limits = client.limits
     seen: set[tuple[str, str]] = set()
@@ -120,7 +120,7 @@ def is_named(body: Object) -> bool:
 
 
 def _typed(body: Object, kind: Kind) -> Object:
-    """A list leaves kind and version off its items, and they read better at the top."""
+    """Set kind and version, which a list omits in its items."""
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,

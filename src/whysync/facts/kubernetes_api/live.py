@@ -1,4 +1,4 @@
-"""Live objects and Events of one cluster: one list for each kind, of a namespace or of all."""
+"""Read live objects and Events of one cluster: one list per kind, per namespace or for all."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from whysync.kubernetes.api.ref import Key, group_of
 
 # With more namespaces than this, a kind is listed once for all of them.
 FEW_NAMESPACES = 6
-# Where that is forbidden, so many namespaces are asked one by one.
+# If that is forbidden, this many namespaces are listed one by one.
 _MOST_NAMESPACES = 50
-# Cluster-scoped rows of a kind: up to so many by name, more by a list.
+# Cluster-scoped resources of a kind: up to this many by name, more with a list.
 _FEW_NAMES = 30
 _MOST_OWNERS = 30
 _MOST_REMAINING = 10
 _MOST_EVENTS = 20_000
 _CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
-# Each holds a packed chart with all its values, and says nothing about what is live.
+# Each contains a packed chart with all its values and does not describe live objects.
 _NOT_HELM = "type!=helm.sh/release.v1"
 
 
@@ -48,7 +48,7 @@ _ANSWERING: Final = (
 
 
 async def read_live(api: Api, scope: Scope, *, extra_namespaces: frozenset[str] = frozenset()) -> Live:
-    """`extra_namespaces`: where Argo CD's own Pods are, when it seems to be in trouble itself."""
+    """`extra_namespaces`: where Argo CD's own Pods are, if it seems to have problems itself."""
     if scope.is_empty:
         return Live()
     reader = _Reader(api, scope)
@@ -88,12 +88,12 @@ class _Reader:
         return await self._all(self._of_kind(kind, namespaces) for kind in kinds)
 
     async def answering_in(self, namespaces: frozenset[str]) -> list[Manifest]:
-        """Who should answer there: a Service, its Pods, and the Deployment that may be at zero."""
+        """The backend of a webhook: a Service, its Pods, and the Deployment, which may be scaled to zero."""
         kinds = (self._api.kinds.find(*one) for one in _ANSWERING)
         return await self._all(self._of_kind(kind, namespaces) for kind in kinds if kind is not None)
 
     async def events(self, namespaces: frozenset[str]) -> list[Manifest]:
-        """Of many namespaces the warnings only: what is normal is told by the objects themselves."""
+        """Events; for many namespaces only warnings, because the objects show the rest."""
         kind = self._api.kinds.find("", "Event")
         if kind is None or not namespaces:
             return []
@@ -129,7 +129,7 @@ class _Reader:
         return await self._all(self._api.read(query, role) for query in queries)
 
     async def above(self) -> list[Manifest]:
-        """Also what few clusters have, such as policies, where discovery names it."""
+        """Cluster-wide objects, also optional ones such as policies if discovery lists them."""
         kinds = (self._api.kinds.find(*one) for one in ABOVE)
         return await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
 
@@ -143,7 +143,7 @@ class _Reader:
         return await self._all(self._by_name(kind, names) for kind, names in rows if kind.kind != "Namespace")
 
     async def definitions(self) -> list[Manifest]:
-        """The CRDs of the rows. Of a kind that is not served, all of its group."""
+        """The CRDs of the resources; for a kind that is not served, all CRDs of its group."""
         kind = self._api.kinds.find(*_CRD)
         if kind is None:
             return []
@@ -162,7 +162,9 @@ class _Reader:
         return [one for one in got if one is not None]
 
     async def consequences(self, found: list[Manifest]) -> list[Manifest]:
-        """What only matters because of what was found: Nodes for Pods that find none, volumes, owners."""
+        """Objects that are only needed because of what was found: Nodes for unschedulable Pods, volumes,
+        owners.
+        """
         asked: list[tuple[str, str]] = []
         if any(_is_unscheduled(one) for one in found if one.ref.kind == "Pod"):
             asked.append(("", "Node"))
@@ -176,7 +178,7 @@ class _Reader:
         return [*lists, *more, *await self._left_behind(found)]
 
     async def _revisions(self, found: list[Manifest]) -> list[Manifest]:
-        """What StatefulSets that are half way through a rollout had before: the template to go back to."""
+        """Previous revisions of StatefulSets with an unfinished rollout: the template to roll back to."""
         kind = self._api.kinds.find("apps", "ControllerRevision")
         half_way = [one for one in found if one.ref.kind == "StatefulSet" and _is_half_way(one)]
         if kind is None:
@@ -188,7 +190,9 @@ class _Reader:
         return [one for one in got if one is not None]
 
     async def _left_behind(self, found: list[Manifest]) -> list[Manifest]:
-        """What keeps a namespace from ending, of the kinds that its conditions name; and their CRDs."""
+        """Objects that keep a namespace from terminating, of the kinds that its conditions name; and their
+        CRDs.
+        """
         asked: dict[tuple[str, str], Kind] = {}
         for one in found:
             if one.ref.kind == "Namespace" and one.meta.get("deletionTimestamp"):
@@ -205,7 +209,7 @@ class _Reader:
         return [*objects, *(await self._by_name(crd, names, always_by_name=True) if crd and objects else [])]
 
     async def _owners(self, found: list[Manifest]) -> list[Manifest]:
-        """Who made a row, where that is nothing that was read: an operator's own object."""
+        """Owners of resources that were not read yet: objects of an operator."""
         known = {one.key for one in found}
         wanted: dict[Key, None] = {}
         for one in found:
@@ -234,7 +238,7 @@ class _Reader:
 
 
 def _remaining(namespace: Manifest) -> frozenset[str]:
-    """`Some resources are remaining: widgets.example.com has 1 resource instances, pods. has 2 …`"""
+    """Parse `Some resources are remaining: widgets.example.com has 1 resource instances, pods. has 2 …`"""
     told = [text(fields(condition).get("message")) for condition in items(namespace.status.get("conditions"))]
     return frozenset(
         word.rstrip(".")
@@ -274,13 +278,13 @@ def _is_unserved(ingress: Manifest) -> bool:
 
 
 def _seen_at(event: Manifest) -> str:
-    """As text: RFC 3339 in UTC sorts as written."""
+    """As text: RFC 3339 in UTC sorts correctly."""
     body = event.body
     return text(body.get("lastTimestamp")) or text(body.get("eventTime")) or text(body.get("firstTimestamp"))
 
 
 def _of_webhooks(found: Iterable[Manifest], words: str) -> frozenset[str]:
-    """Namespaces of the services behind webhooks that Argo CD's messages name."""
+    """Namespaces of the Services of webhooks that Argo CD's messages name."""
     if "webhook" not in words:
         return frozenset()
     asked = (match[1] for match in re.finditer(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc\b", words))

@@ -1,4 +1,4 @@
-"""From a context of the kubeconfig, or from inside a Pod, to a connection that can be opened."""
+"""Create a connection from a context of the kubeconfig, or from inside a Pod."""
 
 from __future__ import annotations
 
@@ -29,25 +29,27 @@ _SUCCESSORS = {
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """How to reach one API server; `name` is what messages call it."""
+    """How to connect to one API server; `name` is how messages call it."""
 
     name: str
     url: str
     auth: Auth
     tls: Tls
     proxy: str = ""
-    # of the context, where it has one
+    # of the context, if it has one
     namespace: str = ""
-    # where the address was given
+    # where the address was configured
     setting: str = "the server's address"
 
     async def client(self, limits: HttpLimits) -> Client:
-        """Not yet open: `async with`. A login program is run first, for it may give a certificate."""
+        """A client to be opened with `async with`. An exec plugin runs first, because it may return a
+        certificate.
+        """
         tls = self.tls
         plugin = self.auth
         while isinstance(plugin, As):
             plugin = plugin.inner
-        parsed(self.url, setting=self.setting)  # before a login that may ask a person
+        parsed(self.url, setting=self.setting)  # before a login that may prompt
         if isinstance(plugin, ExecPlugin):
             plugin.deadline = limits.deadline
             held = await plugin.credential()
@@ -142,7 +144,7 @@ def _auth(user: Entry, cluster: Entry, environment: Mapping[str, str] | None) ->
 
 
 def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
-    """The command line counts before the kubeconfig."""
+    """The command line has precedence over the kubeconfig."""
     name = identity.user or user.text("as")
     groups = identity.groups or tuple(
         as_group for as_group in items(user.body.get("as-groups")) if isinstance(as_group, str)

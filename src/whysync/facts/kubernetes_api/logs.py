@@ -1,4 +1,4 @@
-"""Logs of the containers that fail or are to end, and of the run before: of a few Pods of each owner."""
+"""Read logs of containers that fail or should finish, and of their previous run, for a few Pods per owner."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def read_logs(
 
 
 def _chosen(live: Iterable[Manifest], namespaces: frozenset[str]) -> Iterator[Failing]:
-    """Pods of one owner fail alike: two of them will do."""
+    """Pods of one owner fail for the same reason: two of them are sufficient."""
     taken: Counter[tuple[str, str]] = Counter()
     pods = (
         live_object
@@ -55,9 +55,9 @@ def _chosen(live: Iterable[Manifest], namespaces: frozenset[str]) -> Iterator[Fa
 
 
 def failing_in(pod: Manifest) -> Iterator[Failing]:
-    """Containers that ended badly, or before, or run and are not ready: those that may have said why.
+    """Containers that failed, now or before, or run without being ready.
 
-    One of a Job is to end: as long as it runs, a sync may be waiting for it.
+    Also those of a running Job: a sync may be waiting for it to finish.
     """
     of_job = any(fields(owner).get("kind") == "Job" for owner in items(pod.meta.get("ownerReferences")))
     for place in _STATUSES:
@@ -105,11 +105,11 @@ async def _log(api: Api, one: Failing, lines: int, *, previous: bool) -> Log | N
     try:
         answer = await api.client.get(path, params)
     except (Missing, Rejected):
-        return None  # the container has not begun, or the node keeps nothing of the run before
+        return None  # the container has not started, or the node has no log of the previous run
     except HttpError as problem:
         api.gaps.unread(Unread(kind=kind, namespace=ref.namespace, problem=problem, verb="logs"))
         return None
-    # The server's own limit of bytes would cut off the end, which is where the error stands.
+    # The server's byte limit would cut off the end, which contains the error.
     written = answer.text()[-_MOST_CHARACTERS:].splitlines()
     if not written:
         return None

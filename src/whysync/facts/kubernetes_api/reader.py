@@ -1,4 +1,4 @@
-"""Reads a Snapshot from the Kubernetes API: Argo CD's own objects, and what they lead to on every cluster."""
+"""Read a Snapshot from the Kubernetes API: Argo CD's own objects, and the apps' objects on every cluster."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key
 
 Progress = Callable[[str, int], None]
-# Signs that Argo CD itself is in trouble: then its own Pods matter.
+# Signs that Argo CD itself has a problem: then its own Pods are read.
 _OWN_TROUBLE = ("rpc error", "connection refused", "redis", "repo-server", "i/o timeout", "dial tcp")
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found on one cluster."""
+    """What was read from one cluster."""
 
     live: Live = Live()
     logs: tuple[Log, ...] = ()
@@ -55,13 +55,13 @@ def read_kubernetes(
     everything: bool = False,
     masker: Masker | None = None,
 ) -> Snapshot:
-    """What the account may see, without secrets.
+    """Everything that the account may read, without secrets.
 
-    Apps that are named are read closely. Of a fleet those that are Synced and Healthy are taken at their
-    word, unless `everything` is wanted.
+    Apps that are named are read in detail. Otherwise details of Synced and Healthy apps are skipped, unless
+    `everything` is set.
     """
     was_on = gc.isenabled()
-    gc.disable()  # many new objects and no cycle among them
+    gc.disable()  # many new objects without cycles
     try:
         found = asyncio.run(_read(access, wanted, progress, everything=everything))
         return mask_snapshot(found, masker)
@@ -102,7 +102,7 @@ async def _read(
         troubled = any(is_troubled(app) for _, app in apps)
         _without_secrets(api, control, [app for _, app in closely])
         now = api.client.now() or datetime.now(UTC)
-        # The hub's own gaps: what the control plane and the parts on it could not read.
+        # The gaps of the hub: of the control plane and of the apps on it.
         hub_gaps = api.gaps.all(None if troubled else frozenset((control.namespace,)))
     return Snapshot(
         collected_at=now.replace(microsecond=0),
@@ -156,7 +156,7 @@ async def _part(
     several: bool,
     progress: Progress | None,
 ) -> Part:
-    """One cluster. That it cannot be reached is a gap: the others are still answered."""
+    """Read one cluster. If it is unreachable, that is a gap; other clusters are not affected."""
     if target.gap is not None:
         return Part(gaps=(target.gap,))
     name = target.name if several else ""
@@ -196,7 +196,7 @@ async def _facts(
 async def _own_events(
     api: Api, apps: list[tuple[Manifest, Application]], wanted: Selection
 ) -> list[Manifest]:
-    """What Argo CD's controller tells about the Applications themselves."""
+    """Events of Argo CD's controller about the Applications."""
     kind = api.kinds.find("", "Event")
     if kind is None or not apps:
         return []
@@ -251,7 +251,7 @@ def _not_rendered(apps: list[Application], found: dict[str, tuple[Manifest, ...]
 
 
 def _without_secrets(api: Api, control: ControlPlane, apps: list[Application]) -> None:
-    """Repository and cluster secrets are missed only where Argo CD could not compare."""
+    """Missing repository and cluster secrets are only a gap if Argo CD could not compare."""
     kind = api.kinds.find("", "Secret")
     problem = control.without_secrets
     stuck = any(app.status.sync.status == "Unknown" and app.status.conditions for app in apps)

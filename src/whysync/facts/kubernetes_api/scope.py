@@ -1,4 +1,4 @@
-"""What matters to some Applications on one cluster: namespaces, kinds, names. No requests are made here."""
+"""What to read for some Applications on one cluster: namespaces, kinds, names. Sends no requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whysync.argocd.api.application import Application
 from whysync.facts.kubernetes_api.discovery import Kind, Kinds
 from whysync.kubernetes.api.ref import Key
 
-# What is read of every namespace: workloads and what they make, what they name, what limits them.
+# Read in every namespace: workloads and their children, what they reference, what limits them.
 AROUND = (
     ("", "Pod"),
     ("apps", "ReplicaSet"),
@@ -30,7 +30,7 @@ AROUND = (
     ("autoscaling", "HorizontalPodAutoscaler"),
     ("policy", "PodDisruptionBudget"),
 )
-# What is read of the cluster: it acts on objects everywhere, and there are few of each.
+# Read for the cluster: few objects that affect others everywhere.
 ABOVE = (
     ("storage.k8s.io", "StorageClass"),
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
@@ -39,30 +39,30 @@ ABOVE = (
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
     ("apiregistration.k8s.io", "APIService"),
 )
-# Controllers that make objects of another group than their own.
+# Controllers that create objects of another group than their own.
 _MADE_BY = {
     "cert-manager.io": ("acme.cert-manager.io",),
     "serving.knative.dev": ("networking.internal.knative.dev", "autoscaling.internal.knative.dev"),
 }
-# Groups with a dot that are Kubernetes' own: no CRD defines them.
+# Kubernetes' own groups with a dot: no CRD defines them.
 _OWN = (".k8s.io",)
 _FOREIGN = ("gateway.networking.k8s.io", "snapshot.storage.k8s.io", "metrics.k8s.io", "x-k8s.io")
-# A group with more kinds than this is a cloud's: its kinds do not make each other.
+# A group with more kinds than this belongs to a cloud provider: its kinds do not create each other.
 _MOST_SIBLINGS = 15
 _NAME = re.compile(r"[A-Za-z0-9:._-]{1,253}")
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """`rows` are the resources that Argo CD names, under the keys that it gives them."""
+    """`rows` are the resources that Argo CD lists, by their keys."""
 
     namespaces: frozenset[str]
-    # of Applications that are not well: only there something is missing when it cannot be read
+    # of unhealthy Applications: only for them a fact that cannot be read is a gap
     troubled: frozenset[str]
     rows: frozenset[Key]
     versions: dict[tuple[str, str], frozenset[str]]
-    # all that Argo CD says went wrong
+    # all error messages of Argo CD
     words: str = ""
-    # namespaces with an Application whose Pods may be asked for their logs
+    # namespaces with an Application whose logs are read
     failing: frozenset[str] = frozenset()
 
     @property
@@ -106,12 +106,12 @@ def scope_of(apps: Iterable[Application]) -> Scope:
 
 
 def _is_name(written: str) -> bool:
-    """Could an object be called so? Anything else would lead a URL astray."""
+    """Is it a valid object name? Anything else must not be part of a URL."""
     return _NAME.fullmatch(written) is not None and written.strip(".") != ""
 
 
 def is_troubled(app: Application) -> bool:
-    """Would anybody ask about it?"""
+    """Is the app anything but Synced and Healthy?"""
     status = app.status
     fine = status.sync.status == "Synced" and status.health.status == "Healthy"
     return not fine or bool(status.conditions) or _is_operating(app)
@@ -144,7 +144,7 @@ def _words(app: Application) -> Iterator[str]:
 
 
 def namespaced_kinds(scope: Scope, kinds: Kinds) -> list[Kind]:
-    """Every kind that is to be listed in the scope's namespaces, each once, in the order of names."""
+    """All kinds to list in the scope's namespaces, each once, sorted by name."""
     wanted: dict[tuple[str, str], Kind] = {}
 
     def add(kind: Kind | None) -> None:
@@ -170,13 +170,13 @@ def namespaced_kinds(scope: Scope, kinds: Kinds) -> list[Kind]:
 
 
 def _as_in_rows(scope: Scope, kinds: Kinds, group: str, name: str) -> Kind | None:
-    """In the version that all rows agree on, else in the preferred one."""
+    """The kind in the version that all resources use, otherwise in the preferred one."""
     written = scope.versions.get((group, name), frozenset())
     return kinds.find(group, name, next(iter(written)) if len(written) == 1 else "")
 
 
 def cluster_rows(scope: Scope, kinds: Kinds) -> dict[tuple[str, str], tuple[Kind, list[str]]]:
-    """The rows that have no namespace, as names by kind."""
+    """Names of cluster-scoped resources by kind."""
     found: dict[tuple[str, str], tuple[Kind, list[str]]] = {}
     for row in sorted(scope.rows):
         kind = _as_in_rows(scope, kinds, row.group, row.kind)
@@ -186,7 +186,7 @@ def cluster_rows(scope: Scope, kinds: Kinds) -> dict[tuple[str, str], tuple[Kind
 
 
 def definitions(scope: Scope, kinds: Kinds) -> tuple[list[str], list[str]]:
-    """Names of the CRDs of custom rows; and groups with a row whose kind is not served at all."""
+    """Names of the CRDs of custom resources, and groups with a resource whose kind is not served."""
     names: set[str] = set()
     unknown: set[str] = set()
     for group, name in scope.kinds_of_rows():

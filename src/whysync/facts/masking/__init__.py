@@ -1,4 +1,4 @@
-"""Secrets end here: what leaves `sources/` has opaque marks in their place."""
+"""Mask secrets: everything that leaves `facts/` has opaque masks in their place."""
 
 from __future__ import annotations
 

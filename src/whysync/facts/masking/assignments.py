@@ -1,4 +1,4 @@
-"""Values that a text assigns to names: `password=x`, `"token": "x"`, `<password>x</password>`."""
+"""Secret values assigned to names in text: `password=x`, `"token": "x"`, `<password>x</password>`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMING_ATTRIBUTES: Final = frozenset(("key", "name", "id", "property"))
 
 
 def assigned(text: str) -> Iterator[tuple[int, int]]:
-    """Where values begin and end that a text assigns to names that promise a secret."""
+    """Positions of values that a text assigns to names that indicate a secret."""
     done = 0
     for found in _ASSIGNMENT.finditer(text):
         promise = promise_of(found["name"])
@@ -46,7 +46,7 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
         if value is None:
             continue
         written = value[0] if opened is not None else value[0].rstrip("\\")
-        # What has no end for so long is no explanation; looking into it once is enough.
+        # An explanation is not that long; one check is sufficient.
         if len(written) > _LONGEST_WORD or (written and _is_assigned(found, written, promise)):
             done = at + len(written)
             yield at, done
@@ -59,27 +59,27 @@ def _is_assigned(found: re.Match[str], value: str, promise: SecretName) -> bool:
     ):
         return False
     text, start = found.string, found.start()
-    if found["close"] is not None:  # a member of JSON, or of Python's and Ruby's maps
+    if found["close"] is not None:  # a member of JSON, or of a Python or Ruby map
         if opened is None and not (is_password(name) and value[:1].isdigit()):
             return False
         return is_literal(value, promise) and (promise is SecretName.SURE or looks_secret(value))
     if sep == "=":
         if promise is not SecretName.SURE:
             return looks_secret(value) and not is_reference(value)
-        # In running text a name alone proves little: `token=invalid` is an error's words.
+        # In running text a name alone proves little: `token=invalid` is an error message.
         return len(value) >= (4 if is_password(name) else 8) and is_literal(value, promise)
     if sep == ":":
         if "/" in name:  # an image with its tag
             return False
         if text[start - 1 : start] in ("{", "[") and promise is SecretName.SURE:
             return is_literal(value, promise)
-    if text[max(0, start - 12) : start].endswith("nexpected "):  # a parser's complaint
+    if text[max(0, start - 12) : start].endswith("nexpected "):  # an error message of a parser
         return False
     return _is_told(name, value, promise)
 
 
 def _is_told(name: str, value: str, promise: SecretName) -> bool:
-    """Words alone are an explanation and not a value: `password: authentication failed`."""
+    """Plain words are an explanation and not a value: `password: authentication failed`."""
     if promise is not SecretName.SURE:
         is_header = name.lower().endswith("authorization") and any(map(str.isdigit, value))
         return looks_secret(value) and (is_header or has_generated_part(value)) and not is_reference(value)
@@ -90,7 +90,7 @@ def _is_told(name: str, value: str, promise: SecretName) -> bool:
 
 
 def _in_list(text: str, at: int, promise: SecretName) -> Iterator[tuple[int, int]]:
-    """`"tokens":["x","y"]`: strings until something else comes."""
+    """`"tokens":["x","y"]`: strings up to the end of the list."""
     while (opened := _IN_LIST.match(text, at)) is not None:
         quote = opened["open"]
         value = _quoted(len(quote) - 1, quote[-1]).match(text, opened.end())
@@ -103,7 +103,7 @@ def _in_list(text: str, at: int, promise: SecretName) -> Iterator[tuple[int, int
 
 @lru_cache(maxsize=64)
 def _quoted(backslashes: int, quote: str) -> re.Pattern[str]:
-    """What is between quotes that have so many backslashes before them, as in JSON inside JSON."""
+    """Text between quotes with this many backslashes, as in JSON inside JSON."""
     if quote == "`":
         return re.compile(r"[^`\n]++")
     if backslashes == 0:

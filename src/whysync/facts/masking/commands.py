@@ -63,7 +63,7 @@ _LONGEST: Final = 2_000
 
 
 def in_text(text: str) -> Iterator[tuple[int, int]]:
-    """Where passwords begin and end in the command lines of a text."""
+    """Positions of passwords in the command lines of a text."""
     done = 0
     for found in _PROGRAM.finditer(text):
         if found.start() < done:
@@ -77,7 +77,7 @@ def in_text(text: str) -> Iterator[tuple[int, int]]:
 
 
 def secret_arguments(words: Sequence[str], program: str = "") -> Iterator[tuple[int, int]]:
-    """Which words hold a password, and where it begins in each; without a program the first word is one."""
+    """Words that contain a password, and where it starts; without `program` the first word is the program."""
     first = program or (words[0] if words else "")
     first = first.rpartition("/")[2]
     letters, is_login = _FLAGS.get(first, ""), first == "login"
@@ -101,13 +101,13 @@ def secret_arguments(words: Sequence[str], program: str = "") -> Iterator[tuple[
                 offset = 3 if word[2] == "=" else 2
                 if _is_value(word[offset:]):
                     yield at, offset
-            elif first not in _MYSQL and _is_value(following):  # there a blank means: ask for it
+            elif first not in _MYSQL and _is_value(following):  # there a blank means: prompt for it
                 yield at + 1, 0
                 skip = at + 1
 
 
 def secret_items(words: Sequence[str], program: str = "") -> Iterator[tuple[int, int]]:
-    """As `secret_arguments` for a list, where flags and their values are separate: `["--token", "X"]`."""
+    """As `secret_arguments` for a list, where flags and values are separate: `["--token", "X"]`."""
     found = list(secret_arguments(words, program))
     yield from found
     known = {at for at, _ in found}

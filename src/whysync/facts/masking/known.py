@@ -1,7 +1,7 @@
-"""Known secret values that appear again elsewhere: in a log line, an error message, a URL.
+"""Find known secret values in other places: in a log line, an error message, a URL.
 
-Some values are not looked for, because names and messages must stay readable: values shorter than eight
-characters, lower-case words, capitalised words, numbers of fewer than 16 digits, dates, and public names.
+Some values are not searched for, because names and messages must stay readable: values shorter than eight
+characters, lower-case words, capitalized words, numbers of fewer than 16 digits, dates, and public names.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _LONG_WORD: Final = 20
 _LONG_NUMBER: Final = 16
 _WINDOW: Final = 1 << 16
 _SEPARATORS = re.compile(r"[\s:/@?&=,;.\"'{}()\[\]|<>]+")
-# Words, numbers, and the names of cloud regions, which Secrets are full of: us-east-1, eu-central-1b.
+# Words, numbers, and names of cloud regions, which are common in Secrets: us-east-1, eu-central-1b.
 _PLAIN = re.compile(r"[A-Za-z]+|[0-9]+|[a-z]{2}-(?:[a-z]+-){1,2}[0-9][a-z]?")
 _NUMBERS = re.compile(r"[0-9.,:+TZ/ _-]+")
-# A message about a variable by its index: its value is a secret, however short, if it is one of those known.
+# A message about a variable by its index: a known value is masked however short it is.
 _REFUSED = re.compile(
     r"(?P<lead>\.value: (?:Invalid|Unsupported|Duplicate) value: \\{0,7}\")(?P<value>[^\"\\]+)"
 )
 
 
 class KnownSecrets:
-    """Values and their marks, found in a text wherever they stand.
+    """Values and their masks, found anywhere in a text.
 
-    An index by the first eight characters: the cost of a look does not grow with the number of secrets.
+    Indexed by the first eight characters, so that the cost does not grow with the number of secrets.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class KnownSecrets:
         return bool(self._all)
 
     def add(self, value: str, mark: str) -> None:
-        """Also in the forms that it takes inside JSON, URLs and base64."""
+        """Also adds its JSON, URL and base64 encodings."""
         self._all[value] = mark
         if value in self._marks or len(value) < SHORTEST:
             return
@@ -68,7 +68,7 @@ class KnownSecrets:
                 self._starts.setdefault(form[:SHORTEST], []).append(form)
 
     def forget_names(self, names: Iterable[str]) -> None:
-        """A value that is a public name, a part of one, or plain words is no secret elsewhere."""
+        """Remove values that are public names, parts of one, or plain words; they are not secret."""
         public = set(names)
         found: set[str] = set()
         for name in public:

@@ -1,6 +1,6 @@
-"""Marks that stand for secret values: equal values get equal marks, and a mark tells nothing else.
+"""Masks for secret values: equal values get equal masks, and a mask reveals nothing else.
 
-A mark is a number per run, `<masked 3>`: no hash that could be tried against guesses, no length.
+A mask is a number per run, `<masked 3>`: no hash that could be attacked with guesses, no length.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ import base64
 import binascii
 import re
 
-# Go's JSON encoder writes the brackets as escapes.
+# Go's JSON encoder escapes the brackets.
 _MARK_IN_FILE = re.compile(rb"(<|\\u003c)masked (\d{1,9})(>|\\u003e)")
 _IS_MARK = re.compile(r"<masked \d{1,9}>|\+{8,}")
 
 
 def is_mark(value: str) -> bool:
-    """A mark of ours, or one of Argo CD's: it writes plus signs, more of them for each other value."""
+    """Is it a mask of ours, or of Argo CD, which writes plus signs, a different number for each value?"""
     return _IS_MARK.fullmatch(value) is not None
 
 
 class Marks:
-    """The numbers of one run."""
+    """The masks of one run."""
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
@@ -35,11 +35,11 @@ class Marks:
         return f"<masked {number}>"
 
     def next_input(self) -> None:
-        """Another bundle counted for itself: its `<masked 1>` is not the `<masked 1>` seen before."""
+        """Another bundle has its own numbering: its `<masked 1>` is not the one seen before."""
         self._offset = self._highest
 
     def renumbered(self, data: bytes) -> bytes:
-        """A file with its marks moved out of the way of those that are already taken."""
+        """The file with its masks renumbered to avoid those already in use."""
         if b"masked " not in data:
             return data
         offset = self._offset
@@ -53,7 +53,7 @@ class Marks:
 
 
 def from_base64(value: str) -> bytes | None:
-    """The bytes behind a Secret's `data` value, or `None` when it is not base64."""
+    """The bytes of a Secret's `data` value, or `None` if it is not base64."""
     written = "".join(value.split())
     if len(written) % 4:
         return None

@@ -1,8 +1,8 @@
-"""Masks objects and texts of one run, so that equal secrets stay recognisably equal in all of them.
+"""Mask the objects and texts of one run, so that equal secrets have equal masks everywhere.
 
-Two passes. The first goes by place and shape: Secret data, names that promise a secret, tokens. The
-second goes by value, when all secrets are known: it finds them again wherever else they stand. Both
-change the trees that they are given: a source owns what it has just decoded.
+Two passes. The first goes by location and format: Secret data, names that indicate a secret, tokens. The
+second goes by value, when all secrets are known, and finds them anywhere else. Both change the trees in
+place: a source owns what it has just decoded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
 SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
 _MOST_NESTED_TEXTS: Final = 3
-# Where the value is that belongs to a `name`: of a variable, or of a plugin's parameter.
+# Where the value of a `name` is: of a variable, or of a plugin's parameter.
 _VALUES: Final = ("value", "string", "array", "map", "default")
 
 
@@ -56,7 +56,7 @@ class Masker:
     # Single values
 
     def mark(self, value: str) -> str:
-        """The mark of a secret value; what is empty, or a mark already, stays."""
+        """The mask of a secret value; empty values and masks are returned unchanged."""
         if not value or is_mark(value):
             return value
         mark = self._marks.mark(value.encode("utf-8", "surrogatepass"))
@@ -64,14 +64,14 @@ class Masker:
         return mark
 
     def mark_secret(self, value: str) -> str:
-        """The mark of a Secret's `stringData` value."""
+        """The mask of a Secret's `stringData` value."""
         mark = self.mark(value)
         if mark is not value:
             self._look_inside(value)
         return mark
 
     def mark_base64(self, value: str) -> str:
-        """The mark of a Secret's `data` value: the same as that of its plain bytes."""
+        """The mask of a Secret's `data` value: the same as that of its decoded bytes."""
         if not value or is_mark(value):
             return value
         data = from_base64(value)
@@ -90,7 +90,7 @@ class Masker:
         return mark
 
     def _look_inside(self, plain: str) -> None:
-        """Credentials inside a secret file (a docker config, a kubeconfig, a DSN) may turn up alone."""
+        """Credentials inside a secret file (a docker config, a kubeconfig, a DSN) may also appear alone."""
         shapes.masked_lines(plain, self.mark)
         if plain[:1] != "{":
             return
@@ -102,24 +102,24 @@ class Masker:
         for entry in fields(fields(inner).get("auths")).values():
             self.mark(text(fields(entry).get("auth")))
 
-    # The first pass: by place and shape
+    # The first pass: by location and format
 
     def add_sensitive_annotations(self, names: Iterable[str]) -> None:
-        """Those that `resource.sensitive.mask.annotations` in argocd-cm lists."""
+        """Annotations listed in `resource.sensitive.mask.annotations` of argocd-cm."""
         self._sensitive.update(name.strip() for name in names if name.strip())
 
     def masked_text(self, value: str) -> str:
-        """A message, a log: without the secrets that their shape gives away."""
+        """A message or log without secrets that are recognized by their format."""
         found = self._texts.get(value)
         if found is None:
             plain = self._mask_embedded(value) if embedded.holds_secret(value) else value
             found = self._texts[value] = shapes.masked(plain, self.mark)
-            # What the second pass looks for must be what the trees hold now.
+            # The second pass has to search for the values that the trees contain now.
             self._texts.setdefault(found, found)
         return found
 
     def mask_object(self, body: Object) -> Object:
-        """One Kubernetes object, changed in place."""
+        """Mask one Kubernetes object in place."""
         self._mask_annotations(body, is_secret=body.get("kind") == "Secret")
         if body.get("kind") == "ConfigMap":
             self._mask_config_map(body)
@@ -135,7 +135,7 @@ class Masker:
         return self.masked_text(value) if isinstance(value, str) else value
 
     def _mask_dict(self, body: Object, below: SecretName, *, is_schema: bool = False) -> None:
-        """`below` is what a name further up promises for the values in here."""
+        """`below` is what a name further up indicates for the values in here."""
         self._mask_kinds(body)
         if not body.keys().isdisjoint(_VALUES):
             self._mask_named_values(body)
@@ -151,7 +151,7 @@ class Masker:
             if kind is dict:
                 if key == "helm":
                     self._mask_helm(cast("Object", value))
-                # In a schema the keys are names of fields, and what is below them describes the fields.
+                # In a schema the keys are field names, and what is below describes the fields.
                 inner = SecretName.NONE if is_schema else promised_at(key, below)
                 self._mask_dict(cast("Object", value), inner, is_schema=key == "properties")
             elif kind is list:
@@ -171,7 +171,7 @@ class Masker:
                     body[key] = self.masked_text(value)
 
     def _mask_kinds(self, body: Object) -> None:
-        """Secrets, and objects that Secrets are made from."""
+        """Secrets, and objects from which Secrets are created."""
         kind = body.get("kind")
         if type(kind) is str and "Secret" in kind:
             if kind == "Secret":
@@ -248,12 +248,12 @@ class Masker:
         promise = promise_of_path(name) if type(name) is str else SecretName.NONE
         if promise is SecretName.NONE:
             return
-        for place in _VALUES:  # in this order: marks are numbered as they are given
+        for place in _VALUES:  # in this order, because masks are numbered
             if place in body:
                 body[place] = self._by_name(body[place], promise)
 
     def _mask_patch(self, body: Object) -> None:
-        """A patch of Kustomize's: a text with YAML in it."""
+        """A Kustomize patch: text that contains YAML."""
         patch = text(body["patch"])
         if dig(body, "target", "kind") == "Secret":
             body["patch"] = self.mark(patch)
@@ -264,7 +264,7 @@ class Masker:
         return bool(text(fields(fields(body.get("metadata")).get("labels")).get(SECRET_TYPE_LABEL)))
 
     def _is_public(self, value: Json, place: str) -> bool:
-        """A URL with a password in it is not."""
+        """A URL with a password in it is not public."""
         if not isinstance(value, str):
             return False
         if place == "stringData":
@@ -286,7 +286,7 @@ class Masker:
                 annotations[name] = self._mask_json(value)
 
     def _mask_json(self, written: str) -> str:
-        """An object inside a text: masked and written again, or masked whole when it cannot be read."""
+        """An object inside text: masked and written again, or masked completely if it cannot be parsed."""
         try:
             inner = yaml.load(written)
         except yaml.Invalid:
@@ -299,7 +299,7 @@ class Masker:
         return written if after == before else after.decode()
 
     def _mask_config_map(self, body: Object) -> None:
-        """Configuration files: by their keys where they can be read, line by line where not."""
+        """Configuration files: by their keys if they can be parsed, otherwise line by line."""
         labels = fields(fields(body.get("metadata")).get("labels"))
         for place in ("data", "binaryData"):
             values = fields(body.get(place))
@@ -327,20 +327,22 @@ class Masker:
         return self.mark(written) if broken and whole_if_broken else shapes.masked_lines(written, self.mark)
 
     def _mask_embedded(self, written: str) -> str:
-        """A text with a Secret's manifest in it: as an object if it is nothing but one, else by its look."""
+        """Text that contains a Secret's manifest: as an object if it is nothing else, otherwise by its
+        format.
+        """
         bodies = self._read(written) if embedded.may_be_an_object(written) else None
         if bodies is not None and all(isinstance(body, (dict, list)) for body in bodies):
             return self._mask_bodies(written, bodies)
         return embedded.masked_data(written, self.mark)
 
     def _read(self, written: str) -> list[Json] | None:
-        """The documents of a text; `None` when one of them cannot be read."""
+        """The documents of a text; `None` if one of them cannot be parsed."""
         found = list(yaml.documents(written)) if self._nested < _MOST_NESTED_TEXTS else []
         bodies = [one.body for one in found if isinstance(one, yaml.Document)]
         return bodies if bodies and len(bodies) == len(found) else None
 
     def _mask_bodies(self, written: str, bodies: list[Json]) -> str:
-        """The text with its objects masked; where nothing had to be, the very same text."""
+        """The text with its objects masked; unchanged if nothing had to be masked."""
         before = [msgspec.json.encode(body) for body in bodies]
         self._nested += 1
         for body in bodies:
@@ -359,9 +361,9 @@ class Masker:
     # The second pass: by value
 
     def finish_first_pass(self, names: Iterable[str]) -> bool:
-        """Nothing more will be learned; `names` are public. Does any secret stand anywhere else?
+        """The set of secrets is complete; `names` are public. Does any secret occur anywhere else?
 
-        Every text of a fleet is looked at once, however often it is repeated: mostly that is all.
+        Every distinct text is checked once, which usually is all that is needed.
         """
         self._known.forget_names(names)
         if self._known:
@@ -373,7 +375,7 @@ class Masker:
         return bool(self._hidden)
 
     def hide_known(self, value: Json) -> Json:
-        """The tree without any secret that was seen in the first pass; keys of maps are looked at too."""
+        """The tree without secrets found in the first pass; keys of maps are checked too."""
         hidden = self._hidden
         if isinstance(value, str):
             return hidden.get(value, value)
@@ -391,7 +393,7 @@ class Masker:
         return value
 
     def hidden_text(self, value: str) -> str:
-        """A text that is no part of a tree."""
+        """A text that is not part of a tree."""
         return self._known.masked(value)
 
 

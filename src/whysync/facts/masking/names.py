@@ -1,4 +1,4 @@
-"""Which names promise a secret value: `DB_PASSWORD` and `apiKey` do, `secretName` and `TOKEN_URL` do not."""
+"""Which names indicate a secret value: `DB_PASSWORD` and `apiKey` do, `secretName` and `TOKEN_URL` do not."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ _MAYBE_PAIRS: Final = {
     "keys": frozenset(("service",)),
 }
 _HINT_WORDS: Final = frozenset(("auth", "authorization", "jwt"))
-# What may follow without changing what the name is about: PASSWORD_1, TOKEN_BASE64.
+# Suffixes that do not change the meaning of a name: PASSWORD_1, TOKEN_BASE64.
 _TRAILING: Final = frozenset(["base", "b", "value", "plain", "old", "new", "previous", "current"])
-# A name with one of these describes a secret and does not hold it: `checksum/secret`.
+# A name with one of these describes a secret and does not contain it: `checksum/secret`.
 _ABOUT: Final = frozenset(["checksum", "hash", "digest", "sha", "fingerprint", "version", "public"])
 # `secretEnv`, `secureJsonData`: a map of secret values.
 _COLLECTIONS: Final = frozenset(
@@ -197,7 +197,7 @@ _DESCRIBING: Final = frozenset(
     ]
 )
 
-# Below a name that promises a secret, these hold the secret itself: `password: {value: x}`.
+# Below a name that indicates a secret, these contain the secret itself: `password: {value: x}`.
 _CONTENTS: Final = frozenset(
     ("value", "data", "stringData", "plain", "plaintext", "literal", "literals", "valueMap")
 )
@@ -220,14 +220,14 @@ def promise_of(name: str) -> SecretName:
     if last in _SURE_WORDS or last.endswith(_SURE_ENDS) or before in _SURE_PAIRS.get(last, ()):
         return SecretName.SURE
     if last in _MAYBE_WORDS or before in _MAYBE_PAIRS.get(last, ()):
-        # Environment variables in capitals hold values: APP_SECRET, SECRET_KEY.
+        # Environment variables in capitals contain values: APP_SECRET, SECRET_KEY.
         return SecretName.SURE if name.isupper() else SecretName.MAYBE
     return SecretName.HINT if last in _HINT_WORDS else SecretName.NONE
 
 
 @lru_cache(maxsize=65_536)
 def promise_below(name: str) -> SecretName:
-    """What the name of a map or list promises for the values in it: `secretEnv`, `extraSecrets`."""
+    """What the name of a map or list indicates for the values in it: `secretEnv`, `extraSecrets`."""
     promise = promise_of(name)
     if promise is SecretName.HINT:
         return SecretName.NONE  # `auth: {...}` is a section of settings
@@ -240,14 +240,14 @@ def promise_below(name: str) -> SecretName:
 
 @lru_cache(maxsize=65_536)
 def is_describing(name: str) -> bool:
-    """Does this field, below a name that promises a secret, describe the secret instead of holding it?"""
+    """Does this field, below a name that indicates a secret, describe the secret instead of containing it?"""
     words = _words(name)
     return bool(words) and words[-1] in _DESCRIBING
 
 
 @lru_cache(maxsize=65_536)
 def promise_of_path(path: str) -> SecretName:
-    """Of a path such as `secretEnv.X`, `/data/password`: by its end, or by the name of a map on the way."""
+    """The same for a path such as `secretEnv.X`, `/data/password`: by its end, or by a map on the way."""
     parts = [part for part in re.split(r"[./\[\]]+", path[:1000]) if part]
     if not parts:
         return SecretName.NONE
@@ -260,7 +260,7 @@ def promise_of_path(path: str) -> SecretName:
 
 
 def promised_at(key: str, below: SecretName) -> SecretName:
-    """What is promised for the values in the map or list at a key."""
+    """What is indicated for the values in the map or list at a key."""
     own = promise_below(key)
     if below is SecretName.NONE:
         return own
@@ -276,7 +276,7 @@ def is_password(name: str) -> bool:
 
 
 def is_literal(value: str, promise: SecretName) -> bool:
-    """Is this a value of its own, and not a reference, a placeholder, a switch or (if in doubt) a name?"""
+    """Is it a value, and not a reference, a placeholder, a switch or (if in doubt) a name?"""
     if not is_literal_value(value) or is_reference(value):
         return False
     if promise is SecretName.SURE:

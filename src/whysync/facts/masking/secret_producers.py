@@ -1,4 +1,4 @@
-"""Which values of Argo CD's credentials are public, and where objects have values that become Secrets."""
+"""Public values of Argo CD's credential Secrets, and values of objects that become Secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whysync.json_tree import Json, Object
 
 ByName = Callable[[Json, SecretName], Json]
 
-# What a repository or cluster Secret says besides its credentials: a diagnosis asks for it.
+# Fields of a repository or cluster Secret that are not credentials and that rules need.
 PUBLIC_KEYS: Final = frozenset(
     [
         "type",
@@ -27,7 +27,7 @@ PUBLIC_KEYS: Final = frozenset(
         "depth",
     ]
 )
-# Objects from which a controller makes Secrets, and the fields in which they have the values.
+# Objects from which a controller creates Secrets, and the fields with the values.
 SECRET_MAKERS: Final = ("Secret", "SecretStore", "SecretTemplate")
 _MADE_DATA: Final = frozenset(("data", "stringData", "valueMap", "templates"))
 
@@ -59,7 +59,7 @@ def _values(values: Object, by_name: ByName) -> None:
 
 
 def names_in(managed: Json) -> Iterator[str]:
-    """Managed fields hold names of fields and nothing else, but are half of all there is to look at."""
+    """Managed fields contain only field names, but are half of all text to check."""
     if isinstance(managed, dict):
         yield from managed
         for item in managed.values():

@@ -13,7 +13,7 @@ from whysync.facts.masking.values import is_generated, is_literal_value, is_refe
 
 Mark = Callable[[str], str]
 
-# A first look at the text in lower case decides what else is needed: few strings have any of these.
+# A first look at the text in lower case decides which patterns are needed: few texts match any.
 # Three patterns, because one with all alternatives is slower than the three together.
 _NAMES = re.compile(
     r"pass|pwd?|token|secret|key|cred|auth|cookie|bearer|jwt|mnemonic|sig=|signature"
@@ -30,7 +30,7 @@ _URL = re.compile(
     r"|(?!\d{1,5}(?:[/\s\"',?#]|$))[^\s\"'<>]{0,80}[/ ][^\"'<>\n@]{0,80}(?=@[A-Za-z0-9][\w.-]*(?::\d|/)))"
 )
 _URL_TOKEN = re.compile(r"(?P<lead>https?://)(?P<value>(?=[^\s@/]*\d)[A-Za-z0-9_.~%-]{16,})(?=@)")
-# GitHub takes a token as the user with one of these as the password.
+# GitHub accepts a token as the user with one of these as the password.
 _FORMAL_PASSWORDS: Final = frozenset(("x-oauth-basic", "x-oauth", "oauth", "x", "api_token", ""))
 _URL_USER_TOKEN = re.compile(
     r"(?P<lead>https?://)(?P<value>[^\s/:@\"'<>]{4,}):(?=(?:x-oauth-basic|x-oauth|)@)"
@@ -40,7 +40,7 @@ _QUERY = re.compile(
     r"|client_secret|sig|signature|X-Amz-(?:Signature|Security-Token|Credential))=)(?P<value>[^\s&;#\"'<>]+)",
     re.IGNORECASE,
 )
-# Addresses that are their own password.
+# URLs that are secret themselves.
 _WEBHOOK = re.compile(
     r"(?P<lead>https://(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/"
     r"|(?:[a-z]+\.)?discord(?:app)?\.com/api/webhooks/\d+/|[a-z0-9-]+\.webhook\.office\.com/))"
@@ -52,7 +52,7 @@ _DSN = re.compile(
     r"(?=@(?:(?:tcp|udp|unix)\(|(?!sha\d)[\w-]+(?:\.[\w-]+)*:\d{2,5}(?:/|\b)))"
 )
 _BEARER = re.compile(r"(?P<lead>[Bb]earer\s{1,4})(?P<value>(?=\S*\d)[A-Za-z0-9._~+/=-]{8,})")
-# Whatever follows is a credential: a header with its scheme, or a header that is one.
+# Everything that follows is a credential: a header with its scheme, or a header that is one.
 _HEADER = re.compile(
     r"(?P<lead>(?i:authorization)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\[?\\{0,7}[\"']?(?i:basic|bearer|token|digest|negotiate)\s{1,4})"
     r"(?P<value>[^\s\"'\\<>,]{4,})"
@@ -77,10 +77,10 @@ _WORDS_AFTER_A_FLAG = (
 _FLAG = re.compile(
     r"(?P<lead>(?:^|(?<=[\s\"'`=(\[]))--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60}+)(?P<sep>\s{1,4}|=)[\"']?)"
     rf"(?P<value>(?!-|\$|<masked |{_WORDS_AFTER_A_FLAG}"
-    r"|\*{1,20}+(?:[\s`]|$))"  # Argo CD puts stars there itself
-    r"[^\s\"'<>,;]*[^\s\"'<>,;`])"  # a command is often in backticks: the last is not the password's
+    r"|\*{1,20}+(?:[\s`]|$))"  # Argo CD writes asterisks there itself
+    r"[^\s\"'<>,;]*[^\s\"'<>,;`])"  # the closing backtick of a command is not part of the password
 )
-# Flags after which even a word is a password.
+# Flags whose value is a password even if it is a word.
 _PASSWORD_FLAGS: Final = frozenset(
     [
         "password",
@@ -125,17 +125,17 @@ _LITERAL = re.compile(
     r"(?P<lead>(?<![A-Za-z0-9_.-])[A-Za-z_][\w.-]{1,80}+[\"'`]?[^\n\"'`;]{1,40}?\b(?:value|set to)[ :=]{1,3}"
     r"\\{0,7}(?P<quote>[\"'`]))(?P<value>[^\"'`\\\n]{1,2000}+)"
 )
-# What Go's JSON decoder shows around an error: the text that it could not read.
+# Go's JSON decoder quotes the text around an error.
 _CONTEXT = re.compile(
     r"(?P<lead>error found in #\d+ byte of \.\.\.\|)(?P<value>.{0,500}?)"
     r"(?P<next>\|\.\.\., bigger context \.\.\.\|)(?P<more>.{0,2000}?)(?=\|\.\.\.|\Z)",
     re.DOTALL,
 )
 _KEY = re.compile(r"(?<!\\)(\"[\w./-]{1,253}\")\s*:")
-# A password that begins with a star, as YAML reads it.
+# A password that starts with an asterisk, which YAML parses as an alias.
 _ANCHOR = re.compile(r"(?P<lead>unknown anchor ')(?P<value>(?![A-Za-z_-]+')[^']+)(?=')")
 _MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])(?=.*[A-Z!@#$%^&*+=~?])")
-# In running text a password is also given as `password x` and `password is x`, a token as `token x`.
+# In running text a password may also be `password x` and `password is x`, a token `token x`.
 _TOLD = re.compile(
     r"(?P<lead>\b(?<!nexpected )(?i:password|passwd|passphrase|pwd|token)(?: is| was)? {1,2}[\"'(]?)"
     r"(?P<value>[^\s\"'<>,;/()]{8,})"
@@ -157,7 +157,7 @@ _DIRECTIVE = re.compile(
 
 
 def masked(text: str, mark: Mark) -> str:
-    """The text with a mark in place of every secret that its syntax or format gives away."""
+    """The text with every secret masked that is recognized by syntax or format."""
     lower = text.lower()
     is_named = _NAMES.search(lower) is not None
     has_token = tokens.SUSPECT.search(lower) is not None
@@ -181,7 +181,9 @@ def masked(text: str, mark: Mark) -> str:
 
 
 def masked_lines(text: str, mark: Mark) -> str:
-    """As `masked`, and also what lines of a configuration file assign to a name that promises a secret."""
+    """As `masked`, and also values that lines of a configuration file assign to a name that indicates a
+    secret.
+    """
     text = masked(text, mark)
     if not _NAMES.search(text.lower()):
         return text
@@ -205,7 +207,7 @@ def _spliced(text: str, places: Iterator[tuple[int, int]], mark: Mark) -> str:
     return "".join([*pieces, text[done:]]) if pieces else text
 
 
-# One syntax each: what replaces a match
+# Replacements, one per syntax
 
 
 def _value(found: re.Match[str], mark: Mark) -> str:
@@ -251,17 +253,17 @@ def _context(found: re.Match[str], mark: Mark) -> str:
 
 
 def _is_about_secret(found: re.Match[str]) -> bool:
-    """Does the text name a Secret before? `Secret "a" is invalid: data[x]: Invalid value`."""
+    """Does the text mention a Secret before? `Secret "a" is invalid: data[x]: Invalid value`."""
     return "Secret" in found.string[max(0, found.start() - 20_000) : found.start()]
 
 
 def _keys(context: str) -> str:
-    """Of a piece of JSON only the names of its fields: nobody knows where the values in it begin."""
+    """Of a fragment of JSON only the field names, because it is unknown where its values start."""
     return "…" + "…".join(f"{key}:" for key in _KEY.findall(context))
 
 
 def _of_field(found: re.Match[str], mark: Mark) -> str:
-    """The value that was refused, if its field holds a secret."""
+    """The refused value, if its field contains a secret."""
     groups = found.groupdict()
     path = groups["path"] or groups.get("pointer") or ""
     value = found["value"]

@@ -1,4 +1,4 @@
-"""Mask all that one source found, at the border: nothing above `sources/` ever sees a secret."""
+"""Mask a whole Snapshot: no code above `facts/` ever sees a secret."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SENSITIVE_ANNOTATIONS = "resource.sensitive.mask.annotations"
 
 
 def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
-    """The same Snapshot without secret values. The trees in it are changed: they belong to the source."""
+    """The same Snapshot without secret values. Its trees are changed in place: they belong to the source."""
     masker = masker or Masker()
     for setting in snapshot.settings:
         if setting.ref.kind == "ConfigMap" and setting.ref.name == "argocd-cm":
@@ -59,7 +59,7 @@ def _manifests(snapshot: Snapshot) -> Iterator[Manifest]:
 
 
 def _public_names(snapshot: Snapshot, manifests: list[Manifest]) -> Iterator[str]:
-    """Names that must stay readable even if some Secret holds the same text."""
+    """Names that must stay readable even if a Secret contains the same text."""
     for manifest in manifests:
         ref = manifest.ref
         yield from (ref.name, ref.namespace, ref.kind, ref.api_version, manifest.uid)

@@ -1,11 +1,11 @@
-"""Tokens and keys that are known by their prefix or format, wherever they are in a text."""
+"""Tokens and keys that are recognized by their prefix or format, anywhere in a text."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-# Enough of each format, in lower case, for a first look at a text.
+# A part of each format, in lower case, for a first look at a text.
 SUSPECT: Final = re.compile(
     r"-----begin|eyj|gh[opsur]_|github_pat_|gl[a-z]{2,6}-|glsa_|a[ks]ia|xox|xapp-|aiza|k_live_|k_test_|sk-|npm_|_v1_"
     r"|hv[sbr]\.|sg\.|ya29\.|dckr_|pypi-|age-secret|shp(?:at|ca|pa|ss)_|at[abc]t|lin_api_|dapi|gocspx-|sq0|whsec_"
@@ -30,7 +30,7 @@ TOKEN: Final = re.compile(
     r"|NRAK-[A-Z0-9]{20,}|hf_[A-Za-z0-9]{30,}|key-[a-f0-9]{32}"
     r"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)"
-    # hashes of passwords: bcrypt, Apache, crypt, Argon2
+    # password hashes: bcrypt, Apache, crypt, Argon2
     r"|\$2[aby]\$\d\d\$[./A-Za-z0-9]{20,}|\$(?:apr1|[156y])\$[^\s$\"'<>]{1,40}\$[./A-Za-z0-9]{16,}"
     r"|\$argon2id?\$[^\s\"'<>]{20,}"
 )

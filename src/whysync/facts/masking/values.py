@@ -1,4 +1,4 @@
-"""What a value looks like: a reference, a name, plain settings, or something generated."""
+"""Classify a value: a reference, a name, a plain setting, or something generated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_VALUE: Final = frozenset(
 )
 _NAMELIKE = re.compile(r"[A-Za-z][A-Za-z_./-]*|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?")
 _SEGMENTS = re.compile(r"[^A-Za-z0-9]+")
-# Runs of one kind of letter: a generated value has many short ones, words have few long ones.
+# Runs of one kind of character: a generated value has many short ones, words have few long ones.
 _RUN = re.compile(r"[A-Z]++(?![a-z])|[A-Z]?[a-z]++|[A-Z]|[0-9]++")
 _PLAIN = re.compile(
     r"[a-z][a-z0-9+.-]{0,30}://[^\s@]*"  # an address without credentials
@@ -38,13 +38,13 @@ def is_reference(value: str) -> bool:
 
 
 def is_generated(segment: str) -> bool:
-    """Letters and digits in an order that no words have: `a8f9e7c6b5d4`, `kJhGfDsAqWeR`."""
+    """Letters and digits in an order that words do not have: `a8f9e7c6b5d4`, `kJhGfDsAqWeR`."""
     runs = len(_RUN.findall(segment[:_LARGEST]))
     return runs > 2 and min(len(segment), _LARGEST) < 3 * runs
 
 
 def is_namelike(value: str) -> bool:
-    """A name as Kubernetes uses them. A generated part longer than a Pod's suffix is no part of a name."""
+    """A name as used in Kubernetes. A generated part longer than a Pod's suffix is not part of a name."""
     if len(value) > 253 or not _NAMELIKE.fullmatch(value):
         return False
     return not has_generated_part(value)
@@ -55,7 +55,7 @@ def has_generated_part(value: str) -> bool:
 
 
 def looks_secret(value: str) -> bool:
-    """Neither a name nor a usual setting: what a password or key looks like where nothing else is known."""
+    """Neither a name nor a usual setting: what a password or key looks like without other hints."""
     if len(value) < 6 or is_namelike(value):
         return False
     if any(letter.isspace() for letter in value.strip()[:_LARGEST]):
@@ -64,6 +64,6 @@ def looks_secret(value: str) -> bool:
 
 
 def split_literal(value: str) -> tuple[str, str]:
-    """`key=value` in two; padding of base64 is no separator."""
+    """Split `key=value`; base64 padding is not a separator."""
     lead, equals, literal = value.partition("=")
     return (f"{lead}=", literal) if equals and literal.strip("=") else ("", value)
