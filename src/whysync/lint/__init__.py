@@ -1,8 +1,7 @@
-"""What files alone can tell before anything is merged: `whysync lint`.
+"""`whysync lint`: check files before they are merged, without a cluster.
 
-There is no engine of its own here: a check is a small function on what was read, as a rule is one on a Case;
-severities, edits and names of objects are those of `diagnosis`, Argo CD's and the API server's opinions come
-from `semantics` and `cluster.model`.
+A check is a small function on the files, as a rule is one on a Case. Severities, edits and references are
+those of `diagnosis`; the behavior of Argo CD and of the API server comes from `argocd` and `kubernetes`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words that Argo CD 3.6 knows in annotations and sync options; upper and lower case count."""
+"""Annotations and sync options that Argo CD 3.6 knows; they are case-sensitive."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ COMPARE_OPTIONS: Final = (
 
 
 def in_right_letters(word: str, known: Iterable[str]) -> str:
-    """The known word that differs in upper and lower case, blanks or quotes only."""
+    """The known word that only differs in case, blanks or quotes."""
     folded = word.replace(" ", "").strip("\"'").lower()
     return next((one for one in known if one.lower() == folded), "")

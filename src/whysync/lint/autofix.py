@@ -1,4 +1,4 @@
-"""`--fix`: applies the edits that keep the meaning of a file, and leaves the rest of the file as it is."""
+"""`lint --fix`: apply the edits that keep the meaning of a file, and keep the rest of it unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_TRIES_AN_OBJECT: Final = 200
 _MOST_TRIES_A_FILE: Final = 40
 
 _Place = tuple[int, tuple[str, ...]]
-"""An object of a file: the number of its document, and where it is in that (a List holds several)."""
+"""An object of a file: the number of its document, and its position in it (a List contains several)."""
 
 
 def fixed(file: File, remarks: Iterable[Remark]) -> tuple[str, list[Remark]]:
@@ -35,7 +35,7 @@ class _Fixing:
         self._documents = [document.body for document in file.documents if document.body is not None]
         self._rewriting = Rewriting(file.text)
         self._text = file.text
-        # Empty documents have no number in a rewriting.
+        # Empty documents are not counted in a rewriting.
         filled = (n for n, document in enumerate(file.documents) if document.body is not None)
         self._numbers = {number: n for n, number in enumerate(filled)}
 
@@ -71,7 +71,7 @@ class _Fixing:
         return True
 
     def _can_be_read_back(self, remarks: list[Remark]) -> bool:
-        """With these remarks fixed and no others, is the result what it should be?"""
+        """If only these remarks are fixed, is the result as intended?"""
         self._rewriting.reset()
         if not all(self._change(place, own) for place, own in self._by_place(remarks).items()):
             return False
@@ -85,7 +85,7 @@ class _Fixing:
 def _largest_part(
     remarks: list[Remark], works: Callable[[list[Remark]], bool], most_tries: int
 ) -> list[Remark]:
-    """As many of the remarks as work together, found by halving those that do not."""
+    """As many of the remarks as can be fixed together, found by bisection."""
     found: list[Remark] = []
     waiting = [remarks]
     while waiting and most_tries:

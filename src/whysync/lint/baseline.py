@@ -1,6 +1,6 @@
-"""A baseline: what was there when lint came in. It is not told again; what is new, is.
+"""The baseline of `whysync lint`: known findings, which are not reported again.
 
-Remarks are known by check, file, object and field, not by line, and each as often as it was there.
+Remarks are identified by check, file, object and field, not by line, and are counted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def written(remarks: Iterable[Remark]) -> str:
 
 
 def without_known(remarks: Iterable[Remark], baseline: str, path: str) -> tuple[list[Remark], int]:
-    """What the baseline does not have, and how many it had."""
+    """Remarks that are not in the baseline, and the number of those that are."""
     try:
         read = msgspec.json.decode(baseline, type=_Baseline)
     except (msgspec.DecodeError, UnicodeEncodeError) as problem:

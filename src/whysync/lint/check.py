@@ -1,4 +1,4 @@
-"""What a check is, and how checks are found: by walking `whysync.lint.checks`. There is no central list."""
+"""The Check type, and discovery of checks by walking `whysync.lint.checks`. There is no central list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Layer(StrEnum):
-    """In the order in which they build on each other."""
+    """Layers of checks, in the order in which they depend on each other."""
 
     SYNTAX = "syntax"
     SCHEMA = "schema"
@@ -49,7 +49,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check(layer: Layer, severity: Severity, *, since: str = "0.2") -> Callable[[Looks], Check]:
-    """Make a function a check. Its module's name is its id, the docstring its page."""
+    """Make a function a check. The name of its module is its id, the docstring its page."""
 
     def of(look: Looks) -> Check:
         module = inspect.getmodule(look)

@@ -1,4 +1,4 @@
-"""`.whysync.yaml`: how a project wants to be linted. What it does not understand, it refuses."""
+"""`.whysync.yaml`, the configuration of `whysync lint`. Unknown settings are errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEVELS: Final = ("info", "warning", "critical", OFF)
 
 
 class Outside(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Objects that live outside of the files, such as Secrets that an operator makes; names are globs."""
+    """Objects that exist outside of the files, such as Secrets that an operator creates; names are globs."""
 
     kind: str
     name: str = "*"
@@ -28,7 +28,7 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Override(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Other severities for some files: `path` is a glob, `**` any number of folders."""
+    """Other severities for some files: `path` is a glob, `**` matches any number of folders."""
 
     path: str
     severities: dict[str, str] = {}
@@ -45,12 +45,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     @property
     def release(self) -> int:
-        """Of which Kubernetes the kinds and fields are; see `semantics.schemas.releases`."""
+        """The Kubernetes release of the kinds and fields; see `kubernetes/schema/releases.py`."""
         return (release_of(self.kubernetes) if self.kubernetes else None) or BASE
 
     @property
     def release_note(self) -> str:
-        """What a reader should know of the schemas; empty where they are those of that Kubernetes."""
+        """A note about the schemas; empty if they are those of the chosen release."""
         minor = version_pair(self.kubernetes)[1] if self.kubernetes else self.release
         if minor == self.release:
             return ""
@@ -59,11 +59,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     @property
     def release_hint(self) -> str:
-        """Where nothing was said, a newer cluster may be meant."""
+        """A hint for the default release: the cluster may be newer."""
         return "" if self.kubernetes else "--kubernetes-version says which one the cluster has"
 
     def level(self, check: str, path: str) -> str:
-        """What the file asks for; the last override that fits counts. Empty: nothing said."""
+        """The configured severity; the last matching override is used. Empty if there is none."""
         found = self.severities.get(check, self.severities.get("*", ""))
         for override in self.paths:
             if matches(override.path, path):
@@ -88,7 +88,7 @@ class _Whole(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def read_configuration(written: str, path: str, known: Mapping[str, object]) -> Configuration:
-    """Raises `UsageError`, which says what is wrong in the file."""
+    """Raises `UsageError` with the error in the file."""
     try:
         body: Json = load(written) or {}
         whole = msgspec.convert(body, _Whole)
@@ -120,7 +120,7 @@ def _refused(path: str, why: str) -> UsageError:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """A glob on paths: `*` stays within a folder, `**` does not; a folder's name alone means all below it."""
+    """A glob on paths: `*` stays within a folder, `**` does not; a folder name matches its contents."""
     if path == pattern or path.startswith(f"{pattern.rstrip('/')}/"):
         return True
     return _expression(pattern).fullmatch(path) is not None
@@ -145,6 +145,6 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def version_pair(written: str) -> tuple[int, int]:
-    """`1.31` or `v1.31.2` as a pair of numbers; what is none of these is newer than all."""
+    """`1.31` or `v1.31.2` as a pair of numbers; anything else is newer than all."""
     found = re.match(r"v?(\d{1,4})\.(\d{1,4})", written)
     return (int(found.group(1)), int(found.group(2))) if found else (9_999, 0)

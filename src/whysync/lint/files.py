@@ -1,4 +1,4 @@
-"""A file as lint sees it, and each object in it."""
+"""Files and the objects in them, as `whysync lint` reads them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from whysync.kubernetes.api.yaml import Broken, Document
 
 
 class Part(Enum):
-    """What a file is to Argo CD."""
+    """The role of a file for Argo CD."""
 
     MANIFESTS = "manifests"
     KUSTOMIZATION = "kustomization"
     PATCH = "patch"
-    """Something that Kustomize lays over objects: pieces of them."""
+    """A Kustomize patch or component: a partial object."""
     LOOSE = "loose"
-    """In the folder of a kustomization that does not name it."""
+    """In the folder of a kustomization that does not reference it."""
     OTHER = "other"
-    """No object in it: values, settings of other tools."""
+    """Contains no object: values, settings of other tools."""
 
 
 class File:
-    """`path` is as the user would name it, with `/`; `folder` the part before the name.
+    """`path` is as the user would write it, with `/`; `folder` is the part before the name.
 
-    `unread` is why a file that may be no manifest is none: it counts where an Application deploys it.
+    `unread` is why a file is not a manifest: it is reported if an Application deploys the file.
     """
 
     __slots__ = ("broken", "documents", "folder", "name", "part", "path", "text", "unread")
@@ -41,7 +41,7 @@ class File:
 
 
 class Item(Manifest):
-    """One object: in which document of its file, and where inside it (a List holds others)."""
+    """One object: its document in the file, and its position in it (a List contains others)."""
 
     __slots__ = ("document", "file", "inside", "kustomized")
 
@@ -63,7 +63,7 @@ _DEEPEST_LIST = 4
 def unfolded(
     value: Json, inside: tuple[str, ...] = (), depth: int = 0
 ) -> list[tuple[tuple[str, ...], Object]]:
-    """The objects of a document: those of a List, one by one."""
+    """The objects of a document, with Lists expanded."""
     if not isinstance(value, dict):
         return []
     kind, members = value.get("kind"), value.get("items")

@@ -1,4 +1,4 @@
-"""What a kustomization puts together, as far as the file itself tells: no rendering."""
+"""The resources and patches of a kustomization, read from the file without rendering."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAKERS = ("helmCharts", "helmChartInflationGenerator", "generators")
 
 
 class Kustomization:
-    """`folder` holds it; `resources` and `patches` are paths like the files' own."""
+    """`folder` contains it; `resources` and `patches` are paths like those of files."""
 
     def __init__(self, folder: str, body: Object, path: str) -> None:
         self.folder = folder
@@ -31,7 +31,7 @@ class Kustomization:
         self.patches: set[str] = set()
         self.generated: set[tuple[str, str]] = set()
         self.is_open = any(body.get(key) for key in _MAKERS)
-        """Does more come in than the files at hand say: charts, other repositories?"""
+        """Does it use anything that is not among the files, such as charts or other repositories?"""
         for key in ("resources", "bases", "components", "crds"):
             for one in items(body.get(key)):
                 self._resource(text(one))

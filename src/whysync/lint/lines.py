@@ -1,4 +1,4 @@
-"""On which line of a file a field stands: looked up for what is reported, each document taken apart once."""
+"""Find the line of a field, only for reported fields; each document is parsed once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Lines:
         self._roots: dict[int, tuple[Node, int] | None] = {}
 
     def of(self, document: int, pointer: str) -> int:
-        """The line of the field, or of the nearest thing above it that is written."""
+        """The line of the field, or of its nearest parent that is written."""
         first = self._file.documents[document].line if document < len(self._file.documents) else 1
         root = self._root(document)
         if root is None:
@@ -45,7 +45,7 @@ class Lines:
         return self._roots[document]
 
     def _read(self, document: int) -> tuple[Node, int] | None:
-        """The document alone: a broken neighbour does not hide it."""
+        """Only this document: an invalid one in the same file does not matter."""
         written = self._file.documents
         if document >= len(written):
             return None

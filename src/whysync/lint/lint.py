@@ -1,4 +1,4 @@
-"""The whole way on one page: read, look, judge."""
+"""The steps of `whysync lint`: read files, run checks, determine severities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lint(
     checks: Iterable[Check] | None = None,
     render: bool = False,
 ) -> tuple[Outcome, Tree]:
-    """Everything that the checks have to say about these files and folders, and what was read."""
+    """All remarks of the checks about these files and folders, and what was read."""
     configuration = configuration or Configuration()
     paths = list(paths)
     reader = Reader(configuration)
@@ -61,7 +61,7 @@ def _definitions(paths: Iterable[str]) -> list[Object]:
     given = [path for path in paths if Path(path).exists()]
     missing = [path for path in paths if path not in given]
     if missing:
-        reader.files(missing)  # says which is not there
+        reader.files(missing)  # raises an error that names the missing path
     return [
         body
         for file in reader.files(given)

@@ -1,4 +1,4 @@
-"""The Pod inside a workload: its spec, its labels, its containers."""
+"""The Pod template of a workload: its spec, labels and containers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ TEMPLATES = {
 
 
 def template_at(manifest: Manifest) -> str | None:
-    """Where the template of its Pods stands; nothing for other kinds."""
+    """The pointer of the Pod template; empty for other kinds."""
     known = TEMPLATES.get(manifest.ref.kind)
     return known[0] if known is not None and known[1] == manifest.ref.group else None
 
 
 def pod_spec_of(manifest: Manifest) -> tuple[Object, str]:
-    """The spec of its Pods and where it stands; an empty one for other kinds."""
+    """The Pod spec and its pointer; an empty one for other kinds."""
     at = template_at(manifest)
     if at is None:
         return {}, ""

@@ -1,4 +1,4 @@
-"""From paths to files and objects: what is read, what is left alone, and what each file is to Argo CD."""
+"""Find and read files: which are skipped, and the role of each file for Argo CD."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from whysync.queries.removed_apis import removal_of
 
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _LEFT_ALONE: Final = frozenset({"node_modules", "testdata", "__pycache__"})
-"""Other people's files, and files that are wrong on purpose."""
+"""Vendored files, and files that are invalid on purpose."""
 LARGEST: Final = 64 << 20
 _HEAD: Final = 1 << 16
 MOST_FILES: Final = 200_000
@@ -31,12 +31,12 @@ _OBJECT: Final = re.compile(r"""(?:^(?:- )?|[{,])\s*["']?(?:apiVersion|kind)["']
 _TEMPLATE: Final = ("{{", "{%", "<%", "((", "#@")
 _PLACEHOLDER: Final = re.compile(r"\{[A-Z][A-Z0-9_]{2,}\}")
 _LOCAL: Final = ("config.kubernetes.io/local-config", "config.kubernetes.io/function")
-"""Objects that tools read and nobody applies."""
+"""Objects that tools read and that are not applied."""
 _DEFINITION: Final = "CustomResourceDefinition"
 
 
 class Reader:
-    """Paths are shown as they were given, or below what was given, with `/`."""
+    """Paths are shown as given, or relative to what was given, with `/`."""
 
     def __init__(self, configuration: Configuration, *, root: str = "") -> None:
         self.configuration = configuration
@@ -79,7 +79,7 @@ class Reader:
                     continue
                 full, shown = Path(folder, name), _joined(here, name)
                 if full.is_symlink() or name.startswith(".") or self.configuration.excludes(shown):
-                    continue  # links lead elsewhere
+                    continue  # links may lead outside
                 if not full.is_file():
                     self.notes.append(Note(path=shown, why="not a regular file: not read"))
                     continue
@@ -93,7 +93,7 @@ class Reader:
                     yield full, shown
 
     def _chart(self, here: str, folders: list[str]) -> None:
-        """Templates are no YAML, and charts in `charts/` are other people's."""
+        """Templates are not YAML, and charts in `charts/` are vendored."""
         self.charts.add(here)
         folders[:] = [name for name in folders if name not in ("templates", "charts", "tests", "ci")]
 
@@ -124,7 +124,7 @@ class Reader:
         found: list[Document] = []
         broken = list[Broken]()
         if not asked and not _OBJECT.search(written) and shown.rpartition("/")[2] not in NAMES:
-            return File(shown, written, [], [])  # no manifest, so none of our business
+            return File(shown, written, [], [])  # not a manifest
         for document in documents(written):
             if isinstance(document, Broken):
                 broken.append(document)
@@ -152,7 +152,7 @@ def tree_of(
     charts: Iterable[str] = (),
     definitions: Iterable[Object] = (),
 ) -> Tree:
-    """Which file is what, and the objects of those that hold whole ones."""
+    """The role of each file, and the objects of those with complete ones."""
     known = Definitions()
     tree = Tree(files, configuration, known)
     for file in files:
@@ -188,9 +188,9 @@ def tree_of(
 
 
 def _is_deployed(file: File, tree: Tree, charts: Iterable[str]) -> bool:
-    """Does an Application take every file of this folder as it is?
+    """Does an Application apply every file of this folder as it is?
 
-    Then Argo CD fails on JSON that is none; YAML that does not look like a manifest it passes over.
+    In that case Argo CD fails on invalid JSON, but skips YAML that does not look like a manifest.
     """
     if file.folder in tree.kustomizations or file.folder in charts:
         return False
@@ -211,7 +211,7 @@ def _part(file: File, patches: set[str], named: set[str], tree: Tree) -> Part:
 
 
 def kinds_without_schema(tree: Tree) -> dict[str, int]:
-    """Custom kinds that nobody can judge here, and how many objects of each there are."""
+    """Custom kinds without a schema, and the number of objects of each."""
     found: dict[str, int] = {}
     for item in tree.items:
         ref = item.ref

@@ -1,4 +1,4 @@
-"""What lint has to say: one remark for each thing that is wrong, notes for what it did not look at."""
+"""Results of lint: remarks for findings, and notes for what was not checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whysync.kubernetes.api.ref import Ref
 
 
 class AutoFix(msgspec.Struct, frozen=True, kw_only=True):
-    """How to mend it in the file. Only what keeps its meaning is `safe`, and done by `--fix`."""
+    """How to fix it in the file. Only a fix that keeps the meaning is `safe` and applied by `--fix`."""
 
     title: str
     edits: tuple[Edit, ...] = ()
@@ -18,9 +18,9 @@ class AutoFix(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
-    """A check fills in what and where in the object; the runner adds who says it, and where in the file.
+    """A finding: the check sets what and where in the object; the runner adds the check and the file.
 
-    A check may give a milder `severity` than its own, never a harsher one.
+    A check may set a lower `severity` than its own, never a higher one.
     """
 
     message: str
@@ -37,7 +37,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What stays the same when lines move: the name under which a baseline knows it."""
+        """Identifies the remark in a baseline, independent of line numbers."""
         return self.check, self.path, str(self.ref) if self.ref else "", self.field or ""
 
     @property
@@ -46,7 +46,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was not looked at, and why; `matters` where a clean answer would promise too much."""
+    """Something that was not checked, and why; `matters` if "no findings" would otherwise be misleading."""
 
     path: str
     why: str
@@ -60,7 +60,7 @@ class Suppressed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything in a stable order: by file, line, check and words."""
+    """Everything in a stable order: by file, line, check and text."""
 
     remarks: tuple[Remark, ...] = ()
     notes: tuple[Note, ...] = ()

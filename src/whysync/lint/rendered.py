@@ -1,7 +1,7 @@
-"""Charts and kustomizations, as their tools render them: what the files do not show.
+"""Check the output of charts and kustomizations.
 
-Each is a world of its own, checked beside the plain files. Tools that are not there, and sources that need
-more than the files at hand, are noted; they are no findings.
+Each is checked separately, in addition to the plain files. Missing tools, and sources that need more than the
+available files, are notes and not findings.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 _LAYERS = (Layer.SCHEMA, Layer.REFERENCES, Layer.GITOPS)
 _MOST = 200
 _LONGEST = 30.0
-"""Seconds for one source, and for all of them: a template may never end."""
+"""Seconds for one source and for all of them: a template may never finish."""
 _PATIENCE = 300.0
 
 
 class Source(NamedTuple):
-    """A folder of the tree, and how to render it: as an Application says, or without any values."""
+    """A folder of the tree, and how to render it: as an Application specifies, or without values."""
 
     folder: str
     tool: str
     app: Object
     source: Object
     is_named: bool
-    """Does an Application at hand name it? Else it may be something on which others build."""
+    """Does an Application among the files use it? Otherwise it may be a base for others."""
 
 
 def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
-    """Charts, and the kustomizations on which no other builds."""
+    """Charts, and the kustomizations that are not a base of others."""
     found = [(folder, "Helm") for folder in sorted(charts)]
     found += [(folder, "Kustomize") for folder in _roots(tree)]
     for folder, tool in found:
@@ -64,7 +64,7 @@ def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
 
 
 def _roots(tree: Tree) -> list[str]:
-    """Those on which no other builds; and one of each ring, which Kustomize refuses."""
+    """Kustomizations that are not a base of others, and one of each cycle, which Kustomize refuses."""
     known = tree.kustomizations
     used = {path for one in known.values() for path in one.resources}
     whole = sorted(name for name, one in known.items() if one.body.get("kind") != "Component")
@@ -80,7 +80,7 @@ def _roots(tree: Tree) -> list[str]:
 
 
 def _below(names: Iterable[str], known: Mapping[str, Kustomization]) -> set[str]:
-    """They and all that they build on."""
+    """These and all their bases."""
     seen: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -104,7 +104,7 @@ def _source(spec: Object, folder: str) -> Object:
 
 
 class Rendered(NamedTuple):
-    """What the checks say of rendered objects, what could not be rendered, and how many objects there are."""
+    """Remarks about rendered objects, what could not be rendered, and the number of objects."""
 
     remarks: list[Remark]
     notes: list[Note]
@@ -167,7 +167,7 @@ def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, checks: 
 
 
 class _Place:
-    """The folder that is copied and rendered in: the repository around the paths, or what they share."""
+    """The folder that is copied for rendering: the repository of the paths, or their common parent."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         given = [Path(path) for path in paths]
@@ -181,7 +181,7 @@ class _Place:
         return os.path.relpath(Path(folder or ".").absolute(), self.root)
 
     def shown(self, path: str) -> str:
-        """As the other paths are shown."""
+        """A path as the other paths are shown."""
         if not path:
             return ""
         full = self.root / path
@@ -189,7 +189,7 @@ class _Place:
 
 
 def _short(problem: str) -> str:
-    """The tool's own last words."""
+    """The last line of the tool's error."""
     said = problem.rpartition('err="')[2].rpartition("Error: ")[2]
     flat = " ".join(said.rpartition("accumulating resources: ")[2].split())
     return flat if len(flat) <= 300 else f"{flat[:120]} … {flat[-175:]}"
@@ -215,7 +215,7 @@ def _checked(
 
 
 def beyond(rendered: Iterable[Remark], plain: Iterable[Remark]) -> list[Remark]:
-    """Rendered remarks that the plain files do not show already, each once."""
+    """Remarks about rendered objects that the plain files do not have, each once."""
     said = {(one.check, one.ref.kind if one.ref else "", one.field, one.message) for one in plain}
     placed = {(one.check, one.path, one.field) for one in plain}
     new: list[Remark] = []

@@ -1,4 +1,4 @@
-"""Runs the checks, puts each remark in its place in a file, and leaves out what is ignored on purpose."""
+"""Run the checks, locate each remark in its file, and drop suppressed ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(tree: Tree, checks: Iterable[Check], notes: Iterable[Note] = ()) -> Outc
 
 
 class CheckContext:
-    """`imagined`: nobody says that the objects are deployed so, such as a chart with its default values."""
+    """`imagined`: nothing deploys the objects in this form, such as a chart with its default values."""
 
     def __init__(self, tree: Tree, checks: dict[str, Check], *, imagined: bool = False) -> None:
         self.tree = tree
@@ -63,7 +63,7 @@ class CheckContext:
             try:
                 for item, remark in check.look(self.tree):
                     self.take(check, item, remark)
-            except Exception as problem:  # one check must not silence the others
+            except Exception as problem:  # one failing check must not stop the others
                 log.debug("check %s crashed", check.id, exc_info=True)
                 why = f"the check {check.id} crashed: {type(problem).__name__}: {problem}"
                 self.crashed.append(Note(path="", why=why, matters=True))
@@ -100,7 +100,7 @@ class CheckContext:
             self.suppressed.append(Suppressed(remark=placed, reason=ignore.reason, how=ignore.how))
 
     def take_bad_ignores(self) -> None:
-        """Of every file: a suppression that does not count is worse than none."""
+        """Report suppressions without effect, in all files."""
         check = self.checks.get(NO_REASON)
         if check is None:
             return
@@ -118,7 +118,7 @@ class CheckContext:
                 self.take(check, item, remark)
 
     def _severity(self, check: Check, path: str, remark: Remark) -> Severity | None:
-        """A remark may be milder than its check; the configuration has the last word."""
+        """A remark may be less severe than its check; the configuration has precedence."""
         level = self.tree.configuration.level(check.id, path)
         if level == OFF:
             return None

@@ -1,4 +1,4 @@
-"""Names that are almost alike: most references that lead nowhere are misspelt."""
+"""Similar names: most references to missing objects are misspelt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_ASKED = 100
 
 
 def near(name: str, others: Iterable[str]) -> str:
-    """The one that was probably meant, or nothing."""
+    """The name that was probably meant, or nothing."""
     return _nearest(name, tuple(sorted(_likely(name, others)))[:_MOST])
 
 
@@ -22,7 +22,7 @@ def _nearest(name: str, others: tuple[str, ...]) -> str:
 
 
 def _likely(name: str, others: Iterable[str]) -> set[str]:
-    """About as long, and alike at one end: comparing letter by letter is for few."""
+    """A similar length, and equal at one end; only these are compared letter by letter."""
     start, end, length = name[:2], name[-3:], len(name)
     return {
         other
@@ -32,7 +32,7 @@ def _likely(name: str, others: Iterable[str]) -> set[str]:
 
 
 class Names:
-    """Many names of one kind, asked often: kept by how they begin and end."""
+    """Many names of one kind, indexed by their start and end."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._left = _MOST_ASKED
@@ -42,7 +42,7 @@ class Names:
                 self._by_end.setdefault(end, []).append(name)
 
     def near(self, name: str) -> str:
-        """Where hundreds lead nowhere, it is no slip of the finger, and comparing them all takes long."""
+        """The similar name; nothing after hundreds of misses, which are not typing errors and take long."""
         if self._left <= 0:
             return ""
         self._left -= 1

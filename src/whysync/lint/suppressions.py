@@ -1,8 +1,8 @@
-"""`# whysync: ignore CHECK reason`, in a comment or in the annotation `whysync.dev/ignore`.
+"""Suppressions: `# whysync: ignore CHECK reason` in a comment or in the annotation `whysync.dev/ignore`.
 
-A comment counts for its line, alone on a line for the next one, and before the first field of a document for
-all of that document; `ignore-file` for the file. Without a reason, or for a check that nobody knows, it does
-not count, and lint says so.
+A comment applies to its line; alone on a line, to the next one; before the first field of a document, to the
+whole document; `ignore-file` to the file. Without a reason, or with an unknown check, it has no effect and is
+reported.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class BadIgnore(NamedTuple):
 
 
 def ignores_in(file: File, known: Collection[str]) -> tuple[list[Ignore], list[BadIgnore]]:
-    """Those of its comments."""
+    """Suppressions in comments."""
     good: list[Ignore] = []
     bad: list[BadIgnore] = []
     if "whysync:" not in file.text:
@@ -61,7 +61,7 @@ def ignores_in(file: File, known: Collection[str]) -> tuple[list[Ignore], list[B
 
 
 def _reach(lines: list[str], number: int, starts: list[int]) -> tuple[int, int]:
-    """The line below, past other comments; all of the document where no field stands before it."""
+    """The line below, after other comments; the whole document if no field comes before it."""
     below = number + 1
     while below <= len(lines) and lines[below - 1].lstrip().startswith("#"):
         below += 1
@@ -74,7 +74,7 @@ def _reach(lines: list[str], number: int, starts: list[int]) -> tuple[int, int]:
 def ignores_of(
     item: Item, first: int, last: int, known: Collection[str]
 ) -> tuple[list[Ignore], list[BadIgnore]]:
-    """Those of the object's annotation, one a line."""
+    """Suppressions in the object's annotation, one per line."""
     good: list[Ignore] = []
     bad: list[BadIgnore] = []
     for entry in text(item.annotations.get(ANNOTATION)).splitlines():

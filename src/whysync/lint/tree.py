@@ -1,4 +1,4 @@
-"""All that was read, with the questions that checks ask of it."""
+"""All files and objects that were read, with the queries of checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from whysync.lint.schemas.misfit import SchemaViolation
 from whysync.lint.similar_names import Names
 
 _ARGOCD = "argoproj.io"
-# `test` and `demo` are not among them: environments are called so.
+# `test` and `demo` are missing, because environments have these names.
 _FOR_SHOW = frozenset({"_archived", "archive", "docs", "e2e", "example", "examples", "samples", "tests"})
 _SECRET_MAKERS = ("SealedSecret", "ExternalSecret", "Certificate", "VaultStaticSecret", "OnePasswordItem")
 _SECRET_NAMES = (
@@ -31,7 +31,7 @@ _SECRET_NAMES = (
 
 
 class AppSpec(NamedTuple):
-    """The spec of an Application, or the one in the template of an ApplicationSet."""
+    """The spec of an Application, or of the template of an ApplicationSet."""
 
     item: Item
     at: str
@@ -40,7 +40,7 @@ class AppSpec(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """Objects that are synced together: the folder of an Application, a kustomization, a folder."""
+    """Objects that are synced together: those of an Application, a kustomization, or a folder."""
 
     name: str
     items: tuple[Item, ...]
@@ -49,7 +49,7 @@ class Unit(NamedTuple):
 
 
 class Tree:
-    """`beside`: where objects may be found too, when this tree holds what one source renders to."""
+    """`beside`: another tree to search for objects, if this one is the output of one source."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Tree:
         return {name for kustomization in self.kustomizations.values() for name in kustomization.generated}
 
     def named(self, kind: str, name: str, namespace: str) -> list[Item]:
-        """Objects that a reference may mean: a namespace that one side leaves open fits any."""
+        """Objects that a reference may mean: a namespace that one side does not set matches any."""
         found = [
             item
             for item in self._named.get((kind, name), ())
@@ -104,14 +104,14 @@ class Tree:
         )
 
     def near_name(self, kind: str, name: str) -> str:
-        """One of that kind that is called almost so."""
+        """An object of that kind with a similar name."""
         if kind not in self._near:
             self._near[kind] = Names(self.names_of(kind))
         return self._near[kind].near(name)
 
     @cached_property
     def made_secrets(self) -> set[str]:
-        """Secrets that a custom resource at hand makes: of its own name, or of one that it says."""
+        """Secrets that custom resources among the files create, with their own or a configured name."""
         found: set[str] = set()
         for maker in self.of_kind(*_SECRET_MAKERS):
             found.add(maker.ref.name)
@@ -126,13 +126,13 @@ class Tree:
         return self.configuration.lives_outside(kind, name, namespace)
 
     def is_for_show(self, path: str) -> bool:
-        """Does the name of a folder say that nobody deploys what is in it? Not if it holds all there is."""
+        """Does the folder name show that its files are not deployed? Not if it contains all files."""
         whole = self.beside or self
         return not _FOR_SHOW.isdisjoint(path.split("/")[whole.depth : -1])
 
     @cached_property
     def depth(self) -> int:
-        """How many folders all files share."""
+        """The number of folders that all files have in common."""
         folders = sorted(file.folder.split("/") for file in self.files)
         if not folders:
             return 0
@@ -149,7 +149,7 @@ class Tree:
 
     @cached_property
     def misfits(self) -> list[tuple[Item, SchemaViolation]]:
-        """Where objects are not as their schemas want them: looked up once for several checks."""
+        """Schema violations of all objects, computed once for several checks."""
         return list(judged(self.items, self.definitions, self.configuration.release))
 
     # --- Argo CD -----------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class Tree:
 
     @cached_property
     def units(self) -> list[Unit]:
-        """Each Application with what its folders hold; then kustomizations and folders that none names."""
+        """Applications with the objects of their folders, then kustomizations and folders without one."""
         if self.beside is not None:
             return [Unit("rendered", tuple(self.items), None, is_open=False)]
         by_folder: dict[str, list[Item]] = {}
@@ -211,7 +211,7 @@ class Tree:
     def _of_kustomization(
         self, folder: str, by_file: dict[str, list[Item]], seen: set[str]
     ) -> tuple[list[Item], bool]:
-        """With all that it builds on; a cycle is walked once."""
+        """With all its bases; a cycle is visited once."""
         if folder in seen or len(seen) > 500:
             return [], False
         seen.add(folder)
@@ -229,9 +229,9 @@ class Tree:
 
 
 def _folders(app: AppSpec, known: Mapping[str, list[str]]) -> Iterator[tuple[str, bool]]:
-    """Folders of the tree that a source's path means, with whether those below count too.
+    """Folders of the tree that a source's path matches, and whether subfolders count.
 
-    `known` are all of them, by the last part of their names.
+    `known` are all folders by the last part of their names.
     """
     sources = [fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))]
     for source in sources:

@@ -1,6 +1,6 @@
-"""What an API server would say to creating an object of its own kinds.
+"""Validate objects of built-in kinds as the API server does on creation.
 
-Kinds and fields are those of a chosen release of Kubernetes; which values are refused is the word of 1.36.
+Kinds and fields are those of the chosen Kubernetes release; values are always checked as in 1.36.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from whysync.kubernetes.validation import FieldProblem, problems_on_create
 from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind, as_pointer
 from whysync.lint.schemas.typed import misfits
 
-# They ask a running server: nobody commits them.
+# Requests to a running server, which are not committed to Git.
 _NOT_KEPT: Final = ("authorization.k8s.io", "authentication.k8s.io")
 
 
@@ -31,7 +31,7 @@ def _served() -> dict[tuple[str, str], Resource]:
 
 
 def is_built_in(api_version: str, kind: str) -> bool:
-    """In any release that is known."""
+    """Is it a kind of any known release?"""
     return type_of(api_version, kind) is not None or span_of_kind(api_version, kind) is not None
 
 
@@ -49,7 +49,7 @@ def is_namespaced(api_version: str, kind: str) -> bool | None:
 
 
 def field_misfits(body: Object, api_version: str, kind: str, release: int) -> list[SchemaViolation]:
-    """Nothing where that release does not have the kind; of one that is gone for long, by the last fields."""
+    """Unknown fields; none if the release does not have the kind. Removed kinds have their last fields."""
     known = type_in(api_version, kind, release)
     if known is None and (span := span_of_kind(api_version, kind)) is not None and span.last < OLDEST:
         known = type_of(api_version, kind)
@@ -57,7 +57,7 @@ def field_misfits(body: Object, api_version: str, kind: str, release: int) -> li
 
 
 def built_in_misfits(body: Object, api_version: str, kind: str, release: int = BASE) -> list[SchemaViolation]:
-    """Fields first; only an object that can be read is judged further, as the server has it."""
+    """Fields first; an object that can be decoded is validated further, as the server does."""
     found = field_misfits(body, api_version, kind, release)
     resource = _served().get((api_version, kind))
     if found or resource is None or not resource.kept:
@@ -65,7 +65,7 @@ def built_in_misfits(body: Object, api_version: str, kind: str, release: int = B
     try:
         problems = problems_on_create(_as_created(body, resource))
     except Refused:
-        return []  # what only a cluster decides, such as addresses of two families
+        return []  # depends on the cluster, such as dual-stack addresses
     return [
         SchemaViolation(ViolationKind.REFUSED, as_pointer(body, problem.path), str(problem))
         for problem in problems
@@ -74,7 +74,7 @@ def built_in_misfits(body: Object, api_version: str, kind: str, release: int = B
 
 
 def _hangs_on_the_cluster(problem: FieldProblem) -> bool:
-    """Switches of a cluster allow it: an autoscaler may go down to nothing."""
+    """Feature gates allow it, such as scaling to zero by an autoscaler."""
     return problem.path == "spec.minReplicas" and problem.value == "0"
 
 
@@ -84,7 +84,7 @@ def _kind(api_version: str, kind: str) -> BuiltIn:
 
 
 def _as_created(body: Object, resource: Resource) -> Object:
-    """As it would be stored: in some namespace, with an id, with all defaults."""
+    """As it would be stored: with a namespace, a uid and all defaults."""
     given = fields(body.get("metadata"))
     meta: Object = {**given, "uid": "00000000-0000-4000-8000-000000000000"}
     if resource.namespaced and not meta.get("namespace"):
@@ -108,7 +108,7 @@ def _zero(api_version: str, kind: str) -> Object:
 
 
 def _find(group: str, plural: str, namespace: str, name: str) -> Object | None:
-    """There is nothing else on this server."""
+    """There are no other objects on this server."""
     del group, plural, namespace, name
     return None
 

@@ -1,4 +1,4 @@
-"""Kinds that are not Kubernetes' own: the CRDs of the tree and of `--crds`, and Argo CD's three kinds."""
+"""Validate custom kinds: the CRDs of the tree and of `--crds`, and Argo CD's three kinds."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind, as_point
 
 
 class Definitions:
-    """By `apiVersion` and kind; a tree may hold several versions of one definition, and any may count."""
+    """By `apiVersion` and kind; a tree may have several copies of a CRD, and any of them may be the right
+    one.
+    """
 
     def __init__(self) -> None:
         self._bodies: dict[tuple[str, str], list[Object]] = {}
         self._customs: dict[tuple[str, str, str], list[CustomResource]] = {}
         self.judged: dict[bytes, list[SchemaViolation]] = {}
-        """What is wrong with definitions themselves, by their bytes."""
+        """Errors in the CRDs themselves, by their bytes."""
 
     def add(self, bodies: Iterable[Object]) -> None:
         for body in bodies:
@@ -46,7 +48,7 @@ class Definitions:
         return self._customs[key]
 
     def knows(self, group: str, kind: str) -> list[str]:
-        """The versions that its definitions serve; none where there is no definition."""
+        """The versions that the CRDs serve; none without a CRD."""
         bodies = self._bodies.get((group, kind), ())
         return [text(version.get("name")) for body in bodies for version in _served(body)]
 
@@ -57,7 +59,7 @@ def _served(definition: Object) -> list[Object]:
 
 
 def _customs(definition: Object) -> list[CustomResource]:
-    """Each version for itself: what is stored, and who owns which field, does not matter here."""
+    """Each version separately: storage and field ownership do not matter here."""
     spec = fields(definition.get("spec"))
     names = fields(spec.get("names"))
     return [
@@ -81,7 +83,7 @@ def _customs(definition: Object) -> list[CustomResource]:
 
 @cache
 def own_kinds() -> dict[str, list[CustomResource]]:
-    """Application, ApplicationSet and AppProject of Argo CD 3.6: their CRDs without the words."""
+    """Application, ApplicationSet and AppProject of Argo CD 3.6: their CRDs without descriptions."""
     data = files("whysync.lint.schemas").joinpath("argocd.json").read_bytes()
     tables = cast("dict[str, dict[str, Object]]", msgspec.json.decode(data))
     shared = tables["shared"]
@@ -113,7 +115,7 @@ def own_kinds() -> dict[str, list[CustomResource]]:
 
 
 def _resolve(node: Json, shared: dict[str, Object]) -> None:
-    """Parts that occur in many places are kept once, and here become one dict again."""
+    """Expand shared parts, which are stored once."""
     entries = list(node.items()) if isinstance(node, dict) else list(enumerate(cast("list[Json]", node)))
     for key, value in entries:
         if isinstance(value, dict) and isinstance(ref := value.get("$ref"), str):
@@ -123,7 +125,7 @@ def _resolve(node: Json, shared: dict[str, Object]) -> None:
 
 
 def custom_misfits(body: Object, customs: list[CustomResource]) -> list[SchemaViolation]:
-    """Nothing where one of the definitions takes it; else what the first one says."""
+    """No violations if one of the CRDs accepts it, otherwise those of the first."""
     first: list[SchemaViolation] | None = None
     for custom in customs:
         found = _misfits(body, custom)
@@ -154,7 +156,7 @@ def _misfits(body: Object, custom: CustomResource) -> list[SchemaViolation]:
 
 
 def _near(schema: Object, pointer: str) -> str:
-    """A field beside it that is written almost alike."""
+    """A sibling field with a similar name."""
     from difflib import get_close_matches
 
     *above, last = pointer.split("/")[1:] or [""]

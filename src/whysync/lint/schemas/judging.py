@@ -1,4 +1,4 @@
-"""Each object against the schema of its kind, as far as the file is meant to hold whole objects."""
+"""Validate each object against the schema of its kind, if the file should contain complete objects."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ def _of(item: Item, definitions: Definitions, release: int) -> list[SchemaViolat
 
 
 def _is_completed(misfit: SchemaViolation) -> bool:
-    """Kustomize adds fields, sets names and namespaces, and puts labels on selectors and templates alike."""
+    """Kustomize adds fields, sets names and namespaces, and adds labels to selectors and templates."""
     said = misfit.text
     return "Required value" in said or "does not match template" in said or said.startswith("metadata.")
 
 
 def _of_a_piece(item: Item, release: int) -> list[SchemaViolation]:
-    """What Kustomize lays over an object has its fields, and directives besides."""
+    """A patch has the fields of the object, and directives."""
     found = field_misfits(item.body, item.ref.api_version, item.ref.kind, release)
     return [one for one in found if one.how is ViolationKind.UNKNOWN and "/$" not in one.pointer]
 
 
 def _is_left_open(item: Item, misfit: SchemaViolation) -> bool:
-    """A placeholder stands there that something fills in before it gets to a cluster."""
+    """Is it a placeholder that is replaced before it is applied?"""
     if misfit.how is ViolationKind.UNKNOWN:
         return any(mark in misfit.pointer for mark in _LEFT_OPEN)
     given = misfit.text.partition("Invalid value: ")[2].partition(":")[0]

@@ -1,4 +1,4 @@
-"""One place where an object is not as its schema wants it."""
+"""A schema violation: one place where an object does not match its schema."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class ViolationKind(Enum):
 
 
 class SchemaViolation(NamedTuple):
-    """`better` is the right spelling of an unknown field, `span` the releases that have it; `value` the value
-    in its right type."""
+    """`better` is the correct name of an unknown field, `span` the releases that have it, `value` the value
+    in its correct type.
+    """
 
     how: ViolationKind
     pointer: str
@@ -28,7 +29,7 @@ class SchemaViolation(NamedTuple):
 
 
 def as_pointer(body: Json, path: str) -> str:
-    """`spec.ports[0].name` as a pointer into the object; keys with dots and slashes are found in it."""
+    """`spec.ports[0].name` as a pointer into the object; keys with dots and slashes are resolved."""
     parts: list[str] = []
     node: Json | Missing = body
     rest = path

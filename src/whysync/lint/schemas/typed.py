@@ -1,7 +1,7 @@
-"""An object of Kubernetes itself against its Go type: every field that is unknown or of another type.
+"""Compare an object of a built-in kind with its Go type: every unknown field and every wrong type.
 
-Mirrors strict decoding of the API server, with the fields of a chosen release of Kubernetes, but does not
-stop at the first field that does not fit, and says where in the object it stands.
+Mirrors strict decoding of the API server, with the fields of the chosen Kubernetes release, but continues
+after the first violation and reports its position.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _fits(item: Json, kind: Type) -> bool:
 
 
 def _told(item: Json) -> str:
-    """What stands there, by its kind alone: a value may be a secret."""
+    """The type of the value, but not the value, which may be a secret."""
     if isinstance(item, bool):
         return "not a boolean"
     if isinstance(item, int):
@@ -147,7 +147,7 @@ def _told(item: Json) -> str:
 
 
 def _as(item: Json, wanted: str) -> Json | Missing:
-    """The value in the type that is wanted, where nothing is lost on the way."""
+    """The value in the required type, if nothing is lost."""
     if wanted == "string" and isinstance(item, bool):
         return "true" if item else "false"
     if wanted == "string" and isinstance(item, int):
