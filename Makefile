@@ -8,6 +8,8 @@ VECTORS ?= $(SHARED)/conformance
 CASES  ?=
 # tests read the vectors and the corpus there too
 export WHYSYNC_SHARED := $(abspath $(SHARED))
+# compiled tests are kept for the next run, whatever the shell says: compiling all of them takes 7 seconds
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-cluster test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus coverage changelog clean
