@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,6 +77,14 @@ def _no_timeout_because_the_machine_is_busy() -> Generator[None]:
         for module in (deadline, pace, patience):
             patch.setattr(module, "time", steady_time)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _children_can_be_interrupted() -> Generator[None]:
+    """A background job of a shell script ignores SIGINT, and so would every process that a test starts."""
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, inherited)
 
 
 @pytest.fixture
