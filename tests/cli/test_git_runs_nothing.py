@@ -253,7 +253,7 @@ class Hostile(Made):
     """A repository on the branch `feature`, next to a folder with the canary and one more repository."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder / "shop")
+        self.folder = folder / "shop"
         self.outside = folder
         self.mark = folder / "ran"
         self.canary = folder / "bin/canary"
@@ -261,13 +261,6 @@ class Hostile(Made):
         (folder / "hooks").mkdir()
         for path in (self.canary, folder / "bin/git-remote-evil", *(folder / "hooks" / one for one in HOOKS)):
             self._program(path, f"#!/bin/sh\ntouch {self.mark}\nexit 1\n")
-        self.git("remote", "add", "origin", "https://git.example.com/x.git")
-        self.commit({"app.yaml": APP, "p/a.yaml": MANIFEST, ".gitattributes": ATTRIBUTES})
-        self.git("checkout", "-q", "-b", "other")
-        self.commit({"p/a.yaml": MANIFEST.replace('"1"', '"3"')})
-        self.git("clone", "-q", "--bare", str(self.folder), str(folder / "bare.git"))
-        self.git("checkout", "-q", "-b", "feature", "main")
-        self.commit({"p/a.yaml": MANIFEST.replace('"1"', '"2"')})
 
     def _program(self, path: Path, text: str) -> None:
         path.write_text(text)
@@ -318,8 +311,24 @@ class Hostile(Made):
             os.close(theirs)
 
 
+@pytest.fixture(scope="module")
+def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`shop` and `bare.git`, which each test copies."""
+    folder = tmp_path_factory.mktemp("repositories")
+    shop = Made(folder / "shop")
+    shop.git("remote", "add", "origin", "https://git.example.com/x.git")
+    shop.commit({"app.yaml": APP, "p/a.yaml": MANIFEST, ".gitattributes": ATTRIBUTES})
+    shop.git("checkout", "-q", "-b", "other")
+    shop.commit({"p/a.yaml": MANIFEST.replace('"1"', '"3"')})
+    shop.git("clone", "-q", "--bare", str(shop.folder), str(folder / "bare.git"))
+    shop.git("checkout", "-q", "-b", "feature", "main")
+    shop.commit({"p/a.yaml": MANIFEST.replace('"1"', '"2"')})
+    return folder
+
+
 @pytest.fixture
-def hostile(tmp_path: Path) -> Hostile:
+def hostile(repositories: Path, tmp_path: Path) -> Hostile:
+    shutil.copytree(repositories, tmp_path, dirs_exist_ok=True)
     return Hostile(tmp_path)
 
 
