@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 
 import pytest
 
+from tests.proof_cache import cached_proofs
 from tests.situations import ROOT
 from whysync.cli.main import main
+from whysync.facts.http import retry
+from whysync.facts.http.limits import HttpLimits
+from whysync.facts.http.rate_limit import pause_before
 
 KEPT = (
     "PATH",
@@ -37,7 +43,8 @@ class Whysync:
         self._monkeypatch = monkeypatch
 
     def __call__(self, *arguments: str, stdin: bytes | None = None, **environ: str) -> Ran:
-        with self._monkeypatch.context() as patch:
+        with self._monkeypatch.context() as patch, cached_proofs(), _log_on_standard_error():
+            patch.setattr(retry, "pause_before", _short_pause)
             for name, value in environ.items():
                 patch.setenv(name, value)
             if stdin is not None:
@@ -48,6 +55,23 @@ class Whysync:
                 code = exit.code if isinstance(exit.code, int) else 0
         out, err = self._capsys.readouterr()
         return Ran(code, out, err)
+
+
+def _short_pause(attempt: int, limits: HttpLimits, *, asked: float | None = None) -> float:
+    return pause_before(attempt, limits, asked=asked) / 1000
+
+
+@contextmanager
+def _log_on_standard_error() -> Generator[None]:
+    """As in a process of its own, where no handler of pytest is installed before."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    root.handlers = []
+    try:
+        yield
+    finally:
+        root.handlers = handlers
+        root.setLevel(level)
 
 
 def process(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Ran:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Ran, Whysync, process
+from tests.cli.running import Ran, Whysync
 from tests.facts.argocd_api.scenes import of_lab, shop
 from tests.facts.argocd_api.server import ArgoCD
 from tests.facts.http.faulty import Asked, Says, says
@@ -60,12 +60,13 @@ def argocd() -> Iterator[ArgoCD]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_no_credential_is_shown_with_an_argocd_server(argocd: ArgoCD, tmp_path: Path, verb: str) -> None:
-    """A process of its own: there the log of -vv goes to standard error."""
+def test_no_credential_is_shown_with_an_argocd_server(
+    whysync: Whysync, argocd: ArgoCD, tmp_path: Path, verb: str
+) -> None:
     given = verb.format(tmp_path / "out").split()
-    ran = process(
+    ran = whysync(
         *given, "-vv", "--server", argocd.url, "--plaintext", "--auth-token", CANARIES["token"],
-        "-H", f"X-Pass: {CANARIES['header']}", environ={"NO_PROXY": f"u:{CANARIES['proxy']}@x,127.0.0.1"},
+        "-H", f"X-Pass: {CANARIES['header']}", NO_PROXY=f"u:{CANARIES['proxy']}@x,127.0.0.1",
     )  # fmt: skip
     assert "/api/v1/" in ran.err, "the log names what was asked for"
     assert "itself failed" not in ran.err
@@ -111,7 +112,9 @@ USERS: dict[str, Object] = {
 
 @pytest.mark.parametrize("user", USERS.values(), ids=USERS.keys())
 @pytest.mark.parametrize("how", ["works", "echoes", "wrong"])
-def test_no_credential_is_shown_with_a_cluster(tmp_path: Path, user: Object, how: str) -> None:
+def test_no_credential_is_shown_with_a_cluster(
+    whysync: Whysync, tmp_path: Path, user: Object, how: str
+) -> None:
     cluster = Cluster(of_lab("crash-loop"))
 
     def answering(asked: Asked) -> Says:
@@ -123,7 +126,7 @@ def test_no_credential_is_shown_with_a_cluster(tmp_path: Path, user: Object, how
         return says({"message": sent}, 401 if how == "wrong" else 400)
 
     with serving(answering) as server:
-        ran = process("diagnose", "-vv", "--kubeconfig", config_of(tmp_path, server.url, user))
+        ran = whysync("diagnose", "-vv", "--kubeconfig", config_of(tmp_path, server.url, user))
     assert "itself failed" not in ran.err
     assert seen(ran) == []
 
@@ -227,15 +230,16 @@ LOGINS = {
 
 
 @pytest.mark.parametrize(("script", "words"), LOGINS.values(), ids=LOGINS.keys())
-def test_login_programs_end_with_the_timeout(tmp_path: Path, script: str, words: str) -> None:
-    """The process itself has a minute, which none of these programs would be done in."""
-    seconds = "50s" if "MiB" in words else "2s"
+def test_login_programs_end_with_the_timeout(
+    whysync: Whysync, tmp_path: Path, script: str, words: str
+) -> None:
+    seconds = "50s" if "MiB" in words else "1s"
     config = config_of(tmp_path, "http://127.0.0.1:9", login_program(script))
-    ran = process("list", "--core", "--kubeconfig", config, "--timeout", seconds)
+    ran = whysync("list", "--core", "--kubeconfig", config, "--timeout", seconds)
     is_clear(ran, "login program", words)
 
 
-def test_a_list_without_an_end(tmp_path: Path) -> None:
+def test_a_list_without_an_end(whysync: Whysync, tmp_path: Path) -> None:
     api = FakeApi(world())
 
     def answering(asked: Asked) -> Says:
@@ -244,15 +248,15 @@ def test_a_list_without_an_end(tmp_path: Path) -> None:
         return api(asked)
 
     with serving(answering) as server:
-        ran = process("list", "--core", "--kubeconfig", str(kubeconfig(tmp_path, server.url)))
+        ran = whysync("list", "--core", "--kubeconfig", str(kubeconfig(tmp_path, server.url)))
     is_clear(ran, "does not end", "same continue token")
 
 
 @pytest.mark.parametrize("how", ["hang", "drip", "drip-head", "informational"])
-def test_a_server_that_takes_its_time(tmp_path: Path, how: str) -> None:
+def test_a_server_that_takes_its_time(whysync: Whysync, tmp_path: Path, how: str) -> None:
     with serving(lambda _: Says(body=b" " * 100_000, how=how)) as server:
         config = str(kubeconfig(tmp_path, server.url))
-        ran = process("list", "--core", "--kubeconfig", config, "--timeout", "2s")
+        ran = whysync("list", "--core", "--kubeconfig", config, "--timeout", "0.5s")
     is_clear(ran, "time", "--timeout")
 
 
