@@ -22,49 +22,33 @@ ends is hook-stuck.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.argocd.api.application import ResourceResult
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, cite_line, rule
 from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.pods import LogRootCause, last_word, logs_below
-from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.parse import understand
-from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
-from whysync.messages.patterns.apply import (
-    AlreadyExists,
-    ImmutableField,
-    KindNotServed,
-    NamespaceMissing,
-    NamespaceTerminating,
-)
-from whysync.messages.patterns.operations import HookFailed, OperationTerminated
-from whysync.messages.patterns.rbac import Forbidden
-from whysync.messages.patterns.schema import SchemaInvalid
+from whysync.messages.patterns.operations import HookFailed
 from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
 from whysync.queries.group_failures import grouped
+from whysync.queries.hook_runs import (
+    DEADLINE_POINTER,
+    delete_kept_run,
+    end_in_words,
+    ended_with_the_operation,
+    evidence_of_end,
+    job_past_deadline,
+    was_never_created,
+)
 from whysync.queries.log_lines import root_in_words
 from whysync.queries.sync_position import is_deleted_before_next_run
 from whysync.queries.waiting_on import is_hook_result
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
-REFUSALS = (
-    AdmissionDenied,
-    AlreadyExists,
-    Forbidden,
-    ImmutableField,
-    KindNotServed,
-    NamespaceMissing,
-    NamespaceTerminating,
-    SchemaInvalid,
-    WebhookDown,
-)
 ENDED = "Terminated"
 RUN_TO_AN_END = ("Job", "Pod", "Workflow")
-DEADLINE = "/spec/activeDeadlineSeconds"
 
 
 @rule(cause="hook-failed", since="0.1")
@@ -72,13 +56,13 @@ def hook_failed(case: Case) -> Iterator[Finding]:
     yield from _at_deletion(case)
     for index, result in enumerate(case.results):
         failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
-        if not failed or not is_hook_result(case, result) or _never_ran(result):
+        if not failed or not is_hook_result(case, result) or was_never_created(result):
             continue
-        if result.message == ENDED and _timed_out(case):
+        if result.message == ENDED and ended_with_the_operation(case):
             continue  # it did not fail: the whole sync was ended
         ref = result.ref
         word = last_word(logs_below(case, ref))
-        late = _deadline(case, ref, result)
+        late = job_past_deadline(case, ref, result)
         symptom = f"result:{result.key}"
         runs = ref.kind in RUN_TO_AN_END  # any other kind failed because its health did
         yield Finding(
@@ -87,9 +71,9 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             because=() if runs else tuple(id for id in (f"unhealthy:{ref.key}",) if id in case.symptom_ids),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{result.hook_type} hook {ref} {_ended(case, result, word, late)}",
+            verdict=f"{result.hook_type} hook {ref} {end_in_words(case, result, word, late)}",
             root=root_in_words(word.failure) if word else None,
-            evidence=tuple(_evidence(case, index, result, word, late)),
+            evidence=tuple(evidence_of_end(case, index, result, word, late)),
             fixes=tuple(_fixes(case, ref, word, late)),
             already_fixed=_more_time_in_git(case, late),
         )
@@ -102,15 +86,6 @@ def _fixes(case: Case, ref: Ref, word: LogRootCause | None, late: Manifest | Non
         yield from _more_time(case, ref, late)
     else:
         yield from _after_the_cause(case, ref, word)
-
-
-def _timed_out(case: Case) -> bool:
-    return any(report.failure.by_timeout for report in case.failures(OperationTerminated))
-
-
-def _never_ran(result: ResourceResult) -> bool:
-    """It could not even be created: the rule that knows the refusal tells it."""
-    return any(isinstance(failure, REFUSALS) for failure in understand(result.message).failures)
 
 
 def _at_deletion(case: Case) -> Iterator[Finding]:
@@ -145,70 +120,16 @@ def _at_deletion(case: Case) -> Iterator[Finding]:
         )
 
 
-def _ended(case: Case, result: ResourceResult, word: LogRootCause | None, late: Manifest | None) -> str:
-    if late is not None:
-        after = f"was ended by its own deadline of {late.at(DEADLINE)} s"
-        return f"{after}: {root_in_words(word.failure)}" if word is not None else f"{after}, still at work"
-    return f"failed: {_why(case, result, word)}"
-
-
-def _deadline(case: Case, ref: Ref, result: ResourceResult) -> Manifest | None:
-    """The Job that took longer than its `activeDeadlineSeconds`; as it ran, else as Git declares it."""
-    job = case.live_of(ref.key) or case.desired_of(ref.key)
-    if job is None or ref.kind != "Job" or not isinstance(job.at(DEADLINE), int):
-        return None
-    conditions = (fields(condition) for condition in items(job.status.get("conditions")))
-    told = any(text(condition.get("reason")) == "DeadlineExceeded" for condition in conditions)
-    return job if told or "longer than specified deadline" in result.message else None
-
-
 def _more_time_in_git(case: Case, late: Manifest | None) -> AlreadyFixed | None:
     declared = case.desired_of(late.key) if late is not None else None
     if late is None or declared is None:
         return None
-    before, now = late.at(DEADLINE), declared.at(DEADLINE)
+    before, now = late.at(DEADLINE_POINTER), declared.at(DEADLINE_POINTER)
     if not isinstance(before, int) or not isinstance(now, int) or now <= before:
         return None
-    again = (*_failed_run_deleted(case, late.ref), sync(case))
+    again = (*delete_kept_run(case, late.ref), sync(case))
     again_with_more_time = Fix.run(*again, title="Sync again: it has more time by now")
     return already_fixed(True, f"Git gives it {now} s by now", again_with_more_time)
-
-
-def _why(case: Case, result: ResourceResult, word: LogRootCause | None) -> str:
-    if word is not None:
-        return root_in_words(word.failure)
-    for story in case.pods_of(result.ref):
-        for container in story.failing:
-            reason = f" ({container.exit_reason})" if container.exit_reason not in ("", "Error") else ""
-            if container.exit_code is not None:
-                return f"container {container.name} exited with code {container.exit_code}{reason}"
-            return f"container {container.name}: {container.waiting}"
-    return result.message or "its log would tell why"
-
-
-def _evidence(
-    case: Case, index: int, result: ResourceResult, word: LogRootCause | None, late: Manifest | None
-) -> Iterator[Evidence]:
-    base = f"/status/operationState/syncResult/resources/{index}"
-    yield cite(case.application, f"{base}/hookPhase", says="how the hook ended")
-    if result.message:
-        yield cite(case.application, f"{base}/message", says="what Argo CD says of it")
-    job = case.live_of(result.key)
-    if job is not None:
-        told = [text(fields(condition).get("type")) for condition in items(job.status.get("conditions"))]
-        last = next((kind for kind in ("Failed", "FailureTarget") if kind in told), "")  # both say the same
-        if last:
-            yield cite(job, f"/status/conditions/{told.index(last)}", says="why Kubernetes gave it up")
-    if late is not None:
-        yield cite(late, DEADLINE, says="how long it may take")
-    for story in case.pods_of(result.ref):
-        for container in story.failing:
-            state = "state" if story.pod.at(f"{container.pointer}/state/terminated") else "lastState"
-            ended = container.exit_code is not None
-            pointer = f"{container.pointer}/{state}/terminated" if ended else f"{container.pointer}/state"
-            yield cite(story.pod, pointer, says=f"how container {container.name} ended")
-    if word is not None:
-        yield cite_line(word.log, word.failure.line, says="the line that names the reason")
 
 
 def _after_the_cause(case: Case, ref: Ref, word: LogRootCause | None) -> Iterator[Fix]:
@@ -249,17 +170,10 @@ def _after_the_cause(case: Case, ref: Ref, word: LogRootCause | None) -> Iterato
     )
 
 
-def _failed_run_deleted(case: Case, ref: Ref) -> Iterator[str]:
-    """Where its delete policy keeps it, the next sync would find the failed run and fail at once."""
-    hook = case.live_of(ref.key)
-    if hook is not None and not is_deleted_before_next_run(hook):
-        yield on_object("delete", ref)
-
-
 def _run_again(case: Case, ref: Ref) -> Iterator[Fix]:
     """At its deadline Kubernetes deletes a Job's Pods: what they had to say is gone with them."""
     yield Fix.run(
-        *_failed_run_deleted(case, ref),
+        *delete_kept_run(case, ref),
         sync(case, "--async"),
         beside(kubectl("logs", "-f", f"job/{ref.name}", namespace=ref.namespace), "while it runs"),
         title="See what it waits for: run it again and read along (its Pods went with the deadline)",
@@ -267,11 +181,11 @@ def _run_again(case: Case, ref: Ref) -> Iterator[Fix]:
 
 
 def _more_time(case: Case, ref: Ref, late: Manifest | None) -> Iterator[Fix]:
-    limit = late.at(DEADLINE) if late is not None else None
+    limit = late.at(DEADLINE_POINTER) if late is not None else None
     if isinstance(limit, int) and case.desired_of(ref.key) is not None:
         yield Fix.change(
             ref,
-            Set(pointer=DEADLINE, value=limit * 3),
+            Set(pointer=DEADLINE_POINTER, value=limit * 3),
             title="Or give it more time, if it was only slow",
             risk="a run that hangs then holds the sync for as long",
         )
@@ -283,13 +197,13 @@ def _unguarded(case: Case, ref: Ref, symptom: str) -> Iterator[Finding]:
     if job is None or ref.kind != "Job":
         return
     kept = not is_deleted_before_next_run(job)
-    endless = not isinstance(job.at(DEADLINE), int)
+    endless = not isinstance(job.at(DEADLINE_POINTER), int)
     if not (kept or endless):
         return
     wishes = [*(["is kept after it failed"] if kept else []), *(["may run for ever"] if endless else [])]
     yield Finding(
         about=ref,
-        field=POLICY if kept else DEADLINE,
+        field=POLICY if kept else DEADLINE_POINTER,
         explains=(symptom,),
         because=(symptom,),
         severity=Severity.INFO,
@@ -299,7 +213,7 @@ def _unguarded(case: Case, ref: Ref, symptom: str) -> Iterator[Finding]:
             cite(job, pointer, says=says)
             for wanted, pointer, says in (
                 (kept, POLICY, "no BeforeHookCreation: an old run stays in the way"),
-                (endless, DEADLINE, "no deadline: Argo CD waits as long as it runs"),
+                (endless, DEADLINE_POINTER, "no deadline: Argo CD waits as long as it runs"),
             )
             if wanted
         ),
@@ -307,7 +221,7 @@ def _unguarded(case: Case, ref: Ref, symptom: str) -> Iterator[Finding]:
             Fix.change(
                 ref,
                 *((Set(pointer=POLICY, value=_with_before_creation(job)),) if kept else ()),
-                *((Set(pointer=DEADLINE, value=600),) if endless else ()),
+                *((Set(pointer=DEADLINE_POINTER, value=600),) if endless else ()),
                 title="Prevent it: give the hook a delete policy and a deadline",
                 risk="choose a deadline that is longer than its slowest good run",
             ),

@@ -23,24 +23,12 @@ so (hook-failed, crashloop).
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-import msgspec
-from msgspec.structs import replace
-
-from whysync.argocd.hooks import DeletePolicy, delete_policies
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.owning_resource import row_above, row_named, symptoms_about
-from whysync.diagnosis.symptoms import health_of_row
-from whysync.json_tree import dig, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.ref import Ref
-from whysync.messages.parse import understand
-from whysync.messages.patterns.pods import DependencyMissing
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
-from whysync.queries.group_failures import grouped
-from whysync.queries.references import Reference, is_absent, keys_asked_of, references_of
+from whysync.queries.missing_objects import MissingObject, comes_in_time, declared_source, missing_objects
+from whysync.queries.references import keys_asked_of
 from whysync.queries.sync_position import (
-    applied_before,
-    comes_before,
     first_phase,
     is_hook,
     place_in_words,
@@ -49,35 +37,6 @@ from whysync.queries.sync_position import (
 
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
-# Objects from which a controller makes a Secret of a name that they give.
-MAKERS = {
-    "ExternalSecret": ("spec", "target", "name"),
-    "SealedSecret": ("spec", "template", "metadata", "name"),
-    "Certificate": ("spec", "secretName"),
-    "VaultStaticSecret": ("spec", "destination", "name"),
-}
-
-
-class Need(msgspec.Struct, frozen=True, kw_only=True):
-    """One missing object, who needs it, what that explains, and the evidence for it."""
-
-    kind: str
-    name: str
-    namespace: str
-    key: str
-    needed_by: Ref | None
-    explains: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
-    said: bool
-    goes: bool = False
-    pointer: str = ""
-    """Where the user names it, where that is known."""
-    pruned: Evidence | None = None
-    """The last sync deleted it, because Git does not declare it any more."""
-
-    @property
-    def what(self) -> str:
-        return str(Ref(kind=self.kind, namespace=self.namespace, name=self.name))
 
 
 _MADE_BY_HAND = ("ConfigMap", "Secret", "ServiceAccount")
@@ -85,13 +44,10 @@ _MADE_BY_HAND = ("ConfigMap", "Secret", "ServiceAccount")
 
 @rule(cause="dependency-missing", since="0.1")
 def referenced_object_missing(case: Case) -> Iterator[Finding]:
-    for found in _joined(case, (*_told(case), *_waiting(case), *_seen(case))):
-        live = case.live_named(found.kind, found.namespace, found.name)
-        goes = live is not None and _comes_and_goes(live)
-        need = replace(found, goes=goes, pruned=_pruned(case, found))
-        source = _declared(case, need)
+    for need in missing_objects(case):
+        source = declared_source(case, need)
         user = case.desired_of(need.needed_by.key) if need.needed_by else None
-        late = source is not None and user is not None and not _in_time(need, source, user)
+        late = source is not None and user is not None and not comes_in_time(need, source, user)
         yield Finding(
             about=need.needed_by or case.application.ref,
             field=None if source is None or late else WAVE,
@@ -109,162 +65,7 @@ def referenced_object_missing(case: Case) -> Iterator[Finding]:
         )
 
 
-def _told(case: Case) -> Iterator[Need]:
-    """Events, results and conditions that name it."""
-    for group in grouped(case, DependencyMissing, by=lambda f: (f.kind, f.name, f.key)):
-        failure = group.failure
-        ref = group.ref
-        live = case.live_named(ref.kind, ref.namespace, ref.name) if ref is not None else None
-        above = row_above(case, live) if live is not None else None
-        above = above or (row_named(case, ref) if ref else None) or ref
-        namespace = failure.namespace or (ref.namespace if ref else "") or case.destination_namespace
-        yield Need(
-            kind=failure.kind or "object",
-            name=failure.name,
-            namespace=namespace,
-            key=failure.key,
-            needed_by=above,
-            explains=tuple(dict.fromkeys((*group.explains, *(symptoms_about(case, above) if above else ())))),
-            evidence=group.cited(says="this is what is missing"),
-            said=True,
-        )
-
-
-def _waiting(case: Case) -> Iterator[Need]:
-    """Containers that cannot be made, and say why."""
-    for row in _troubled(case):
-        for story in case.pods_of(row):
-            for container in story.failing:
-                for failure in understand(container.waiting_message).failures:
-                    if isinstance(failure, DependencyMissing):
-                        pointer = f"{container.pointer}/state/waiting/message"
-                        yield Need(
-                            kind=failure.kind,
-                            name=failure.name,
-                            namespace=failure.namespace or story.pod.ref.namespace,
-                            key=failure.key,
-                            needed_by=row,
-                            explains=symptoms_about(case, row),
-                            evidence=(
-                                cite(story.pod, pointer, says="the container cannot be made without it"),
-                            ),
-                            said=True,
-                        )
-
-
-def _seen(case: Case) -> Iterator[Need]:
-    """Named in a Pod template, and not among the live objects of that kind."""
-    for row in _troubled(case):
-        manifest = case.live_of(row.key) or case.desired_of(row.key)
-        if manifest is None:
-            continue
-        namespace = row.namespace or case.destination_namespace
-        for reference in references_of(manifest):
-            if is_absent(case, reference, namespace) and not _renamed_in_git(case, row, reference):
-                yield Need(
-                    kind=reference.kind,
-                    name=reference.name,
-                    namespace=namespace if reference.is_namespaced else "",
-                    key="",
-                    needed_by=row,
-                    explains=symptoms_about(case, row),
-                    evidence=(
-                        cite(manifest, reference.pointer, says="it needs this, and no such object is live"),
-                    ),
-                    said=False,
-                    pointer=reference.pointer,
-                )
-
-
-def _renamed_in_git(case: Case, row: Ref, reference: Reference) -> bool:
-    """Git names another object by now: what is left is to sync."""
-    desired = case.desired_of(row.key)
-    found = desired.at(reference.pointer) if desired is not None else reference.name
-    return isinstance(found, str) and found != reference.name
-
-
-def _troubled(case: Case) -> Iterator[Ref]:
-    """Rows that are not healthy, and hooks that have not succeeded."""
-    for row in case.app.status.resources:
-        if health_of_row(case, row)[0] in ("Degraded", "Progressing"):
-            yield row.ref
-    for result in case.results:
-        if result.hook_type and result.hook_phase in ("Running", "Failed", "Error"):
-            yield result.ref
-
-
-def _joined(case: Case, needs: tuple[Need, ...]) -> Iterator[Need]:
-    """One per missing object: who was told of it first speaks, all that it explains is kept."""
-    found: dict[tuple[str, str, str], Need] = {}
-    for need in needs:
-        if not need.explains or _exists(case, need):
-            continue
-        id = (need.kind, need.name, need.key)
-        known = found.get(id)
-        if known is None:
-            found[id] = need
-        else:
-            found[id] = Need(
-                kind=known.kind,
-                name=known.name,
-                namespace=known.namespace,
-                key=known.key,
-                needed_by=known.needed_by or need.needed_by,
-                explains=tuple(dict.fromkeys((*known.explains, *need.explains))),
-                evidence=_distinct((*known.evidence, *need.evidence)),
-                said=known.said or need.said,
-                pointer=known.pointer or need.pointer,
-            )
-    yield from found.values()
-
-
-def _pruned(case: Case, need: Need) -> Evidence | None:
-    for index, result in enumerate(case.results):
-        if result.status == "Pruned" and (result.kind, result.name) == (need.kind, need.name):
-            pointer = f"/status/operationState/syncResult/resources/{index}/status"
-            return cite(case.application, pointer, says="the last sync deleted it")
-    return None
-
-
-def _distinct(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-    return tuple({(e.source, e.ref, e.pointer): e for e in evidence}.values())[:4]
-
-
-def _exists(case: Case, need: Need) -> bool:
-    """It came after the event was written. Where a key is missing, the object is there: config-error."""
-    live = case.live_named(need.kind, need.namespace, need.name)
-    if need.key and need.name:
-        return True
-    return not need.key and live is not None and not _comes_and_goes(live)
-
-
-def _comes_and_goes(manifest: Manifest) -> bool:
-    """A hook that is deleted when the sync has succeeded: whoever needs it later does not find it."""
-    return DeletePolicy.HOOK_SUCCEEDED in delete_policies(manifest.body)
-
-
-def _declared(case: Case, need: Need) -> Manifest | None:
-    """The object itself in Git, or the one from which a controller makes it."""
-    for manifest in case.desired:
-        if manifest.ref.kind == need.kind and manifest.ref.name == need.name:
-            return manifest
-    for manifest in case.desired:
-        path = MAKERS.get(manifest.ref.kind)
-        if path and need.kind == "Secret":
-            made = text(dig(manifest.body, *path)) or manifest.ref.name
-            if made == need.name:
-                return manifest
-    return None
-
-
-def _in_time(need: Need, source: Manifest, user: Manifest) -> bool:
-    """The object itself needs only to be sent first; what a controller makes from another needs a wave."""
-    if source.ref.kind == need.kind:
-        return applied_before(source, user)
-    return comes_before(source, user)
-
-
-def _verdict(need: Need, source: Manifest | None, user: Manifest | None, *, late: bool) -> str:
+def _verdict(need: MissingObject, source: Manifest | None, user: Manifest | None, *, late: bool) -> str:
     who = f"{need.needed_by} needs " if need.needed_by else ""
     what = need.what
     if need.key:
@@ -292,7 +93,7 @@ def _places(source: Manifest | None, user: Manifest | None) -> Iterator[Evidence
 
 
 def _fixes(
-    case: Case, need: Need, source: Manifest | None, user: Manifest | None, *, late: bool
+    case: Case, need: MissingObject, source: Manifest | None, user: Manifest | None, *, late: bool
 ) -> Iterator[Fix]:
     again = sync(case)
     if need.goes:
@@ -363,12 +164,12 @@ def _reordered(source: Manifest, user: Manifest) -> Iterator[Fix]:
         )
 
 
-def _names(case: Case, need: Need) -> list[str]:
+def _names(case: Case, need: MissingObject) -> list[str]:
     keys = case.world.live_by_key
     return sorted({key.name for key in keys if key.kind == need.kind and key.namespace == need.namespace})
 
 
-def _creation(need: Need, keys: list[str]) -> Iterator[str]:
+def _creation(need: MissingObject, keys: list[str]) -> Iterator[str]:
     place = need.namespace
     values = [f"--from-literal={key}=VALUE" for key in keys or ("KEY",)]
     if need.key:  # described, not printed: values of Secrets do not belong on a screen

@@ -1,0 +1,116 @@
+"""Containers that cannot be created: which, what the runtime reports, and which symptoms that explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from whysync.diagnosis import Case, Evidence, SymptomKind, cite
+from whysync.diagnosis.failures import ReportedFailure
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.words import one_line
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import ContainerConfigInvalid, DependencyMissing
+from whysync.queries.group_failures import FailureGroup, grouped
+
+_REASONS = frozenset(
+    {"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError"}
+)
+
+
+class ContainerError(msgspec.Struct, frozen=True, kw_only=True):
+    """A container that cannot be created; `reason` is the kubelet's code, where there is no message."""
+
+    about: Ref
+    explains: tuple[str, ...]
+    container: str
+    message: str
+    evidence: tuple[Evidence, ...]
+    reason: str = ""
+    pod: Ref | None = None
+
+
+def container_errors(case: Case) -> Iterator[ContainerError]:
+    """From the states of containers, then from events about those whose Pod is not known.
+
+    An object that does not exist at all is left to `missing_objects`; a missing key of one is not.
+    """
+    explained: set[str] = set()
+    for error in _of_states(case):
+        explained.update(error.explains)
+        yield error
+    for group in grouped(case, ContainerConfigInvalid, by=lambda f: f.detail):
+        error = _of_event(case, group, group.failure.detail)
+        if explained.isdisjoint(error.explains):
+            explained.update(error.explains)
+            yield error
+    for group in grouped(case, DependencyMissing, by=lambda f: (f.kind, f.name, f.key)):
+        error = _of_event(case, group, group.failure.text)
+        if group.failure.key and group.failure.name and explained.isdisjoint(error.explains):
+            yield error
+
+
+def _of_states(case: Case) -> Iterator[ContainerError]:
+    for ref in _unhealthy_or_running(case):
+        for story in case.pods_of(ref):
+            stuck = next((c for c in story.containers if c.waiting in _REASONS), None)
+            if stuck is None or _lacks_object(stuck.waiting_message):
+                continue
+            yield ContainerError(
+                about=ref,
+                explains=tuple(dict.fromkeys((*symptoms_about(case, ref), *_reported_below(case, ref)))),
+                container=f"container {stuck.name} of {story.pod.ref}",
+                message=stuck.waiting_message,
+                reason=stuck.waiting,
+                evidence=(cite(story.pod, f"{stuck.pointer}/state/waiting", says="the runtime says why"),),
+                pod=story.pod.ref,
+            )
+            break
+
+
+def _of_event(
+    case: Case, group: FailureGroup[ContainerConfigInvalid] | FailureGroup[DependencyMissing], message: str
+) -> ContainerError:
+    ref = group.ref
+    about = (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
+    return ContainerError(
+        about=about,
+        explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about)))),
+        container=f"a container of {about}",
+        message=message,
+        evidence=group.cited(says="the node says so"),
+    )
+
+
+def _unhealthy_or_running(case: Case) -> Iterator[Ref]:
+    """What is not well, and hooks that have not ended."""
+    kinds = (SymptomKind.UNHEALTHY, SymptomKind.RESULT)
+    unwell = [symptom.ref for symptom in case.symptoms if symptom.kind in kinds and symptom.ref is not None]
+    hooks = [result.ref for result in case.results if result.hook_type and result.hook_phase == "Running"]
+    yield from {ref.key: ref for ref in (*unwell, *hooks) if symptoms_about(case, ref)}.values()
+
+
+def _reported_below(case: Case, row: Ref) -> Iterator[str]:
+    """Events about the Pods of a row say the same of each of them."""
+    for report in (*case.failures(ContainerConfigInvalid), *_missing_keys(case)):
+        if report.ref is not None and row_over(case, report.ref) == row:
+            yield from (id for id in report.symptoms if id in case.symptom_ids)
+
+
+def _missing_keys(case: Case) -> Iterator[ReportedFailure[DependencyMissing]]:
+    return (report for report in case.failures(DependencyMissing) if report.failure.key)
+
+
+def missing_dependencies(message: str) -> Iterator[DependencyMissing]:
+    return (failure for failure in understand(message).failures if isinstance(failure, DependencyMissing))
+
+
+def _lacks_object(message: str) -> bool:
+    return any(not failure.key for failure in missing_dependencies(message))
+
+
+def plain_message(message: str) -> str:
+    """Without the Pod's full title, which the finding names already."""
+    return one_line(message.partition(" (pod: ")[0].removeprefix("Error: "))

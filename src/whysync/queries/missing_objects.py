@@ -1,0 +1,215 @@
+"""Missing objects that a workload refers to: which, who needs them, and what in Git creates them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from whysync.argocd.hooks import DeletePolicy, delete_policies
+from whysync.diagnosis import Case, Evidence, cite
+from whysync.diagnosis.owning_resource import row_above, row_named, symptoms_about
+from whysync.diagnosis.symptoms import health_of_row
+from whysync.json_tree import dig, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import DependencyMissing
+from whysync.queries.group_failures import grouped
+from whysync.queries.references import Reference, is_absent, references_of
+from whysync.queries.sync_position import (
+    applied_before,
+    comes_before,
+)
+
+# Objects from which a controller makes a Secret of a name that they give.
+_SECRET_SOURCES = {
+    "ExternalSecret": ("spec", "target", "name"),
+    "SealedSecret": ("spec", "template", "metadata", "name"),
+    "Certificate": ("spec", "secretName"),
+    "VaultStaticSecret": ("spec", "destination", "name"),
+}
+
+
+class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
+    """One missing object, who needs it, what that explains, and the evidence for it."""
+
+    kind: str
+    name: str
+    namespace: str
+    key: str
+    needed_by: Ref | None
+    explains: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    said: bool
+    goes: bool = False
+    pointer: str = ""
+    """Where the user names it, where that is known."""
+    pruned: Evidence | None = None
+    """The last sync deleted it, because Git does not declare it any more."""
+
+    @property
+    def what(self) -> str:
+        return str(Ref(kind=self.kind, namespace=self.namespace, name=self.name))
+
+
+def missing_objects(case: Case) -> Iterator[MissingObject]:
+    """The objects that something needs and that do not exist, each once, with all that this explains."""
+    needs = (*_reported(case), *_of_waiting_containers(case), *_not_live(case))
+    for need in _one_per_object(case, needs):
+        live = case.live_named(need.kind, need.namespace, need.name)
+        goes = live is not None and _is_deleted_after_sync(live)
+        yield replace(need, goes=goes, pruned=_pruned_by_last_sync(case, need))
+
+
+def _reported(case: Case) -> Iterator[MissingObject]:
+    """Events, results and conditions that name it."""
+    for group in grouped(case, DependencyMissing, by=lambda f: (f.kind, f.name, f.key)):
+        failure = group.failure
+        ref = group.ref
+        live = case.live_named(ref.kind, ref.namespace, ref.name) if ref is not None else None
+        above = row_above(case, live) if live is not None else None
+        above = above or (row_named(case, ref) if ref else None) or ref
+        namespace = failure.namespace or (ref.namespace if ref else "") or case.destination_namespace
+        yield MissingObject(
+            kind=failure.kind or "object",
+            name=failure.name,
+            namespace=namespace,
+            key=failure.key,
+            needed_by=above,
+            explains=tuple(dict.fromkeys((*group.explains, *(symptoms_about(case, above) if above else ())))),
+            evidence=group.cited(says="this is what is missing"),
+            said=True,
+        )
+
+
+def _of_waiting_containers(case: Case) -> Iterator[MissingObject]:
+    """Containers that cannot be made, and say why."""
+    for row in _unhealthy_or_running(case):
+        for story in case.pods_of(row):
+            for container in story.failing:
+                for failure in understand(container.waiting_message).failures:
+                    if isinstance(failure, DependencyMissing):
+                        pointer = f"{container.pointer}/state/waiting/message"
+                        yield MissingObject(
+                            kind=failure.kind,
+                            name=failure.name,
+                            namespace=failure.namespace or story.pod.ref.namespace,
+                            key=failure.key,
+                            needed_by=row,
+                            explains=symptoms_about(case, row),
+                            evidence=(
+                                cite(story.pod, pointer, says="the container cannot be made without it"),
+                            ),
+                            said=True,
+                        )
+
+
+def _not_live(case: Case) -> Iterator[MissingObject]:
+    """Named in a Pod template, and not among the live objects of that kind."""
+    for row in _unhealthy_or_running(case):
+        manifest = case.live_of(row.key) or case.desired_of(row.key)
+        if manifest is None:
+            continue
+        namespace = row.namespace or case.destination_namespace
+        for reference in references_of(manifest):
+            if is_absent(case, reference, namespace) and not _renamed_in_git(case, row, reference):
+                yield MissingObject(
+                    kind=reference.kind,
+                    name=reference.name,
+                    namespace=namespace if reference.is_namespaced else "",
+                    key="",
+                    needed_by=row,
+                    explains=symptoms_about(case, row),
+                    evidence=(
+                        cite(manifest, reference.pointer, says="it needs this, and no such object is live"),
+                    ),
+                    said=False,
+                    pointer=reference.pointer,
+                )
+
+
+def _renamed_in_git(case: Case, row: Ref, reference: Reference) -> bool:
+    """Git already names another object: only a sync is left."""
+    desired = case.desired_of(row.key)
+    name = desired.at(reference.pointer) if desired is not None else reference.name
+    return isinstance(name, str) and name != reference.name
+
+
+def _unhealthy_or_running(case: Case) -> Iterator[Ref]:
+    """Rows that are not healthy, and hooks that have not succeeded."""
+    for row in case.app.status.resources:
+        if health_of_row(case, row)[0] in ("Degraded", "Progressing"):
+            yield row.ref
+    for result in case.results:
+        if result.hook_type and result.hook_phase in ("Running", "Failed", "Error"):
+            yield result.ref
+
+
+def _one_per_object(case: Case, needs: tuple[MissingObject, ...]) -> Iterator[MissingObject]:
+    """One per missing object, with all that it explains; the first one decides the rest."""
+    by_object: dict[tuple[str, str, str], MissingObject] = {}
+    for need in needs:
+        if not need.explains or _exists_now(case, need):
+            continue
+        id = (need.kind, need.name, need.key)
+        known = by_object.get(id)
+        if known is None:
+            by_object[id] = need
+        else:
+            by_object[id] = replace(
+                known,
+                needed_by=known.needed_by or need.needed_by,
+                explains=tuple(dict.fromkeys((*known.explains, *need.explains))),
+                evidence=_distinct((*known.evidence, *need.evidence)),
+                said=known.said or need.said,
+                pointer=known.pointer or need.pointer,
+            )
+    yield from by_object.values()
+
+
+def _distinct(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    return tuple({(e.source, e.ref, e.pointer): e for e in evidence}.values())[:4]
+
+
+def _exists_now(case: Case, need: MissingObject) -> bool:
+    """It came after the event was written. Where a key is missing, the object is there: config-error."""
+    live = case.live_named(need.kind, need.namespace, need.name)
+    if need.key and need.name:
+        return True
+    return not need.key and live is not None and not _is_deleted_after_sync(live)
+
+
+def _is_deleted_after_sync(manifest: Manifest) -> bool:
+    """A hook that is deleted when the sync has succeeded: whoever needs it later does not find it."""
+    return DeletePolicy.HOOK_SUCCEEDED in delete_policies(manifest.body)
+
+
+def _pruned_by_last_sync(case: Case, need: MissingObject) -> Evidence | None:
+    for index, result in enumerate(case.results):
+        if result.status == "Pruned" and (result.kind, result.name) == (need.kind, need.name):
+            pointer = f"/status/operationState/syncResult/resources/{index}/status"
+            return cite(case.application, pointer, says="the last sync deleted it")
+    return None
+
+
+def declared_source(case: Case, need: MissingObject) -> Manifest | None:
+    """The object itself in Git, or the one from which a controller makes it."""
+    for manifest in case.desired:
+        if manifest.ref.kind == need.kind and manifest.ref.name == need.name:
+            return manifest
+    for manifest in case.desired:
+        path = _SECRET_SOURCES.get(manifest.ref.kind)
+        if path and need.kind == "Secret":
+            made = text(dig(manifest.body, *path)) or manifest.ref.name
+            if made == need.name:
+                return manifest
+    return None
+
+
+def comes_in_time(need: MissingObject, source: Manifest, user: Manifest) -> bool:
+    """The object itself needs only to be sent first; what a controller makes from another needs a wave."""
+    if source.ref.kind == need.kind:
+        return applied_before(source, user)
+    return comes_before(source, user)

@@ -1,0 +1,105 @@
+"""Probes: which container is not ready, whether it crashes as well, and which probe Git should declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from whysync.diagnosis import Case, Fix, Set
+from whysync.diagnosis.pods import PodHistory
+from whysync.json_tree import Json, Missing, dig, fields, items, text
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.patterns.pods import CrashLoop, ProbeFailed
+
+_CONTAINERS = "/spec/template/spec/containers"
+
+
+class ProbeCorrection(msgspec.Struct, frozen=True, kw_only=True):
+    """The probe as it should be in Git; `synced` is false where Git has it already, and the cluster not."""
+
+    title: str
+    verdict: str = ""
+    pointer: str = ""
+    value: Json = None
+    synced: bool = True
+
+
+def startup_probes(case: Case, ref: Ref, failure: ProbeFailed) -> Iterator[Fix]:
+    """A startupProbe gives a container five minutes that the liveness probe kills before it listens."""
+    declared = case.desired_of(ref.key)
+    if declared is None or failure.probe != "liveness" or "refused" not in failure.detail:
+        return
+    for index, raw in enumerate(items(declared.at(_CONTAINERS))):
+        probe, pointer = fields(fields(raw).get("livenessProbe")), f"{_CONTAINERS}/{index}/startupProbe"
+        if not probe or not isinstance(declared.at(pointer), Missing):
+            continue
+        action = {
+            key: value for key, value in probe.items() if key in ("httpGet", "tcpSocket", "grpc", "exec")
+        }
+        yield Fix.change(
+            ref,
+            Set(pointer=pointer, value={**action, "periodSeconds": 10, "failureThreshold": 30}),
+            title="If it only starts slowly: give it five minutes with a startupProbe, in Git",
+        )
+
+
+def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection | None:
+    """The correction of a refused probe: the only port that the container declares, or a startupProbe."""
+    declared, live = case.desired_of(ref.key), case.live_of(ref.key)
+    if declared is None or live is None or "refused" not in failure.detail:
+        return None
+    for index, raw in enumerate(items(declared.at(_CONTAINERS))):
+        startup = f"{_CONTAINERS}/{index}/startupProbe"
+        if not isinstance(declared.at(startup), Missing) and isinstance(live.at(startup), Missing):
+            return ProbeCorrection(
+                title="Sync: Git has a startupProbe",
+                verdict="Git gives it time to start by now",
+                synced=False,
+            )
+        ports = [fields(port) for port in items(fields(raw).get("ports"))]
+        for action in ("httpGet", "tcpSocket"):
+            pointer = f"{_CONTAINERS}/{index}/{failure.probe}Probe/{action}/port"
+            asked = declared.at(pointer)
+            if isinstance(asked, Missing) or len(ports) != 1:
+                continue
+            known = ports[0].get("name"), ports[0].get("containerPort")
+            if asked in known and live.at(pointer) not in known:
+                return ProbeCorrection(
+                    title="Sync: Git asks at another port",
+                    verdict=f"Git asks at port {asked} by now",
+                    synced=False,
+                )
+            if asked not in known:
+                port = known[0] or known[1]
+                return ProbeCorrection(
+                    title=f"Let the probe ask at port {port}, the one that the container declares",
+                    pointer=pointer,
+                    value=port,
+                )
+    return None
+
+
+def crashes_too(case: Case, about: Ref, explains: tuple[str, ...]) -> bool:
+    """Does the same resource crash again and again? Which of the two came first, nothing tells."""
+    if any(c.waiting == "CrashLoopBackOff" for story in case.pods_of(about) for c in story.containers):
+        return True
+    refs = {s.ref.key for s in case.symptoms if s.id in explains and s.ref is not None}
+    return any(report.ref is not None and report.ref.key in refs for report in case.failures(CrashLoop))
+
+
+def running_but_not_ready(story: PodHistory) -> tuple[str, str, str] | None:
+    if story.failing:
+        return None  # it does not run, or has ended before: that is the story
+    probes = {
+        text(fields(raw).get("name")): f"/spec/containers/{index}/readinessProbe"
+        for index, raw in enumerate(items(story.pod.spec.get("containers")))
+        if fields(raw).get("readinessProbe")
+    }
+    for index, raw in enumerate(items(story.pod.status.get("containerStatuses"))):
+        status = fields(raw)
+        name = text(status.get("name"))
+        running = isinstance(dig(status, "state", "running"), dict)
+        if running and status.get("ready") is False and name in probes:
+            return name, f"/status/containerStatuses/{index}", probes[name]
+    return None
