@@ -1,1 +1,1 @@
-"""One check a module. The name of the file is the id; the docstring says why, and shows bad and good."""
+"""Lint checks, one per module. The file name is the id; the docstring has the reason and examples."""

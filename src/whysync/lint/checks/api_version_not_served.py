@@ -1,4 +1,4 @@
-"""An apiVersion that Kubernetes does not have, not yet or no longer, or a kind that its group does not have.
+"""An apiVersion or kind that this Kubernetes release does not serve.
 
 ## Why
 No such resource is served: the sync fails with `no matches for kind`, or the app cannot be compared at all.

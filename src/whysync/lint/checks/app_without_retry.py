@@ -1,4 +1,4 @@
-"""An automated Application that does not say how often a failed sync is tried again.
+"""An automated Application without a retry policy.
 
 ## Why
 Argo CD tries an automated sync five more times, within about two and a half minutes. If the cluster or a

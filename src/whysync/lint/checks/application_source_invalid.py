@@ -1,4 +1,4 @@
-"""An Application that does not say what to deploy, or where to, in one way only.
+"""An Application with a missing or contradictory source or destination.
 
 ## Why
 Argo CD shows InvalidSpecError, and the app stays Unknown.

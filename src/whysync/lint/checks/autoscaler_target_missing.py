@@ -1,4 +1,4 @@
-"""A HorizontalPodAutoscaler names a workload that is not among the files.
+"""A HorizontalPodAutoscaler references a workload that is not among the files.
 
 ## Why
 It scales nothing, and its health in Argo CD is Degraded: `the HPA controller was unable to get the target's

@@ -1,4 +1,4 @@
-"""Something that holds data is pruned when it leaves Git.
+"""An object that contains data is pruned when it is removed from Git.
 
 ## Why
 The Application prunes by itself: a renamed file or a wrong path in Git deletes the claim, and its data too.

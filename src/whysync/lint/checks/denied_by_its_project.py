@@ -1,4 +1,4 @@
-"""An Application, or an object of it, that its AppProject does not allow.
+"""An Application, or one of its objects, that its AppProject does not allow.
 
 ## Why
 Argo CD shows InvalidSpecError, or refuses the object when it syncs. Only projects among the files are asked.

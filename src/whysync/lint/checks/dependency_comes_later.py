@@ -1,4 +1,4 @@
-"""An object is applied before something that it cannot do without.
+"""An object is applied before another one that it needs.
 
 ## Why
 Argo CD applies a wave, and waits until it is healthy, before the next. A workload whose Secret comes in a

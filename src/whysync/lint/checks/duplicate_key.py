@@ -1,4 +1,4 @@
-"""A key stands twice in one map.
+"""A map contains the same key twice.
 
 ## Why
 The last one counts, the first is lost without a word; strict parsers refuse the file.

@@ -1,4 +1,4 @@
-"""A source whose version floats: a chart without a version or with a range, a Git source at HEAD.
+"""A source with a floating version: a chart without a version or with a range, a Git source at HEAD.
 
 ## Why
 What runs changes without a commit to this repository: nobody reviewed it, and a rollback in Git does not

@@ -1,4 +1,4 @@
-"""A Job that runs as a hook may run for ever.
+"""A hook Job without a deadline may run forever.
 
 ## Why
 A sync waits for its hooks. One that hangs keeps the operation Running, and no later commit is synced until

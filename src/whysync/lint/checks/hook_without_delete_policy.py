@@ -1,8 +1,8 @@
-"""A hook does not say when its old runs are deleted.
+"""A hook without a delete policy.
 
 ## Why
 Of a hook with a fixed name, the last run stays until the next sync replaces it. With `generateName` every
-sync leaves one more behind, for ever.
+sync leaves one more behind, forever.
 
 ## Bad
 ```yaml

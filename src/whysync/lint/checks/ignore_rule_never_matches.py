@@ -1,4 +1,4 @@
-"""An ignore rule that can hide nothing, as it is written.
+"""An ignore rule that cannot match anything.
 
 ## Why
 Argo CD passes over it in silence, and the difference that it was meant for stays.

@@ -1,4 +1,4 @@
-"""An ignore rule hides whole kinds or whole blocks.
+"""An ignore rule that hides whole kinds or whole sections.
 
 ## Why
 Nobody sees real drift in there any more: with `/spec` of a Deployment ignored, another image is Synced.

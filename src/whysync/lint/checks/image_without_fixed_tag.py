@@ -1,4 +1,4 @@
-"""An image is `:latest`, or has no tag at all.
+"""An image with the tag `latest` or without a tag.
 
 ## Why
 Git does not say what runs: two nodes may run different images, a rollback rolls nothing back, and Argo CD

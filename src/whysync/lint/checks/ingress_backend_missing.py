@@ -1,4 +1,4 @@
-"""An Ingress sends requests to a Service, or to a port of it, that is not there.
+"""An Ingress references a Service or port that does not exist.
 
 ## Why
 The ingress controller answers 503 for that path, or does not take the Ingress at all.

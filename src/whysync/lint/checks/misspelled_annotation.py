@@ -1,4 +1,4 @@
-"""An annotation of Argo CD that Argo CD does not know, or with a value that it does not read.
+"""An Argo CD annotation with an unknown name or an invalid value.
 
 ## Why
 It is passed over in silence: the object is in wave 0, is no hook, is pruned after all.

@@ -1,4 +1,4 @@
-"""An object has no apiVersion, no kind or no name.
+"""An object without apiVersion, kind or name.
 
 ## Why
 Nobody can tell what it is: Argo CD refuses the folder that holds it.

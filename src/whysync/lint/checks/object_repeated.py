@@ -1,4 +1,4 @@
-"""One file, or the folder of one Application, declares the same object twice.
+"""A file, or the folder of an Application, declares the same object twice.
 
 ## Why
 Argo CD shows RepeatedResourceWarning and applies one of them, the last; the other is lost.

@@ -1,4 +1,4 @@
-"""An object that is too large for a client-side apply.
+"""An object that is too large for client-side apply.
 
 ## Why
 A client-side apply keeps the whole object in an annotation, and annotations end at 262144 bytes: the sync

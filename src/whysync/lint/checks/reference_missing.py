@@ -1,4 +1,4 @@
-"""A Pod names a Secret, ConfigMap, ServiceAccount or claim that is not among the files.
+"""A Pod references a Secret, ConfigMap, ServiceAccount or PersistentVolumeClaim that is not among the files.
 
 ## Why
 Its containers do not start: `CreateContainerConfigError`, a volume that is never mounted, or a ReplicaSet

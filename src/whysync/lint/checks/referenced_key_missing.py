@@ -1,4 +1,4 @@
-"""A container takes a key from a ConfigMap or Secret that has no such key.
+"""A container references a key that the ConfigMap or Secret does not have.
 
 ## Why
 The container does not start: `CreateContainerConfigError: couldn't find key`.

@@ -1,4 +1,4 @@
-"""A workload sets its replicas, and an autoscaler scales it.
+"""A workload sets replicas although an autoscaler scales it.
 
 ## Why
 Every sync writes the number from Git, the autoscaler writes its own back: the app is OutOfSync again minutes

@@ -1,4 +1,4 @@
-"""A Service or disruption budget selects no Pod of the workloads beside it.
+"""A Service or PodDisruptionBudget whose selector matches no Pod.
 
 ## Why
 The Service has no endpoints: connections to it are refused, and an Ingress answers 503. A budget that selects

@@ -1,4 +1,4 @@
-"""A suppression that does not count: it gives no reason, or names a check that nobody knows.
+"""A suppression without a reason, or for an unknown check, has no effect.
 
 ## Why
 Whoever reads the file next should know why it is right. And a misspelt check would hide nothing, unseen.

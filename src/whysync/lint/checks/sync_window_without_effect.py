@@ -1,4 +1,4 @@
-"""A sync window that cannot be read, selects no Application, or is cancelled by others.
+"""A sync window that is invalid, matches no Application, or is overridden by others.
 
 ## Why
 One window that cannot be read blocks all syncs of the Applications that it selects. An allow window inside a

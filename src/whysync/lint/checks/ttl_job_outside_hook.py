@@ -1,4 +1,4 @@
-"""A Job that deletes itself when it is done, and is no hook.
+"""A Job with ttlSecondsAfterFinished that is not a hook.
 
 ## Why
 Kubernetes deletes the finished Job, Argo CD sees it missing: the app is OutOfSync, and with self-heal the Job

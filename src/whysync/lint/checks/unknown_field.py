@@ -1,4 +1,4 @@
-"""A field that its kind does not have.
+"""A field that the kind does not have.
 
 ## Why
 Argo CD asks the API server for strict validation: the sync fails with `unknown field`. Where validation is

@@ -1,4 +1,4 @@
-"""A value that the API server refuses, or one that it requires and does not get.
+"""A value that the API server refuses, or a missing required value.
 
 ## Why
 The sync fails with exactly these words.

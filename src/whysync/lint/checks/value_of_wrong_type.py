@@ -1,4 +1,4 @@
-"""A value of another type than its field takes.
+"""A value of the wrong type.
 
 ## Why
 The API server cannot decode the object, and the sync fails. Most often it is a number or `true` where a

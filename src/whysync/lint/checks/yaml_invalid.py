@@ -1,4 +1,4 @@
-"""A manifest cannot be read as YAML.
+"""A manifest is not valid YAML.
 
 ## Why
 Argo CD cannot read the file either: the whole Application goes to ComparisonError, not this object alone.
