@@ -18,7 +18,6 @@ from whysync.argocd.repo_server.render import (
     RenderOptions,
     RenderProblem,
     render,
-    rendered_twice,
 )
 from whysync.json_tree import Json, Object
 from whysync.processes.children import Bounds
@@ -142,21 +141,6 @@ def test_odd_names_of_apps_and_values(options: RenderOptions, tmp_path: Path) ->
         helm={"parameters": [{"name": "x", "value": "--post-renderer=/bin/sh"}]},
     )
     assert len(found.objects) == 1
-
-
-def test_rendering_twice_finds_what_changes(options: RenderOptions, tmp_path: Path) -> None:
-    template = (
-        CM % "steady"
-        + "---\n"
-        + CM % "a"
-        + 'data: {token: {{ randAlphaNum 8 | quote }}, fixed: "1"}\n---\n'
-        + CM % "job-{{ randAlpha 5 | lower }}"
-    )
-    folder = tmp_path / "repo"
-    files = {"app/Chart.yaml": CHART, "app/templates/a.yaml": template}
-    _, unsteady = rendered_twice(lambda: made(folder, files, options))
-    assert [one.fields for one in unsteady] == [("/data/token",), ("/metadata/name",)]
-    assert unsteady[0].origin.path == "app/templates/a.yaml"
 
 
 def test_what_was_rendered_is_kept_without_secrets(options: RenderOptions, tmp_path: Path) -> None:

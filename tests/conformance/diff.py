@@ -7,11 +7,11 @@ import json
 import msgspec
 
 from tests.conformance.checks import failed_checks, mismatch
+from tests.conformance.unreached.secret_masking import mask_secrets
 from whysync.argocd import ignore_differences as ignore
 from whysync.argocd.api.application import IgnoreDifference
 from whysync.argocd.diff.compare import diff
 from whysync.argocd.diff.compare_options import DiffOptions
-from whysync.argocd.diff.masking import mask_secrets
 from whysync.argocd.diff.normalize import Normalizer, normalize, normalize_secret
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.server_side import without_owned_ancestors

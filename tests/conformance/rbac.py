@@ -8,9 +8,10 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from tests.conformance.checks import contains, lacks_fragments, mismatch
+from tests.conformance.unreached.rbac_can import can, is_group_subject, request_problem
+from tests.conformance.unreached.rbac_tokens import token_problem
 from whysync.argocd import rbac
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.rbac.can_command import is_group_subject
 from whysync.argocd.rbac.policy import scopes_of
 from whysync.golang.glob import glob_match
 from whysync.json_tree import Json, Object, fields, integer, items, text
@@ -46,7 +47,7 @@ def _enforce(record: Object, expect: Object) -> list[str]:
     claims = record.get("claims")
     if isinstance(claims, dict):
         # no request gets to the policy with a token that its project does not know
-        tokens = [rbac.token_problem(claims, fields(project)) for project in items(record.get("projects"))]
+        tokens = [token_problem(claims, fields(project)) for project in items(record.get("projects"))]
         if tokens and None not in tokens:
             return mismatch("allow", expect["allow"], False)
         asker = rbac.asker_of(claims, [text(scope) for scope in items(record.get("scopes"))])
@@ -62,7 +63,7 @@ def _enforce(record: Object, expect: Object) -> list[str]:
 
 def _can(record: Object, expect: Object) -> list[str]:
     policy = _policy(record)
-    found = rbac.can(
+    found = can(
         policy,
         text(record["subject"]),
         text(record["action"]),
@@ -112,7 +113,7 @@ def _line(record: Object, expect: Object) -> list[str]:
 
 
 def _resource_action(record: Object, expect: Object) -> list[str]:
-    problem = rbac.request_problem(text(record["resource"]), text(record["action"]))
+    problem = request_problem(text(record["resource"]), text(record["action"]))
     return mismatch("valid", expect["valid"], problem is None)
 
 

@@ -9,10 +9,10 @@ from typing import TypeVar
 import msgspec
 
 from tests.conformance.checks import failed_checks, lacks_fragments, mismatch
+from tests.conformance.unreached import window_editing
 from whysync.argocd.api.application import Application
 from whysync.argocd.api.project import AppProject, SyncWindow
 from whysync.argocd.projects import project_problem
-from whysync.argocd.sync_windows import editing as window_editing
 from whysync.argocd.sync_windows import windows as sync_windows
 from whysync.json_tree import Json, Object, fields, integer, items, text
 from whysync.kubernetes.api.decode import decode

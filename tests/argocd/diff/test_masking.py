@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whysync.argocd.diff.masking import mask_secrets
+from tests.conformance.unreached.secret_masking import mask_secrets
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED, last_applied

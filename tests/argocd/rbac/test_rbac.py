@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conformance.unreached.rbac_can import can, request_problem
+from tests.conformance.unreached.rbac_tokens import token_problem
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.argocd.api.application import Metadata
 from whysync.argocd.api.project import AppProject, ProjectRole, ProjectSpec
@@ -22,7 +24,6 @@ from whysync.argocd.rbac import (
     Reason,
     Request,
     asker_of,
-    can,
     decide,
     denial_text,
     explain,
@@ -31,8 +32,6 @@ from whysync.argocd.rbac import (
     read_line,
     read_lines,
     read_policy,
-    request_problem,
-    token_problem,
 )
 from whysync.argocd.rbac.policy_line import quoted, split_csv
 from whysync.json_tree import Object

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conformance.unreached.window_editing import window_checker, window_problem
 from whysync.argocd.api.application import Application, Destination, Metadata, Spec
 from whysync.argocd.api.project import AppProject, ProjectSpec, SyncWindow
 from whysync.argocd.projects import project_problem
-from whysync.argocd.sync_windows.editing import window_checker, window_problem
 from whysync.argocd.sync_windows.windows import (
     BadWindow,
     WindowReason,

@@ -1,6 +1,5 @@
 """Argo CD's own permissions: policies, who may do what, why not, and which line would change it."""
 
-from whysync.argocd.rbac.can_command import can, request_problem
 from whysync.argocd.rbac.decision import Asker, Decision, Reason, asker_of, decide, denial_text, project_of
 from whysync.argocd.rbac.explain import Explanation, Nearest, explain
 from whysync.argocd.rbac.policy import (
@@ -16,7 +15,6 @@ from whysync.argocd.rbac.policy import (
     read_policy,
 )
 from whysync.argocd.rbac.policy_line import BadLine, Grant, Origin, Permission, read_line, read_lines
-from whysync.argocd.rbac.tokens import token_problem
 
 __all__ = [
     "Answer",
@@ -34,7 +32,6 @@ __all__ = [
     "Reason",
     "Request",
     "asker_of",
-    "can",
     "decide",
     "denial_text",
     "explain",
@@ -46,6 +43,4 @@ __all__ = [
     "read_line",
     "read_lines",
     "read_policy",
-    "request_problem",
-    "token_problem",
 ]

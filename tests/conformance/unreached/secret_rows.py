@@ -9,9 +9,9 @@ from collections.abc import Collection
 
 import msgspec
 
+from tests.conformance.unreached.secret_masking import mask_secrets
 from whysync.argocd.diff.compare import diff
 from whysync.argocd.diff.compare_options import DiffOptions
-from whysync.argocd.diff.masking import mask_secrets
 from whysync.json_tree import Object
 
 

@@ -1,0 +1,1 @@
+"""Parts of Argo CD 3.6 that no whysync command reaches; they exist to answer the vectors about them."""
