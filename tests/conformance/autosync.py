@@ -28,6 +28,13 @@ T = TypeVar("T")
 _NOW = datetime(2024, 3, 13, 12, tzinfo=UTC)
 
 
+def without_project(state: OperationState, project: str) -> OperationState:
+    """There is no such project, so the sync gets no turn."""
+    lookup = f'error getting app project "{project}": appproject.argoproj.io "{project}" not found'
+    told = f"Failed to load application project: {lookup}"
+    return msgspec.structs.replace(state, phase=Phase.ERROR.value, message=told)
+
+
 def check(record: Object) -> list[str]:
     return _OPS[text(record["op"])](record, fields(record["expect"]))
 
@@ -121,7 +128,7 @@ def _process(record: Object, expect: Object) -> list[str]:
     if app.project in _projects(record):
         state = _synced(record, app, begun.state)
     else:
-        state = operation.without_project(begun.state, app.project)
+        state = without_project(begun.state, app.project)
     found = operation.conclude(begun, state, now)
     failures = mismatch("phase", expect["phase"], found.state.phase)
     if "message" in expect:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tests.conformance.checks import contains, failed_checks, mismatch
 from whysync.argocd import ignore_differences as ignore
@@ -12,6 +12,11 @@ from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.merge.structured import DEDUCED
+
+
+def same_rules(one: Iterable[IgnoreDifference] | None, other: Iterable[IgnoreDifference] | None) -> bool:
+    """Mirrors `IgnoreDifferences.Equals`, Argo CD 3.6: no list and an empty one are the same."""
+    return tuple(one or ()) == tuple(other or ())
 
 
 def check(record: Object) -> list[str]:
@@ -169,7 +174,7 @@ def _known_types_list(_: Object, expect: Object) -> list[str]:
 
 
 def _rules_equal(record: Object, expect: Object) -> list[str]:
-    return mismatch("equal", expect["equal"], ignore.same_rules(_rules(record["a"]), _rules(record["b"])))
+    return mismatch("equal", expect["equal"], same_rules(_rules(record["a"]), _rules(record["b"])))
 
 
 def _settings_overrides(record: Object, expect: Object) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -17,6 +17,46 @@ from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Ref, ref_of
 
 T = TypeVar("T")
+
+
+def diff_user(
+    project: AppProject,
+    *,
+    app_namespace: str,
+    destination_namespace: str,
+    cluster: projects.Cluster,
+    enabled: bool,
+    enforced: bool,
+) -> str:
+    """Mirrors `applyDiffImpersonationConfig`, Argo CD 3.6."""
+    if not enabled:
+        return ""
+    user = projects.service_account_for(
+        project, app_namespace=app_namespace, destination_namespace=destination_namespace, cluster=cluster
+    )
+    if not user and enforced:
+        raise projects.NoServiceAccount(
+            f"no matching service account found for destination server {cluster.server} "
+            f"and namespace {destination_namespace}"
+        )
+    return user
+
+
+def is_included(filters: Sequence[SelectedResource], ref: Ref) -> bool:
+    """`--resource group:kind:ns/name` with `*`, and `!` to exclude; an exclusion wins."""
+    wanted = [one for one in filters if not one.exclude]
+    if wanted and not any(_fits(one, ref) for one in wanted):
+        return False
+    return not any(_fits(one, ref) for one in filters if one.exclude)
+
+
+def _fits(pattern: SelectedResource, ref: Ref) -> bool:
+    return (
+        pattern.group in ("*", ref.group)
+        and pattern.kind in ("*", ref.kind)
+        and pattern.name in ("*", ref.name)
+        and pattern.namespace in ("*", "", ref.namespace)
+    )
 
 
 def check(record: Object) -> list[str]:
@@ -144,7 +184,7 @@ def _service_account(record: Object, expect: Object) -> list[str]:
     user, error = "", None
     try:
         if record["op"] == "diff-impersonation-user":
-            user = projects.diff_user(
+            user = diff_user(
                 project,
                 app_namespace=app_namespace,
                 destination_namespace=namespace,
@@ -232,7 +272,7 @@ def _merge_global(record: Object, expect: Object) -> list[str]:
 
 def _sync_filter(record: Object, expect: Object) -> list[str]:
     filters = [_decoded(one, SelectedResource) for one in items(record["filters"])]
-    return mismatch("included", expect["included"], projects.is_included(filters, _ref(record["resource"])))
+    return mismatch("included", expect["included"], is_included(filters, _ref(record["resource"])))
 
 
 def _sync_contains(record: Object, expect: Object) -> list[str]:

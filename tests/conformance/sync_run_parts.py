@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from tests.argocd.sync.stub import StubGround
@@ -17,7 +17,6 @@ from whysync.argocd.sync.options import (
     Propagation,
     SyncOptions,
     needs_migration,
-    pruning_required,
     uses_server_side_apply,
 )
 from whysync.argocd.sync.results import State
@@ -26,6 +25,13 @@ from whysync.argocd.sync.sync_task import SyncTask
 from whysync.argocd.sync.tasks import Plan, plan
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import ref_of
+
+
+def pruning_required(results: Iterable[ResourceResult]) -> int:
+    """How many objects a sync left that pruning would delete; those that forbid it do not count."""
+    return sum(
+        1 for result in results if result.status == "PruneSkipped" and "no prune" not in result.message
+    )
 
 
 def _plan(record: Object, expect: Object) -> list[str]:

@@ -2,6 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conformance.sync_order import (
+    deleted_before_creation,
+    deleted_on_completion,
+    deletion_hook_needed,
+    is_multi_step,
+)
 from whysync.argocd import hooks
 from whysync.argocd.hooks import DeletePolicy, DeletionHook, HookType, SyncPhase, Task
 from whysync.json_tree import Object
@@ -75,9 +81,9 @@ def test_hooks_of_the_deletion_are_set_aside_unless_a_sync_needs_them_too() -> N
     assert found.sync == (too, job("plain"))
     assert (found.has_pre_delete, found.has_post_delete) == (False, True)
     assert hooks.hook_types(too) == (HookType.POST_SYNC,)
-    assert hooks.deletion_hook_needed(only, None, [DeletionHook.POST_DELETE])
-    assert not hooks.deletion_hook_needed(only, only, [DeletionHook.POST_DELETE])
-    assert not hooks.deletion_hook_needed(only, None, [DeletionHook.PRE_DELETE])
+    assert deletion_hook_needed(only, None, [DeletionHook.POST_DELETE])
+    assert not deletion_hook_needed(only, only, [DeletionHook.POST_DELETE])
+    assert not deletion_hook_needed(only, None, [DeletionHook.PRE_DELETE])
 
 
 def test_the_highest_wave_is_deleted_first() -> None:
@@ -128,13 +134,13 @@ def test_prunes_run_the_other_way_round_and_may_wait() -> None:
     mirrored = hooks.with_prunes_reversed(tasks)
     assert [task.wave for task in mirrored] == [5, 1, 0, 7]
     assert [task.wave for task in hooks.with_prune_last(mirrored, lambda _: True)] == [8, 8, 8, 7]
-    assert hooks.is_multi_step(tasks)
+    assert is_multi_step(tasks)
 
 
 def test_only_hooks_have_delete_policies() -> None:
     live = job(hook="Sync", policy="HookSucceeded,BeforeHookCreation")
-    assert Task(live=live).deleted_before_creation
-    assert Task(live=live).deleted_on_completion
-    assert not Task(live=live, operation_state="Running").deleted_before_creation
-    assert not Task(live=job(policy="HookSucceeded")).deleted_on_completion
-    assert not Task(target=live).deleted_before_creation
+    assert deleted_before_creation(Task(live=live))
+    assert deleted_on_completion(Task(live=live))
+    assert not deleted_before_creation(Task(live=live, operation_state="Running"))
+    assert not deleted_on_completion(Task(live=job(policy="HookSucceeded")))
+    assert not deleted_before_creation(Task(target=live))

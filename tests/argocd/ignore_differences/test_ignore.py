@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conformance.ignore import same_rules
 from whysync.argocd.api.application import IgnoreDifference
 from whysync.argocd.ignore_differences import (
     BadRule,
@@ -14,7 +15,6 @@ from whysync.argocd.ignore_differences import (
     atom_for,
     explain_miss,
     respectful_target,
-    same_rules,
     trusted_changes,
     with_known_types,
     without_trusted_changes,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conformance.project import is_included
 from whysync.argocd import projects
 from whysync.argocd.api.application import Destination, SelectedResource, Source, Spec
 from whysync.argocd.api.project import AppProject
@@ -234,9 +235,9 @@ def test_selective_syncs() -> None:
     ref = Ref(group="apps", kind="Deployment", namespace="shop", name="web")
     only = SelectedResource(group="apps", kind="Deployment", name="web")
     all_but = SelectedResource(group="*", kind="*", name="web", exclude=True)
-    assert projects.is_included([], ref)
-    assert projects.is_included([only], ref)
-    assert not projects.is_included([only, all_but], ref)
+    assert is_included([], ref)
+    assert is_included([only], ref)
+    assert not is_included([only, all_but], ref)
     assert projects.is_selected([only], ref)
     assert not projects.is_selected([SelectedResource(group="*", kind="*", name="*")], ref)
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conformance.rbac import integrity_problem
 from tests.conformance.unreached.rbac_can import can, request_problem
 from tests.conformance.unreached.rbac_tokens import token_problem
 from tests.shared import CONFORMANCE, needs_shared
@@ -247,7 +248,7 @@ def test_texts_and_requests() -> None:
 
 def test_roles_that_nobody_filled() -> None:
     known = read_policy({"policy.csv": "g, a, role:empty"}, builtin=False)
-    assert known.integrity_problem() == "user defined roles not found in policies: role:empty"
+    assert integrity_problem(known) == "user defined roles not found in policies: role:empty"
 
 
 @given(

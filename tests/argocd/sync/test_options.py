@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from tests.conformance.sync_run_parts import pruning_required
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.argocd.api.application import ResourceResult
 from whysync.argocd.sync.options import (
@@ -19,7 +20,6 @@ from whysync.argocd.sync.options import (
     is_forced,
     needs_migration,
     prune_fate,
-    pruning_required,
     skips_missing_kind,
     uses_server_side_apply,
     writing_of,

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conformance.tracking import without_tracking
 from whysync.argocd import tracking
 from whysync.argocd.tracking import TrackingId
 from whysync.json_tree import MISSING, Object, copy_object, dig
@@ -49,7 +50,7 @@ def test_what_is_marked_is_owned_and_unmarking_restores_it(method: str, app: str
         return
     assert tracking.owner_of(marked, method=method) == app
     assert tracking.is_self_referenced(marked, None, app=app, method=method)
-    assert tracking.without_tracking(marked, method=method) == obj == before
+    assert without_tracking(marked, method=method) == obj == before
 
 
 def test_another_installation_owns_nothing_here() -> None:

@@ -107,13 +107,6 @@ def _retried(state: OperationState, finished_at: datetime, now: datetime) -> Beg
     return Begun(start=Start.RETRIED, state=again)
 
 
-def without_project(state: OperationState, project: str) -> OperationState:
-    """There is no such project, so the sync gets no turn."""
-    lookup = f'error getting app project "{project}": appproject.argoproj.io "{project}" not found'
-    told = f"Failed to load application project: {lookup}"
-    return msgspec.structs.replace(state, phase=Phase.ERROR.value, message=told)
-
-
 def conclude(begun: Begun, state: OperationState, now: datetime) -> Concluded:
     """`state` is what the step of the sync has made of the one that was begun with."""
     failed = state.phase in (Phase.FAILED, Phase.ERROR)

@@ -72,14 +72,6 @@ HELM_DELETE_POLICIES: Final = {
 _HELM_DELETION: Final = {DeletionHook.PRE_DELETE: "pre-delete", DeletionHook.POST_DELETE: "post-delete"}
 
 
-def is_hook_type(name: str) -> bool:
-    return name in _TYPES
-
-
-def is_delete_policy(name: str) -> bool:
-    return name in _DELETE_POLICIES
-
-
 def is_unmarked(obj: Object) -> bool:
     """No annotation of hooks at all, as with nearly all objects: then nothing need be read from them."""
     found = written(obj)
@@ -192,14 +184,6 @@ def partition_for_sync(targets: Iterable[Object]) -> Partition:
         has_pre_delete=found[DeletionHook.PRE_DELETE],
         has_post_delete=found[DeletionHook.POST_DELETE],
     )
-
-
-def deletion_hook_needed(target: Object, live: Object | None, kinds: Iterable[DeletionHook]) -> bool:
-    """Must a hook of the deletion still be created? A live one of any of these kinds is enough."""
-    kinds = tuple(kinds)
-    wanted = any(is_deletion_hook(target, kind) for kind in kinds)
-    there = live is not None and any(is_deletion_hook(live, kind) for kind in kinds)
-    return wanted and not there
 
 
 def first_deleted(objects: Iterable[Object]) -> tuple[Object, ...]:

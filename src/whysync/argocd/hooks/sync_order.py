@@ -6,7 +6,7 @@ leaves them to chance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -57,16 +57,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     def has_delete_policy(self, policy: DeletePolicy) -> bool:
         return is_hook(self.obj) and policy in delete_policies(self.obj)
 
-    @property
-    def deleted_before_creation(self) -> bool:
-        pending = self.operation_state == ""
-        return self.live is not None and pending and self.has_delete_policy(DeletePolicy.BEFORE_HOOK_CREATION)
-
-    @property
-    def deleted_on_completion(self) -> bool:
-        ends = (DeletePolicy.HOOK_FAILED, DeletePolicy.HOOK_SUCCEEDED)
-        return self.live is not None and any(self.has_delete_policy(policy) for policy in ends)
-
 
 def kind_rank(kind: str) -> int:
     """Below zero for the kinds that come first; all others are alike, and after them."""
@@ -79,10 +69,6 @@ def in_order(tasks: Iterable[Task]) -> tuple[Task, ...]:
     _pull_forward(ordered, _namespace_made, _namespace_used)
     _pull_forward(ordered, _kind_made, _kind_used)
     return tuple(ordered)
-
-
-def is_multi_step(tasks: Sequence[Task]) -> bool:
-    return bool(tasks) and (tasks[0].wave, tasks[0].phase) != (tasks[-1].wave, tasks[-1].phase)
 
 
 def with_prunes_reversed(tasks: Iterable[Task]) -> tuple[Task, ...]:

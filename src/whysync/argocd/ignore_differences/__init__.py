@@ -13,7 +13,6 @@ from whysync.argocd.ignore_differences.rules import (
     Mismatch,
     Rule,
     application_rules,
-    same_rules,
     system_rules,
 )
 
@@ -31,7 +30,6 @@ __all__ = [
     "explain_miss",
     "known_type",
     "respectful_target",
-    "same_rules",
     "system_rules",
     "trusted_changes",
     "with_known_types",

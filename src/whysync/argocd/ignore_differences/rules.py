@@ -122,8 +122,3 @@ def group_kind_of(key: str) -> tuple[str, str]:
     if len(parts) == 1:
         return "", key
     return (parts[0], parts[1]) if len(parts) == 2 else ("", "")
-
-
-def same_rules(one: Iterable[IgnoreDifference] | None, other: Iterable[IgnoreDifference] | None) -> bool:
-    """Mirrors `IgnoreDifferences.Equals`, Argo CD 3.6: no list and an empty one are the same."""
-    return tuple(one or ()) == tuple(other or ())

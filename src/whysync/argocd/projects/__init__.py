@@ -1,7 +1,7 @@
 """AppProjects: what they allow, what they inherit, and what is wrong with them."""
 
 from whysync.argocd.projects.app_spec import NoCluster, destination_cluster, spec_problems
-from whysync.argocd.projects.impersonation import NoServiceAccount, diff_user, service_account_for
+from whysync.argocd.projects.impersonation import NoServiceAccount, service_account_for
 from whysync.argocd.projects.inherited import effective_project, global_projects_of, merged, selects
 from whysync.argocd.projects.messages import clearer_message
 from whysync.argocd.projects.permissions import (
@@ -17,7 +17,7 @@ from whysync.argocd.projects.permissions import (
     source_verdict,
     sync_problem,
 )
-from whysync.argocd.projects.selection import is_included, is_selected
+from whysync.argocd.projects.selection import is_selected
 from whysync.argocd.projects.validation import (
     group_problem,
     is_policy_object,
@@ -37,11 +37,9 @@ __all__ = [
     "clearer_message",
     "destination_cluster",
     "destination_verdict",
-    "diff_user",
     "effective_project",
     "global_projects_of",
     "group_problem",
-    "is_included",
     "is_policy_object",
     "is_role_action",
     "is_selected",

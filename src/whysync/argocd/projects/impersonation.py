@@ -34,29 +34,6 @@ def service_account_for(
     return ""
 
 
-def diff_user(
-    project: AppProject,
-    *,
-    app_namespace: str,
-    destination_namespace: str,
-    cluster: Cluster,
-    enabled: bool,
-    enforced: bool,
-) -> str:
-    """As whom the dry run of a server-side diff is made; empty: as the controller itself."""
-    if not enabled:
-        return ""
-    user = service_account_for(
-        project, app_namespace=app_namespace, destination_namespace=destination_namespace, cluster=cluster
-    )
-    if not user and enforced:
-        raise NoServiceAccount(
-            f"no matching service account found for destination server {cluster.server} "
-            f"and namespace {destination_namespace}"
-        )
-    return user
-
-
 def _matches(pattern: str, value: str, what: str) -> bool:
     try:
         return glob_match_or_raise(pattern, value)

@@ -144,16 +144,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
             raise BadRegex(pattern)
         return regex_match(pattern, value)
 
-    def integrity_problem(self) -> str | None:
-        """Roles that somebody has and no line speaks of.
-
-        Mirrors `CheckUserDefinedRoleReferentialIntegrity`, which only warns.
-        """
-        spoken_of = {line.subject for line in self.permissions}
-        roles = dict.fromkeys(grant.role for grant in self.grants)
-        empty = [role for role in roles if spoken_of.isdisjoint(self.roles_of(role))]
-        return f"user defined roles not found in policies: {','.join(empty)}" if empty else None
-
 
 def read_policy(data: Mapping[str, str], *, builtin: bool = True) -> Policy:
     """The policy of argocd-rbac-cm's `data`, behind what Argo CD grants by itself."""
@@ -174,10 +164,6 @@ def policy_keys(data: Mapping[str, str]) -> tuple[str, ...]:
     others = sorted(key for key in data if key.startswith("policy.") and key.endswith(".csv"))
     own = (POLICY_KEY,) if POLICY_KEY in data else ()
     return (*own, *(key for key in others if key != POLICY_KEY))
-
-
-def policy_csv(data: Mapping[str, str]) -> str:
-    return "".join(data[key] if key == POLICY_KEY else f"\n{data[key]}" for key in policy_keys(data))
 
 
 def match_mode(text: str) -> MatchMode:

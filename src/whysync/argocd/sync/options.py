@@ -7,12 +7,10 @@ object, but not among the options of an Application; `Prune` is read from the li
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from whysync.argocd.api.application import ResourceResult
 from whysync.argocd.hooks.annotations import SYNC_OPTIONS, has_option, option_value
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import ref_of
@@ -207,13 +205,6 @@ def prune_fate(live: Object, options: SyncOptions, *, confirmed: bool = False) -
     if not options.prune:
         return PruneDecision.NOT_ASKED
     return PruneDecision.FORBIDDEN if option == "false" else PruneDecision.PRUNED
-
-
-def pruning_required(results: Iterable[ResourceResult]) -> int:
-    """How many objects a sync left that pruning would delete; those that forbid it do not count."""
-    return sum(
-        1 for result in results if result.status == "PruneSkipped" and "no prune" not in result.message
-    )
 
 
 def _replacing(target: Object, live: Object | None) -> ApplyMethod:

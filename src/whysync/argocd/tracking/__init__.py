@@ -3,7 +3,6 @@
 from whysync.argocd.tracking.marks import (
     MalformedMetadata,
     annotation_of,
-    is_valid_resource_name,
     label_of,
     with_annotation,
     with_instance_label,
@@ -23,12 +22,9 @@ from whysync.argocd.tracking.method import (
     tracking_id_of,
     truncated_label,
     with_tracking,
-    without_tracking,
 )
 from whysync.argocd.tracking.names import (
     instance_name,
-    instance_name_from_qualified,
-    parse_instance_name,
     parse_qualified_name,
 )
 from whysync.argocd.tracking.tracking_id import TrackingId
@@ -43,14 +39,11 @@ __all__ = [
     "TrackingMethod",
     "annotation_of",
     "instance_name",
-    "instance_name_from_qualified",
     "is_label_only",
     "is_self_referenced",
-    "is_valid_resource_name",
     "label_of",
     "normalized_live",
     "owner_of",
-    "parse_instance_name",
     "parse_qualified_name",
     "tracking_id_of",
     "truncated_label",
@@ -59,5 +52,4 @@ __all__ = [
     "with_tracking",
     "without_annotation",
     "without_label",
-    "without_tracking",
 ]

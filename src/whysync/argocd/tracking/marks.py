@@ -6,8 +6,6 @@ the text of that error reaches the user as a condition.
 
 from __future__ import annotations
 
-import re
-
 from whysync.golang.fmt import go_text, go_type
 from whysync.json_tree import Missing, Object, copy_object, dig, fields
 from whysync.kubernetes.api.ref import ref_of
@@ -65,13 +63,6 @@ def with_instance_label(obj: Object, key: str, value: str) -> Object:
         fields(labelled["spec"])["selector"] = {"matchLabels": {k: v for k, v in below.items() if k != key}}
     below[key] = value
     return labelled
-
-
-_RESOURCE_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-
-
-def is_valid_resource_name(name: str) -> bool:
-    return len(name) < 64 and re.fullmatch(_RESOURCE_NAME, name) is not None
 
 
 def _map_in(parent: Object, key: str) -> Object:

@@ -92,15 +92,6 @@ def with_tracking(
     )
 
 
-def without_tracking(obj: Object, *, method: str) -> Object:
-    """The marks taken off again; always the default label, whatever key is configured."""
-    if method != TrackingMethod.LABEL:
-        obj = without_annotation(without_annotation(obj, TRACKING_ID), INSTALLATION_ID)
-    if method in (TrackingMethod.LABEL, TrackingMethod.ANNOTATION_AND_LABEL):
-        obj = without_label(obj, INSTANCE_LABEL)
-    return obj
-
-
 def truncated_label(value: str) -> str:
     """Cut to what a label may hold, and on to the last letter or digit; a short value is kept as it is."""
     if len(value.encode()) <= _LONGEST_LABEL:

@@ -9,23 +9,10 @@ from __future__ import annotations
 
 def parse_qualified_name(name: str, default_namespace: str) -> tuple[str, str]:
     """`namespace/name` → `(name, namespace)`."""
-    return _parsed(name, default_namespace, "/")
-
-
-def parse_instance_name(name: str, default_namespace: str) -> tuple[str, str]:
-    """`namespace_name` → `(name, namespace)`."""
-    return _parsed(name, default_namespace, "_")
+    namespace, found, rest = name.partition("/")
+    return (rest, namespace) if found else (name, default_namespace)
 
 
 def instance_name(name: str, namespace: str, default_namespace: str) -> str:
     """What tracking calls the Application; in Argo CD's own namespace that is the bare name."""
     return name if namespace in ("", default_namespace) else f"{namespace}_{name}"
-
-
-def instance_name_from_qualified(name: str, default_namespace: str) -> str:
-    return instance_name(*parse_qualified_name(name, default_namespace), default_namespace)
-
-
-def _parsed(whole: str, default_namespace: str, delimiter: str) -> tuple[str, str]:
-    namespace, found, name = whole.partition(delimiter)
-    return (name, namespace) if found else (whole, default_namespace)
