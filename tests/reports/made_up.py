@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Union, cast
 
@@ -87,16 +88,18 @@ class Maker:
         return self._poison if self._only is None or self._only == owner else "word"
 
     def _struct(self, wanted: type) -> Any:
-        hints = {
-            name: hint
-            for name, hint in typing.get_type_hints(wanted, localns=_LATE).items()
-            if name in _names(wanted)
-        }
-        return wanted(**{name: self.made(hint, (wanted, name)) for name, hint in hints.items()})
+        return wanted(**{name: self.made(hint, (wanted, name)) for name, hint in _hints(wanted).items()})
 
 
 def _no_findings(_: Case) -> tuple[Finding, ...]:
     return ()
+
+
+@cache
+def _hints(wanted: type) -> dict[str, Any]:
+    names = tuple(_names(wanted))
+    found = typing.get_type_hints(wanted, localns=_LATE)
+    return {name: hint for name, hint in found.items() if name in names}
 
 
 def _names(wanted: Any) -> Iterator[str]:
