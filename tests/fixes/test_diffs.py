@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fixes.gitting import git_apply
-from whysync.fixes.diffs import hunk_lines, lines, smallest_context, unified
+from whysync.fixes.diffs import hunk_lines, largest_context, lines, unified
 
 NAMES = [
     "plain.yaml",
@@ -75,8 +75,8 @@ def test_a_diff_shows_no_more_than_it_may() -> None:
     before = "".join(f"l{n}\n" for n in range(9))
     after = before.replace("l4\n", "")
     assert hunk_lines(before, after, context=3) == set(range(1, 8))
-    assert smallest_context(before, after, set()) == 3
-    assert smallest_context(before, after, {1}) == 2
-    assert smallest_context(before, after, {2, 6}) == 1
-    assert smallest_context(before, after, {3}) is None
-    assert smallest_context(before, after, {4}) is None
+    assert largest_context(before, after, set()) == 3
+    assert largest_context(before, after, {1}) == 2
+    assert largest_context(before, after, {2, 6}) == 1
+    assert largest_context(before, after, {3}) is None
+    assert largest_context(before, after, {4}) is None

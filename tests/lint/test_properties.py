@@ -16,7 +16,7 @@ from whysync.lint.files import File
 from whysync.lint.read_files import Reader, tree_of
 from whysync.lint.remark import Outcome
 from whysync.lint.runner import run
-from whysync.lint.schemas.misfit import as_pointer
+from whysync.lint.schemas.violation import as_pointer
 from whysync.reports import lint_json, lint_markdown, lint_view
 from whysync.reports.annotations import github, gitlab, junit, sarif
 from whysync.reports.annotations.lint_rows import lint_rows

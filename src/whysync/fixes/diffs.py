@@ -33,7 +33,7 @@ def hunk_lines(before: str, after: str, *, context: int) -> set[int]:
     return shown
 
 
-def smallest_context(before: str, after: str, hidden: Collection[int]) -> int | None:
+def largest_context(before: str, after: str, hidden: Collection[int]) -> int | None:
     """The largest context that shows none of the `hidden` lines; `None` if even one line of context would.
 
     `git apply` does not accept a diff without context.

@@ -14,8 +14,8 @@ from whysync.lint.files import File, Item, Part
 from whysync.lint.kustomizations import Kustomization
 from whysync.lint.schemas.built_in import is_built_in, is_namespaced
 from whysync.lint.schemas.custom import Definitions
-from whysync.lint.schemas.judging import judged
-from whysync.lint.schemas.misfit import SchemaViolation
+from whysync.lint.schemas.validate import judged
+from whysync.lint.schemas.violation import SchemaViolation
 from whysync.lint.similar_names import Names
 
 _ARGOCD = "argoproj.io"

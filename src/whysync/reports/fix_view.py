@@ -10,7 +10,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, FixKind, ProofStatus
 from whysync.errors import Refused
-from whysync.fixes.diffs import smallest_context, unified
+from whysync.fixes.diffs import largest_context, unified
 from whysync.fixes.files import FileChange
 from whysync.fixes.follow_up import worth_telling
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
@@ -137,7 +137,7 @@ def _patch(chosen: Chosen, *, exact: bool) -> list[str]:
 
 def shown_diff(change: FileChange) -> str:
     """With as little around it as keeps secrets out of sight."""
-    context = smallest_context(change.before or "", change.after, change.secret_lines())
+    context = largest_context(change.before or "", change.after, change.secret_lines())
     if context is None:
         raise Refused(
             what=f"the change of {change.path} cannot be shown",

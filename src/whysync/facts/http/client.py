@@ -20,7 +20,6 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from whysync.facts.http.address import parsed, without_password
-from whysync.facts.http.answer import Answer
 from whysync.facts.http.auth import Auth, Fixed, Headers
 from whysync.facts.http.decoding import Body
 from whysync.facts.http.errors import HttpError, RedirectedElsewhere, TimedOut, Unreachable
@@ -29,6 +28,7 @@ from whysync.facts.http.known_values import hidden
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.proxies import Proxy, proxy_for
 from whysync.facts.http.rate_limit import RateLimit, http_date
+from whysync.facts.http.response import Answer
 from whysync.facts.http.retry import RetryPolicy, out_of_time
 from whysync.facts.http.status_errors import problem_of
 from whysync.facts.http.tls import Tls, context_of

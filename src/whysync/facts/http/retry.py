@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from whysync.deadline import Deadline
-from whysync.facts.http.answer import Answer
 from whysync.facts.http.errors import HttpError, MalformedResponse, TimedOut, Unreachable
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.rate_limit import pause_before, retry_after
+from whysync.facts.http.response import Answer
 
 _WAIT = frozenset((429, 502, 503, 504))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from whysync.facts.http.answer import Answer
 from whysync.facts.http.errors import (
     Expired,
     Forbidden,
@@ -13,6 +12,7 @@ from whysync.facts.http.errors import (
     Rejected,
     ServerFailed,
 )
+from whysync.facts.http.response import Answer
 from whysync.facts.masking import Masker
 
 

@@ -26,7 +26,7 @@ from whysync.diagnosis.finding import Severity
 from whysync.facts.masking import Masker
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Remark
-from whysync.lint.schemas.misfit import ViolationKind
+from whysync.lint.schemas.violation import ViolationKind
 from whysync.lint.tree import Tree
 
 

@@ -28,7 +28,7 @@ from whysync.kubernetes.api.pointer import resolve
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.files import Item
 from whysync.lint.remark import AutoFix, Remark
-from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind
+from whysync.lint.schemas.violation import SchemaViolation, ViolationKind
 from whysync.lint.tree import Tree
 
 

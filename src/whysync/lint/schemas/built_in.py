@@ -18,8 +18,8 @@ from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.schema import type_of
 from whysync.kubernetes.schema.releases import BASE, OLDEST, span_of_kind, type_in
 from whysync.kubernetes.validation import FieldProblem, problems_on_create
-from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind, as_pointer
 from whysync.lint.schemas.typed import misfits
+from whysync.lint.schemas.violation import SchemaViolation, ViolationKind, as_pointer
 
 # Requests to a running server, which are not committed to Git.
 _NOT_KEPT: Final = ("authorization.k8s.io", "authentication.k8s.io")

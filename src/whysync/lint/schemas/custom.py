@@ -14,7 +14,7 @@ from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.merge.structured import DEDUCED
-from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind, as_pointer
+from whysync.lint.schemas.violation import SchemaViolation, ViolationKind, as_pointer
 
 
 class Definitions:

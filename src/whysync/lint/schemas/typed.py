@@ -22,7 +22,7 @@ from whysync.kubernetes.schema.scalars import (
     as_quantity,
     as_time,
 )
-from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind
+from whysync.lint.schemas.violation import SchemaViolation, ViolationKind
 
 _SCALARS: Final[dict[str, Callable[[Json], object]]] = {
     "quantity": lambda value: as_quantity(value.strip() if isinstance(value, str) else value),

@@ -12,7 +12,7 @@ from whysync.kubernetes.api.pointer import resolve
 from whysync.lint.files import Item, Part
 from whysync.lint.schemas.built_in import built_in_misfits, field_misfits, is_built_in
 from whysync.lint.schemas.custom import Definitions, custom_misfits
-from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind
+from whysync.lint.schemas.violation import SchemaViolation, ViolationKind
 
 _LEFT_OPEN = ("${", "$(", "{{", "<", "@@", "%%", "...")
 _SHOUTED = re.compile(r"[A-Z_]{4,}")
