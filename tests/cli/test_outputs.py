@@ -154,10 +154,10 @@ def test_the_same_bytes_whatever_the_hash_seed() -> None:
         assert runs[0] == runs[1] == runs[2]
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_order_of_files_changes_nothing(whysync: Whysync, tmp_path: Path, seed: int) -> None:
-    """All examples as one heap of documents, shuffled: the same report each time."""
-    heap: list[Json] = []
+@pytest.fixture(scope="module")
+def heap(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All examples as one file."""
+    documents: list[Json] = []
     for file in sorted(ROOT.glob("examples/**/*.yaml")):
         if file.parent.name != "git" and file.name != "bundle.yaml":
             for found in documents_of(file.read_text()):
@@ -170,12 +170,19 @@ def test_the_order_of_files_changes_nothing(whysync: Whysync, tmp_path: Path, se
                         "whysync.dev/role": "desired",
                         "argocd.argoproj.io/tracking-id": f"{file.parent.name}:x",
                     }
-                heap.append(document)
-    straight = tmp_path / "straight.yaml"
-    straight.write_text("---\n".join(dump(one) for one in heap))
-    random.Random(seed).shuffle(heap)
+                documents.append(document)
+    path = tmp_path_factory.mktemp("heap") / "straight.yaml"
+    path.write_text("---\n".join(dump(one) for one in documents))
+    return path
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_order_of_files_changes_nothing(whysync: Whysync, heap: Path, tmp_path: Path, seed: int) -> None:
+    """All examples as one heap of documents, shuffled: the same report each time."""
+    documents = heap.read_text().split("---\n")
+    random.Random(seed).shuffle(documents)
     shuffled = tmp_path / "shuffled.yaml"
-    shuffled.write_text("---\n".join(dump(one) for one in heap))
-    wanted = whysync("diagnose", "--bundle", str(straight), "-o", "json")
+    shuffled.write_text("---\n".join(documents))
+    wanted = whysync("diagnose", "--bundle", str(heap), "-o", "json")
     assert wanted.code == 1
     assert whysync("diagnose", "--bundle", str(shuffled), "-o", "json") == wanted
