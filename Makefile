@@ -74,9 +74,9 @@ accept: $(VENV)/.dev ## rewrite the goldens; read the diff line by line afterwar
 docs: $(VENV)/.dev ## rewrite the generated docs
 	@$(BIN)/python -m tools.docs
 
-new-rule: $(VENV)/.run ## write a rule, a first case and a near miss: make new-rule NAME=drift/what_is_wrong CAUSE=manual-edit
-	@test -n "$(NAME)" -a -n "$(CAUSE)" || { echo "say: make new-rule NAME=health/what_is_wrong CAUSE=oom"; exit 2; }
-	@$(BIN)/python tools/new_rule.py $(NAME) --cause $(CAUSE)
+new-rule: $(VENV)/.run ## write a rule and two cases: make new-rule NAME=health/what_is_wrong CAUSE=oom FAILURE=OomKilled
+	@test -n "$(NAME)" -a -n "$(CAUSE)" || { echo "usage: make new-rule NAME=health/what_is_wrong CAUSE=oom FAILURE=OomKilled [MESSAGE=…], or MECHANISM=BY_HAND"; exit 2; }
+	@$(BIN)/python tools/new_rule.py $(NAME) --cause $(CAUSE) $(if $(FAILURE),--failure $(FAILURE)) $(if $(MESSAGE),--message "$(MESSAGE)") $(if $(MECHANISM),--mechanism $(MECHANISM))
 
 bench: $(VENV)/.dev compiled ## measure speed, as ratios in one run
 	@$(BIN)/python -m benchmarks
