@@ -1,4 +1,4 @@
-"""Goldens: what is expected stands in a file, is written anew by `--accept`, and is read in the diff."""
+"""Goldens: expected output in files, rewritten by `--accept` and reviewed in the diff."""
 
 from __future__ import annotations
 

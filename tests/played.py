@@ -1,6 +1,6 @@
 """Scenarios of the lab, played and diagnosed once for all tests that look at the end of them.
 
-What they give is for reading: whoever changes something plays the scenario anew.
+What they give is for reading: whoever changes something plays the scenario again.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from whysync.kubernetes.api.decode import decode
 
 
 def integrity_problem(policy: rbac.Policy) -> str | None:
-    """Roles that somebody has and no line speaks of.
+    """Roles that somebody has and no line mentions.
 
     Mirrors `CheckUserDefinedRoleReferentialIntegrity`, which only warns.
     """

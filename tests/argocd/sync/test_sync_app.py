@@ -32,7 +32,7 @@ COMMIT = "0123456789abcdef"
 
 @dataclass
 class Scene:
-    """One Application on a small cluster; every turn compares it anew."""
+    """One Application on a small cluster; every turn compares it again."""
 
     targets: Sequence[Object]
     ground: MemoryGround

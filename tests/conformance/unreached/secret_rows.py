@@ -33,7 +33,7 @@ def masked_row(
 ) -> ShownDiff:
     """The row of a Secret. `server_side`: what a server-side diff said, which is kept where both sides exist.
 
-    Otherwise masked objects are compared anew, with `options`, which are not those of the app: upstream
+    Otherwise masked objects are compared again, with `options`, which are not those of the app: upstream
     takes the plain strategy there whatever the app uses, so that a row and its difference may disagree.
     """
     shown_target, shown_live = mask_secrets(target, live, hide_annotations=hide_annotations)

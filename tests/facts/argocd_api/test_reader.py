@@ -82,7 +82,7 @@ def test_it_is_refreshed_when_somebody_asks_for_it(kind: str) -> None:
 
 @pytest.mark.parametrize("compared", ["", "2026-03-02T07:00:00Z"])
 def test_questions_that_would_make_argocd_refresh_are_not_asked(compared: str) -> None:
-    """What is not in Argo CD's cache it compares anew, and writes that down."""
+    """Argo CD compares an app that is not in its cache, and writes the result."""
     stale = application("shop", sync="OutOfSync", compared=compared)
     with ArgoCD(of(stale)) as argocd:
         found = read_argocd(argocd.server(), Selection(names=("shop",)))

@@ -1,8 +1,7 @@
 """Mask the objects and texts of one run, so that equal secrets have equal masks everywhere.
 
 Two passes. The first goes by location and format: Secret data, names that indicate a secret, tokens. The
-second goes by value, when all secrets are known, and finds them anywhere else. Both change the trees in
-place: a source owns what it has just decoded.
+second goes by value, when all secrets are known. Both change the trees in place.
 """
 
 from __future__ import annotations
