@@ -33,7 +33,7 @@ def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
 
 
 def _cost(folder: str, *flags: str) -> Cost:
-    command = ("-m", "whysync.cli.main", "diagnose", "--bundle", folder, *flags)
+    command = ("-m", "whysync", "diagnose", "--bundle", folder, *flags)
     return cost(*command, rounds=ROUNDS)
 
 

@@ -63,7 +63,7 @@ def bare(rounds: int = 7) -> Cost:
 
 
 def of_command(name: str, rounds: int = 7) -> Cost:
-    return cost("-m", "whysync.cli.main", *COMMANDS[name], rounds=rounds)
+    return cost("-m", "whysync", *COMMANDS[name], rounds=rounds)
 
 
 def run() -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.startup import EXAMPLE, PROMISES, bare, of_command
 from tests.cli.running import small_environment
 from tests.situations import ROOT
+from whysync.cli.main import VERBS
 
 NOISE = 3  # other work on the machine; the measured figures are in docs/benchmarks.md
 
@@ -53,8 +54,14 @@ def test_the_version_needs_nothing() -> None:
     assert not loaded & {"argparse", "msgspec", "yaml"}
 
 
-def test_help_needs_no_library() -> None:
-    assert not imported_by("--help") & {"msgspec", "yaml", "lupa", "jq", "whysync.app"}
+@pytest.mark.parametrize("arguments", [("--help",), ("completion", "bash"), ("lab", "run", "--help")])
+def test_help_needs_no_library(arguments: tuple[str, ...]) -> None:
+    """`completion` loads the flags of every verb."""
+    assert not imported_by(*arguments) & {"msgspec", "yaml", "lupa", "jq", "whysync.app"}
+
+
+def test_only_the_chosen_verb_is_loaded() -> None:
+    assert not imported_by("wait", "--help") & {f"whysync.cli.{name}" for name in VERBS if name != "wait"}
 
 
 def test_a_diagnosis_loads_no_sandbox_and_no_archives() -> None:

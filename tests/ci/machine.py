@@ -30,7 +30,7 @@ class Machine:
         self.folder = folder
         self.bin = folder / "bin"
         self.bin.mkdir(parents=True)
-        self._put("whysync", f'exec {sys.executable} -m whysync.cli.main "$@"')
+        self._put("whysync", f'exec {sys.executable} -m whysync "$@"')
         self._put("python", f'exec {sys.executable} "$@"')
         self.shop = Shop(folder / "checkout")
         self.base = self.shop.git("rev-parse", "main")

@@ -77,7 +77,7 @@ def _log_on_standard_error() -> Generator[None]:
 def process(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Ran:
     """A process of its own, with a small environment."""
     done = subprocess.run(
-        [sys.executable, "-m", "whysync.cli.main", *arguments],
+        [sys.executable, "-m", "whysync", *arguments],
         input=stdin,
         capture_output=True,
         cwd=ROOT,

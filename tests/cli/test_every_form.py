@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.running import Whysync
 from tests.situations import ROOT
-from whysync.cli.parser import OUTPUTS
+from whysync.cli.output_flags import OUTPUTS
 from whysync.diagnosis.rule import all_rules
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api import yaml

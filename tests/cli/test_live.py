@@ -244,7 +244,7 @@ class TestInterrupted:
     ) -> None:
         argocd.fault(question, Fault.SILENT)
         started = subprocess.Popen(
-            [sys.executable, "-m", "whysync.cli.main", "shop", *at(argocd)],
+            [sys.executable, "-m", "whysync", "shop", *at(argocd)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=ROOT,
@@ -301,7 +301,7 @@ class TestWatching:
 
     def test_it_asks_again_until_ctrl_c(self, argocd: ArgoCD) -> None:
         started = subprocess.Popen(
-            [sys.executable, "-m", "whysync.cli.main", "list", *at(argocd), "--watch", "0.05"],
+            [sys.executable, "-m", "whysync", "list", *at(argocd), "--watch", "0.05"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=ROOT,

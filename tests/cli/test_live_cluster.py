@@ -92,7 +92,7 @@ def test_an_interrupted_collection_is_gone_on_with(whysync: Whysync, tmp_path: P
     with ArgoCD(of(*apps)) as argocd:
         argocd.fault("/applications/app-25/managed", Fault.SILENT, times=2)
         started = subprocess.Popen(
-            [sys.executable, "-m", "whysync.cli.main", "collect", *at(argocd), "-o", out],
+            [sys.executable, "-m", "whysync", "collect", *at(argocd), "-o", out],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=ROOT,

@@ -41,7 +41,7 @@ def test_it_is_installed_under_both_names(name: str) -> None:
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
-    command = f"{sys.executable} -m whysync.cli.main explain | head -n 1; exit ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m whysync explain | head -n 1; exit ${{PIPESTATUS[0]}}"
     for _ in range(3):
         done = subprocess.run(
             ["bash", "-c", command],
@@ -57,7 +57,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
 
 def test_a_closed_reader_is_no_error() -> None:
     started = subprocess.Popen(
-        [sys.executable, "-m", "whysync.cli.main", "diagnose", *ALL, "-o", "json", "--exit-zero"],
+        [sys.executable, "-m", "whysync", "diagnose", *ALL, "-o", "json", "--exit-zero"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=ROOT,

@@ -16,7 +16,7 @@ from tests.facts.argocd_api.server import TOKEN, ArgoCD
 from tests.situations import application, row
 from whysync import app
 from whysync.cli.parser import parser
-from whysync.cli.wait import wait
+from whysync.cli.wait import run
 from whysync.facts.bundle import read_bundle
 from whysync.json_tree import Json, Object
 from whysync.reports.output import Out
@@ -71,7 +71,8 @@ class Time:
 
 def ran(time: Time, *arguments: str) -> int:
     options = parser(verb="wait").parse_args(["wait", "shop", "--no-proof", *arguments])
-    return wait(options, Screen(width=100), now=time.clock, pause=time.pause)
+    options.screen = Screen(width=100)
+    return run(options, now=time.clock, pause=time.pause)
 
 
 @pytest.fixture

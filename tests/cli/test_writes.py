@@ -383,7 +383,7 @@ def test_a_named_pipe_is_refused_at_once(
 
 
 def test_a_pipe_of_the_shell_is_read(here: Path, facts: str) -> None:
-    base = f"{sys.executable} -m whysync.cli.main"
+    base = f"{sys.executable} -m whysync"
     for command in (
         f"{base} list -o name --bundle <(cat {facts})",
         f"cat {facts} | {base} list -o name --bundle /dev/stdin",

@@ -146,7 +146,7 @@ def on_a_terminal(*arguments: str, interrupt: bool = False) -> tuple[int, str]:
     """Runs whysync with a terminal of 80 columns; interrupts it once it shows the first picture."""
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
-        [sys.executable, "-m", "whysync.cli.main", *arguments],
+        [sys.executable, "-m", "whysync", *arguments],
         stdout=theirs,
         stderr=theirs,
         cwd=ROOT,

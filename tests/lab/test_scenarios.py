@@ -58,7 +58,7 @@ def lab_run_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert prove
         return diagnosed(name)
 
-    monkeypatch.setattr("whysync.cli.lab.play", shared)
+    monkeypatch.setattr("whysync.lab.player.play", shared)
     monkeypatch.setattr("whysync.cli.lab._diagnosed", diagnosing)
 
 

@@ -26,9 +26,11 @@ from whysync.audit.auditing import audit
 from whysync.audit.remark import Audit
 from whysync.audit.view import render as audit_view
 from whysync.cli.collect import summary
-from whysync.cli.lint_parser import FORMS as LINT_FORMS
-from whysync.cli.parser import DIFF_OUTPUTS, FIX_OUTPUTS, OUTPUTS
-from whysync.cli.plan_parser import FORMS as PLAN_FORMS
+from whysync.cli.diff import OUTPUTS as DIFF_OUTPUTS
+from whysync.cli.fix import OUTPUTS as FIX_OUTPUTS
+from whysync.cli.lint import FORMS as LINT_FORMS
+from whysync.cli.output_flags import OUTPUTS
+from whysync.cli.plan import FORMS as PLAN_FORMS
 from whysync.comparing import Comparer
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity

@@ -4,19 +4,103 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import TYPE_CHECKING
 
-from whysync.alerts.catalog import Alert, alerts_of
-from whysync.alerts.limits import AlertLimits, Scope
-from whysync.alerts.rendering import groups, prometheus_rule
-from whysync.alerts.runbook import page
 from whysync.cli.exits import Exit
-from whysync.diagnosis.report import Report
+from whysync.cli.flag_types import Append, seconds
+from whysync.cli.output_flags import add_output_flag
+from whysync.cli.source_flags import add_source_flags
 from whysync.errors import UsageError
-from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import out
 
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.alerts.catalog import Alert
+    from whysync.alerts.limits import AlertLimits
+    from whysync.diagnosis.report import Report
 
-def alerts(options: argparse.Namespace) -> int:
+_TIMES = (
+    ("stuck", "30m", "a sync or a deletion that does not end"),
+    ("out-of-sync", "30m", "OutOfSync with automated sync"),
+    ("waiting", "1d", "OutOfSync without it"),
+    ("degraded", "15m", "Degraded or Missing"),
+    ("progressing", "1h", "Progressing"),
+    ("unknown", "15m", "what Argo CD cannot compare or reach"),
+    ("silent", "30m", "nothing was compared"),
+    ("window", "1h", "in which failures and changes are counted"),
+)
+_COUNTS = (
+    ("flaps", 8, "changes of status within the window"),
+    ("syncs", 10, "syncs that succeed within it"),
+    ("failures", 0, "syncs that fail within it"),
+    ("repo-failures", 3, "requests to a repository that fail within it"),
+)
+
+
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    add_output_flag(
+        verb,
+        ("yaml", "json", "prometheusrule", "markdown"),
+        help="a file of rules, the operator's object, or the runbooks on one page",
+    )
+    verb.add_argument("--alert", metavar="NAME", action=Append, default=[], help="only this one (repeatable)")
+    verb.add_argument(
+        "--skip", metavar="NAME", action=Append, default=[], help="all but this one (repeatable)"
+    )
+    verb.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NS",
+        action=Append,
+        help="only Applications of this namespace (repeatable)",
+    )
+    verb.add_argument(
+        "--project", metavar="NAME", action=Append, help="only Applications of this project (repeatable)"
+    )
+    verb.add_argument(
+        "--for-app",
+        dest="apps",
+        metavar="APP",
+        action=Append,
+        default=[],
+        help="of this app, with a runbook written from its facts",
+    )
+    verb.add_argument(
+        "--no-proof", action="store_true", help="with --for-app: do not try the fixes on a model"
+    )
+    verb.add_argument(
+        "--namespace-label",
+        metavar="LABEL",
+        default="namespace",
+        help="exported_namespace where the scraper does not honour labels",
+    )
+    verb.add_argument("--runbook-url", metavar="URL", default="", help="where the page of -o markdown is")
+    verb.add_argument("--rule-name", metavar="NAME", default="argocd", help="of the PrometheusRule (argocd)")
+    verb.add_argument("--rule-namespace", metavar="NS", default="", help="of the PrometheusRule")
+    limits = verb.add_argument_group("how long, and how often")
+    for name, usual, help in _TIMES:
+        limits.add_argument(f"--{name}", metavar="TIME", type=seconds, help=f"{help} ({usual})")
+    for name, count, help in _COUNTS:
+        limits.add_argument(f"--{name}", metavar="N", type=_number, help=f"more {help} ({count})")
+    add_source_flags(verb)
+    verb.epilog = (
+        "whysync alerts > argocd.rules.yaml; promtool check rules argocd.rules.yaml\n"
+        "whysync alerts -o prometheusrule --rule-namespace monitoring | kubectl apply -f -"
+    )
+
+
+def _number(written: str) -> int:
+    if not written.isdecimal() or len(written) > 6:
+        raise argparse.ArgumentTypeError(f"{written!r} is no such number")
+    return int(written)
+
+
+def run(options: argparse.Namespace) -> int:
+    from whysync.alerts.catalog import alerts_of
+    from whysync.alerts.limits import Scope
+    from whysync.alerts.rendering import groups, prometheus_rule
+    from whysync.alerts.runbook import page
+    from whysync.reports.json_yaml import as_json, as_yaml
+
     known = _known(options)
     scope = Scope(
         namespaces=tuple(options.namespace or ()),
@@ -40,13 +124,15 @@ def _known(options: argparse.Namespace) -> Report | None:
     if not options.apps:
         return None
     from whysync import app
-    from whysync.cli.filters import facts
+    from whysync.cli.sources import facts
 
     cases = app.cases(facts(options), options.apps)
     return app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
 
 
 def _limits(options: argparse.Namespace) -> AlertLimits:
+    from whysync.alerts.limits import AlertLimits
+
     told = {name: getattr(options, name) for name in AlertLimits.__struct_fields__}
     return AlertLimits(**{name: value for name, value in told.items() if value is not None})
 

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import argparse
 
-from whysync import app
-from whysync.audit.auditing import audit as audited
-from whysync.audit.view import render
 from whysync.cli.exits import Exit
-from whysync.cli.filters import chosen, facts
-from whysync.diagnosis.finding import Severity
+from whysync.cli.filters import add_selector_flag, chosen
+from whysync.cli.output_flags import add_fail_on_flags, add_output_flag
+from whysync.cli.source_flags import add_source_flags
 from whysync.reports.output import out
-from whysync.reports.screen import Screen
 
 
-def audit(options: argparse.Namespace, screen: Screen) -> int:
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    add_output_flag(verb, ("text", "json", "yaml", "markdown"))
+    add_selector_flag(verb)
+    add_fail_on_flags(verb)
+    add_source_flags(verb)
+
+
+def run(options: argparse.Namespace) -> int:
+    from whysync import app
+    from whysync.audit.auditing import audit as audited
+    from whysync.audit.view import render
+    from whysync.cli.sources import facts
+    from whysync.diagnosis.finding import Severity
+
     cases = chosen(app.cases(facts(options), options.apps), options)
     found = audited(cases)
-    out().put(render(found, screen, form=options.output))
+    out().put(render(found, options.screen, form=options.output))
     if options.exit_zero:
         return Exit.OK
     if found.fails(Severity(options.fail_on)):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from whysync import app
 from whysync.cli.exits import Exit
-from whysync.cli.filters import place_of, with_progress
-from whysync.facts.collect import CollectedCounts, Target
+from whysync.cli.filters import add_selector_flag
+from whysync.cli.flag_types import Append
+from whysync.cli.source_flags import add_source_flags
 from whysync.reports.output import out
 from whysync.reports.screen import Screen
+
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.facts.collect import CollectedCounts
 
 _MOST_GAPS = 30
 _WORDS = {
@@ -24,11 +28,33 @@ _WORDS = {
 }
 
 
-def collect(options: argparse.Namespace, screen: Screen) -> int:
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    verb.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR|FILE.tar.gz",
+        default="whysync-bundle.tar.gz",
+        help="output path (default whysync-bundle.tar.gz); an interrupted collection is resumed",
+    )
+    verb.add_argument("--project", metavar="VALUE", action=Append, help="only apps with this project")
+    add_selector_flag(verb)
+    add_source_flags(verb)
+    verb.epilog = (
+        "whysync collect shop -o shop.tar.gz, and elsewhere: whysync diagnose --bundle shop.tar.gz\n\n"
+        "exit codes: 0 all is there, 3 something could not be had (it is named), 2 an error"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from whysync import app
+    from whysync.cli.sources import place_of, with_progress
+    from whysync.facts.collect import Target
+
     target = Target.of(options.output)
     place = place_of(options)
     taken = with_progress(lambda progress: app.collect(place, target, progress=progress))
-    out().say(*summary(taken, screen))
+    out().say(*summary(taken, options.screen))
     return Exit.UNSURE if taken.gaps else Exit.OK
 
 

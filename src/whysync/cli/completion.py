@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
+
+from whysync.cli.exits import Exit
 from whysync.cli.parser import parser
+from whysync.reports.output import out
 
 
-def words() -> dict[str, list[str]]:
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("shell", choices=("bash", "zsh", "fish"), help="source <(whysync completion bash)")
+
+
+def run(options: argparse.Namespace) -> int:
+    out().say(*_script(options.shell).removesuffix("\n").split("\n"))
+    return Exit.OK
+
+
+def _words() -> dict[str, list[str]]:
     """Each verb with its flags."""
     verbs: dict[str, list[str]] = {}
     for name, verb in parser().verbs().items():
@@ -14,8 +27,8 @@ def words() -> dict[str, list[str]]:
     return verbs
 
 
-def script(shell: str) -> str:
-    verbs = words()
+def _script(shell: str) -> str:
+    verbs = _words()
     if shell == "fish":
         lines = ["complete -c whysync -f"]
         for verb, flags in verbs.items():

@@ -5,22 +5,55 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from whysync import app
-from whysync.argocd.compare.comparison import ComparedResource
 from whysync.cli.exits import Exit
-from whysync.cli.filters import chosen, facts
-from whysync.comparing import Comparer
+from whysync.cli.filters import add_selector_flag, chosen
+from whysync.cli.flag_types import Append
+from whysync.cli.output_flags import add_output_flag, add_watch_flag
+from whysync.cli.source_flags import add_source_flags
 from whysync.errors import NotFound, UsageError
-from whysync.reports import diff_forms
-from whysync.reports.diff_model import AppDiff
-from whysync.reports.diff_view import WIDE, Shown, render
-from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Safe, out
 from whysync.reports.screen import Screen
 
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.argocd.compare.comparison import ComparedResource
+    from whysync.reports.diff_model import AppDiff
 
-def diff(options: argparse.Namespace, screen: Screen) -> int:
+OUTPUTS = ("text", "json", "yaml", "markdown")
+
+
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    add_output_flag(verb, OUTPUTS)
+    verb.add_argument(
+        "--resource",
+        metavar="GROUP:KIND:NS/NAME",
+        action=Append,
+        default=[],
+        help="only this resource, as argocd's --resource; a name alone will do, ! leaves it out (repeatable)",
+    )
+    verb.add_argument(
+        "--show-ignored", action="store_true", help="what ignore rules hide, and rules that hide nothing"
+    )
+    verb.add_argument(
+        "--show-managed", action="store_true", help="all managers of each differing field, not the last alone"
+    )
+    verb.add_argument(
+        "--side-by-side", action="store_true", help="live and Git beside each other (wide terminals: always)"
+    )
+    add_selector_flag(verb)
+    add_watch_flag(verb)
+    add_source_flags(verb)
+    verb.epilog = "exit codes: 0 nothing differs, 1 something does, 2 an error, or an app cannot be compared"
+
+
+def run(options: argparse.Namespace) -> int:
+    from whysync import app
+    from whysync.cli.sources import facts
+    from whysync.comparing import Comparer
+    from whysync.reports.diff_model import AppDiff
+
     world = facts(options)
     comparer = Comparer(world)
     selected = _selected(options.resource)
@@ -34,11 +67,15 @@ def diff(options: argparse.Namespace, screen: Screen) -> int:
             why="none of the chosen apps has one of that name",
             next="whysync get APP shows the resources of an app",
         )
-    out().put(_text(apps, options, screen))
+    out().put(_text(apps, options, options.screen))
     return _exit(apps)
 
 
 def _text(apps: Sequence[AppDiff], options: argparse.Namespace, screen: Screen) -> Safe:
+    from whysync.reports import diff_forms
+    from whysync.reports.diff_view import WIDE, Shown, render
+    from whysync.reports.json_yaml import as_json, as_yaml
+
     match options.output:
         case "json":
             return as_json(diff_forms.as_object(apps))
@@ -55,6 +92,7 @@ def _text(apps: Sequence[AppDiff], options: argparse.Namespace, screen: Screen) 
 
 def _exit(apps: Sequence[AppDiff]) -> int:
     """A difference is an answer; where there is none, an app that could not be compared is not "same"."""
+
     if any(app.differs and not app.failed for app in apps):
         return Exit.FOUND
     return Exit.ERROR if any(app.comparison is None or app.failed for app in apps) else Exit.OK

@@ -6,7 +6,6 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # help and errors must not wait for the rules to load
-    from whysync.diagnosis.finding import Severity
     from whysync.diagnosis.report import Report
 
 
@@ -17,11 +16,14 @@ class Exit(IntEnum):
     UNSURE = 3  # nothing found, but evidence that matters was missing
 
 
-def exit_of(report: Report, *, fail_on: Severity) -> Exit:
+def exit_of(report: Report, *, fail_on: str) -> Exit:
     """The first that holds, in the order of the documentation."""
+    from whysync.diagnosis.finding import Severity
+
+    weight = Severity(fail_on).weight
     if any(app.unexplained for app in report.apps):
         return Exit.FOUND
-    if any(f.severity.weight >= fail_on.weight for app in report.apps for f in app.findings):
+    if any(f.severity.weight >= weight for app in report.apps for f in app.findings):
         return Exit.FOUND
     if any(app.is_unsure for app in report.apps):
         return Exit.UNSURE

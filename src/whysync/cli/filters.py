@@ -1,81 +1,35 @@
-"""Which facts, and which of the apps: `--bundle`, `-l`, `--project`, `--sync`, `--cause` and the like."""
+"""Which apps: `-l`, `--project`, `--sync`, `--cause` and the like."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import fnmatch
-import os
 import re
-import sys
-import time
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from whysync import app
-from whysync.argocd.api.application import HealthCode, SyncCode
-from whysync.diagnosis.case import Case
-from whysync.diagnosis.report import AppReport, Report
-from whysync.diagnosis.snapshot_index import SnapshotIndex
+from whysync.cli.flag_types import Append
 from whysync.errors import UsageError
-from whysync.facts.bundle.limits import BundleLimits
-from whysync.reports.list_view import row_of
-from whysync.reports.output import err
 
-T = TypeVar("T")
-# Seconds until a reader is told that there is more to come.
-_PATIENCE = 1.0
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.diagnosis.case import Case
+    from whysync.diagnosis.report import AppReport, Report
 
-
-def facts(options: argparse.Namespace) -> SnapshotIndex:
-    """The facts, with a line on how far it is where somebody watches a terminal."""
-    place = place_of(options)
-    return with_progress(lambda progress: app.read(place, progress=progress))
+_COLUMNS = ("project", "cluster", "namespace", "destination", "sync", "health", "policy", "cause")
 
 
-def with_progress(work: Callable[[app.Progress | None], T]) -> T:
-    if not err().is_terminal:
-        return work(None)
-    progress = _Progress()
-    try:
-        return work(progress)
-    finally:
-        progress.wipe()
+def add_filter_flags(verb: argparse.ArgumentParser) -> None:
+    for column in (*_COLUMNS, "condition"):
+        names = ("-n", "--namespace") if column == "namespace" else (f"--{column}",)
+        verb.add_argument(*names, metavar="VALUE", action=Append, help=f"only apps with this {column}")
+    add_selector_flag(verb)
 
 
-def place_of(options: argparse.Namespace) -> app.FactSource:
-    if not options.bundle:
-        from whysync.cli.sources import live_place
-
-        return live_place(options, os.environ)
-    usual = BundleLimits()
-    limits = BundleLimits(
-        unpacked_bytes=options.max_size or usual.unpacked_bytes,
-        file_bytes=options.max_file_size or usual.file_bytes,
-        files=options.max_files or usual.files,
+def add_selector_flag(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "-l", "--selector", metavar="LABELS", help="only apps with these labels, as kubectl's -l"
     )
-    return app.FactSource(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
-
-
-class _Progress:
-    """On a terminal, anything slow says how far it is; the line is wiped when it is done."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _PATIENCE
-        self._shown = False
-
-    def __call__(self, name: str, unpacked: int) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _PATIENCE / 4
-            self._shown = True
-            err().progress(f"reading {name[:60]}: {unpacked / 1e6:,.0f} MB so far")
-
-    def wipe(self) -> None:
-        if self._shown:
-            err().progress("")
 
 
 def chosen(cases: Sequence[Case], options: argparse.Namespace) -> tuple[Case, ...]:
@@ -86,14 +40,16 @@ def chosen(cases: Sequence[Case], options: argparse.Namespace) -> tuple[Case, ..
 
 def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
     """Values are compared as whole words, without regard to case; `*` stands for anything."""
-    columns = {
-        name: values
-        for name in ("project", "cluster", "namespace", "destination", "sync", "health", "policy", "cause")
-        if (values := getattr(options, name))
-    }
+    from msgspec.structs import replace
+
+    from whysync import app
+    from whysync.argocd.api.application import HealthCode, SyncCode
+    from whysync.reports.list_view import row_of
+
+    columns = {name: values for name in _COLUMNS if (values := getattr(options, name))}
     conditions: list[str] = options.condition or []
-    for name, known in _CLOSED.items():
-        _expect(name, columns.get(name, ()), known)
+    _expect("sync", columns.get("sync", ()), tuple(SyncCode))
+    _expect("health", columns.get("health", ()), tuple(HealthCode))
 
     def fits(one: AppReport) -> bool:
         row = row_of(one)
@@ -104,10 +60,7 @@ def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
     if not columns and not conditions:
         return report
     apps = tuple(app for app in report.apps if fits(app))
-    return msgspec.structs.replace(report, apps=apps, groups=app.in_common(apps))
-
-
-_CLOSED = {"sync": tuple(SyncCode), "health": tuple(HealthCode)}
+    return replace(report, apps=apps, groups=app.in_common(apps))
 
 
 def _expect(name: str, patterns: Sequence[str], known: Sequence[str]) -> None:

@@ -3,26 +3,61 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from whysync import app
 from whysync.cli.exits import Exit
+from whysync.cli.filters import add_filter_flags, chosen_by_column
 from whysync.cli.filters import chosen as chosen_cases
-from whysync.cli.filters import chosen_by_column, facts
-from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.fix import FixKind
-from whysync.diagnosis.report import AppReport, Report
+from whysync.cli.flag_types import count
+from whysync.cli.output_flags import add_output_flag, add_proof_flags
+from whysync.cli.source_flags import add_source_flags
 from whysync.errors import NotFound, Refused, UsageError
-from whysync.facts.checkout import Checkout
-from whysync.fixes.files import file_change
-from whysync.reports.fix_view import Chosen, render, written_text
-from whysync.reports.json_yaml import as_yaml
 from whysync.reports.output import err, out
 from whysync.reports.screen import one_line
 
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.diagnosis.finding import Finding
+    from whysync.diagnosis.report import AppReport, Report
+    from whysync.facts.checkout import Checkout
+    from whysync.reports.fix_view import Chosen
 
-def fix(options: argparse.Namespace) -> int:
+OUTPUTS = ("text", "patch", "yaml", "commands", "json")
+
+
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    add_output_flag(verb, OUTPUTS)
+    verb.add_argument(
+        "--finding", metavar="ID", help="of this finding (id, rule, cause or number), not of the first"
+    )
+    verb.add_argument("--pick", metavar="N", type=count, default=1, help="the N-th fix of the finding (1)")
+    verb.add_argument(
+        "--for-all", action="store_true", help="the one fix for all the apps that share a cause (see --cause)"
+    )
+    local = "a checkout of the repository: the diff is against its files"
+    verb.add_argument("--checkout", "--local", metavar="DIR", help=local)
+    verb.add_argument(
+        "--file", metavar="PATH", default="", help="the file of the checkout, if there is a choice"
+    )
+    verb.add_argument("--write", action="store_true", help="edit the files of the checkout")
+    verb.add_argument("--dry-run", action="store_true", help="say what --write would do, and do nothing")
+    verb.add_argument("--apply", action="store_true", help="to a cluster: not in this version")
+    add_proof_flags(verb)
+    add_filter_flags(verb)
+    add_source_flags(verb, takes_local=False)
+    verb.epilog = (
+        "whysync fix APP --checkout . | git apply\n\n"
+        "exit codes: 0 a fix was shown or written, or nothing is wrong;\n"
+        "1 something is wrong, and no fix is offered; 2 an error, or it was refused"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from whysync import app
+    from whysync.cli.sources import facts
+    from whysync.facts.checkout import Checkout
+    from whysync.reports.fix_view import render
+
     _check(options)
     cases = chosen_cases(app.cases(facts(options), options.apps), options)
     report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
@@ -62,6 +97,8 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _chosen(report: Report, options: argparse.Namespace) -> list[Chosen]:
+    from whysync.reports.fix_view import Chosen
+
     found: list[Chosen] = []
     for app_report in report.apps:
         finding = _finding(app_report, options.finding)
@@ -94,6 +131,10 @@ def _chosen(report: Report, options: argparse.Namespace) -> list[Chosen]:
 
 def _for_all(report: Report) -> Chosen:
     """Of the largest group that has one."""
+    from msgspec.structs import replace
+
+    from whysync.reports.fix_view import Chosen
+
     group = next((group for group in report.groups if group.fix is not None), None)
     if group is None or group.fix is None:
         raise NotFound(
@@ -124,6 +165,9 @@ def _finding(report: AppReport, wanted: str | None) -> Finding | None:
 
 def _nothing(report: Report, form: str) -> int:
     """Data is a document in any case: one without fixes, or a List without objects."""
+    from whysync.reports.fix_view import render
+    from whysync.reports.json_yaml import as_yaml
+
     if form == "json":
         out().put(render([], form=form))
     elif form == "yaml":
@@ -140,6 +184,11 @@ def _nothing(report: Report, form: str) -> int:
 
 def _seen_in(one: Chosen, checkout: Checkout, only: str) -> Chosen:
     """Commands, and objects that the checkout does not hold, are shown as they are without it."""
+    from msgspec.structs import replace
+
+    from whysync.diagnosis.fix import FixKind
+    from whysync.fixes.files import file_change
+
     if one.fix.commands:
         return one
     try:
@@ -153,6 +202,11 @@ def _seen_in(one: Chosen, checkout: Checkout, only: str) -> Chosen:
 
 
 def _write(one: Chosen, checkout: Checkout, options: argparse.Namespace) -> int:
+    from msgspec.structs import replace
+
+    from whysync.fixes.files import file_change
+    from whysync.reports.fix_view import render, written_text
+
     change = file_change(one.fix, one.case, checkout, only=options.file)
     if change.changes and not options.dry_run:
         checkout.write(change.path, change.before, change.after)

@@ -6,32 +6,53 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from whysync.argocd.api.application import HealthCode
-from whysync.argocd.health.standalone import judged
-from whysync.argocd.settings import Settings
 from whysync.cli.exits import Exit
+from whysync.cli.flag_types import Append
+from whysync.cli.output_flags import add_output_flag
+from whysync.cli.source_flags import add_source_flags
 from whysync.errors import NotFound, Unreadable, UsageError
-from whysync.facts.bundle import read_bundle
-from whysync.facts.snapshot import Snapshot
-from whysync.json_tree import Object
-from whysync.kubernetes.api.manifest import Manifest
-from whysync.reports.health_view import HealthReport, JudgedObject, render, worst_first
 from whysync.reports.output import out
-from whysync.reports.screen import Screen
 
-_BAD: Final = frozenset({HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN})
-FAIL_ON: Final = {
-    "degraded": _BAD,
-    "progressing": _BAD | {HealthCode.PROGRESSING},
-    "suspended": _BAD | {HealthCode.PROGRESSING, HealthCode.SUSPENDED},
-}
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.argocd.api.application import HealthCode
+    from whysync.argocd.settings import Settings
+    from whysync.facts.snapshot import Snapshot
+    from whysync.json_tree import Object
+    from whysync.kubernetes.api.manifest import Manifest
 
 
-def health(options: argparse.Namespace, screen: Screen) -> int:
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="YAML or JSON of any objects, Lists too; a folder or an archive; - is standard input",
+    )
+    add_output_flag(
+        verb,
+        ("text", "wide", "json", "yaml", "name"),
+        help="how to show it; wide says which check judged, name lists only what fails",
+    )
+    verb.add_argument("--settings", metavar="FILE", help="an argocd-cm with health checks of your own")
+    verb.add_argument(
+        "--fail-on",
+        choices=("degraded", "progressing", "suspended"),
+        default="degraded",
+        help="exit 1 on Degraded, Missing and Unknown; on Progressing too; on Suspended too",
+    )
+    verb.add_argument(
+        "--app", dest="apps", metavar="APP", action=Append, default=[], help="of this app, live (repeatable)"
+    )
+    add_source_flags(verb)
+    verb.epilog = "exit codes: 0 nothing fails, 1 something does (see --fail-on), 2 the input cannot be read"
+
+
+def run(options: argparse.Namespace) -> int:
+    from whysync.argocd.health.standalone import judged
+    from whysync.reports.health_view import HealthReport, JudgedObject, render, worst_first
+
     snapshot = _snapshot(options)
     overrides = _settings(options.settings, snapshot).overrides
     now = _seconds(snapshot.collected_at)
@@ -47,21 +68,34 @@ def health(options: argparse.Namespace, screen: Screen) -> int:
             why="the input holds settings or events only",
             next="give objects as kubectl get … -o yaml writes them",
         )
-    report = HealthReport(objects=objects, failing=FAIL_ON[options.fail_on], unread=snapshot.gaps)
-    out().put(render(report, screen, form=options.output))
+    report = HealthReport(objects=objects, failing=_failing(options.fail_on), unread=snapshot.gaps)
+    out().put(render(report, options.screen, form=options.output))
     if report.failed:
         return Exit.FOUND
     return Exit.ERROR if report.unread else Exit.OK
 
 
+def _failing(fail_on: str) -> frozenset[HealthCode]:
+    from whysync.argocd.api.application import HealthCode
+
+    bad = frozenset({HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN})
+    return {
+        "degraded": bad,
+        "progressing": bad | {HealthCode.PROGRESSING},
+        "suspended": bad | {HealthCode.PROGRESSING, HealthCode.SUSPENDED},
+    }[fail_on]
+
+
 def _snapshot(options: argparse.Namespace) -> Snapshot:
     """Of files, unless somebody says where else the objects are."""
+    from msgspec.structs import replace
+
     from whysync.cli.sources import is_told
 
     if options.files or not (options.bundle or options.apps or is_told(options)):
         return _read(options.files)
     from whysync import app
-    from whysync.cli.filters import place_of, with_progress
+    from whysync.cli.sources import place_of, with_progress
 
     place = place_of(options)
     found = with_progress(lambda progress: app.snapshot(place, progress=progress))
@@ -69,6 +103,8 @@ def _snapshot(options: argparse.Namespace) -> Snapshot:
 
 
 def _read(files: Sequence[str]) -> Snapshot:
+    from whysync.facts.bundle import read_bundle
+
     if not files and sys.stdin.isatty():
         raise UsageError(
             what="no file was named, and standard input is the terminal",
@@ -88,6 +124,9 @@ def _objects(snapshot: Snapshot) -> Iterator[Manifest]:
 
 def _settings(given: str | None, snapshot: Snapshot) -> Settings:
     """From `--settings`, else from an argocd-cm among the objects, else Argo CD's defaults."""
+    from whysync.argocd.settings import Settings
+    from whysync.facts.bundle import read_bundle
+
     source = read_bundle([given]) if given else snapshot
     config_map = _named("argocd-cm", source)
     if given and config_map is None:

@@ -3,56 +3,126 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shlex
-import shutil
-import time
-from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from whysync import app
-from whysync.argocd.app_controller.trace import TraceEvent
 from whysync.cli.exits import Exit, exit_of
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.report import Report
-from whysync.diagnosis.snapshot_index import SnapshotIndex
+from whysync.cli.output_flags import add_fail_on_flags, add_output_flag, add_proof_flags
+from whysync.cli.parser import Parser
 from whysync.errors import UsageError, WhysyncError
-from whysync.facts.snapshot import Snapshot
-from whysync.lab import library
-from whysync.lab.bundle import write_bundle
-from whysync.lab.expectations import differences
-from whysync.lab.player import ScenarioRun, play
-from whysync.lab.scenario import Scenario
-from whysync.reports import json_v1, lab_pages, list_view, markdown, terminal
-from whysync.reports.json_yaml import as_json, as_yaml
-from whysync.reports.lab_animation import Picture
-from whysync.reports.lab_timeline import Line, lines_of, told
 from whysync.reports.output import out
 from whysync.reports.screen import Screen
 
-# A run on a terminal takes that many seconds of real time, whatever it simulates.
-_SHOW_SECONDS = 4.0
-_FRAME_SECONDS = 0.4
-_MOST_FRAMES = 250
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.diagnosis.report import Report
+    from whysync.facts.snapshot import Snapshot
+    from whysync.lab.scenario import Scenario
+    from whysync.reports import lab_pages
 
 
-def lab(options: argparse.Namespace, screen: Screen) -> int:
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.epilog = """\
+Time is simulated: an hour passes in an instant. Nothing outside is touched. docs/lab.md tells the format.
+run has the exit codes of diagnose; test exits 0 when all came out as expected, else 1."""
+    deeds = verb.add_subparsers(dest="what", metavar="list|show|run|test", required=True, parser_class=Parser)
+    for name, help, build in (
+        ("list", "all scenarios, and the cause of each", _list_flags),
+        (
+            "show",
+            "the story, the manifests, what happens when (-o yaml: the file itself, to copy)",
+            _show_flags,
+        ),
+        ("run", "play it on a cluster in memory, then diagnose what came out", _run_flags),
+        ("test", "does each come out as its file expects? without a name: all of whysync's own", _test_flags),
+    ):
+        made = deeds.add_parser(
+            name, help=help, description=help[0].upper() + help[1:] + ".", allow_abbrev=False
+        )
+        made.add_argument(
+            "names", metavar="NAME|FILE", nargs="*", help="a scenario, a file of your own, a folder of them"
+        )
+        build(made)
+
+
+def _list_flags(verb: argparse.ArgumentParser) -> None:
+    add_output_flag(verb)
+
+
+def _show_flags(verb: argparse.ArgumentParser) -> None:
+    add_output_flag(verb, ("text", "yaml", "json"))
+
+
+def _run_flags(verb: argparse.ArgumentParser) -> None:
+    add_output_flag(verb, help="how to show what came out")
+    verb.add_argument(
+        "--until", metavar="TIME", type=_duration, help="stop there: simulated time, such as 5m"
+    )
+    verb.add_argument(
+        "--speed",
+        metavar="N",
+        type=_speed,
+        default=1.0,
+        help="of the picture on a terminal: 2 is twice as fast, 0 shows lines instead",
+    )
+    verb.add_argument(
+        "--bundle", metavar="DIR", default="", help="write the end of the run as a bundle, into a new folder"
+    )
+    verb.add_argument(
+        "--check", action="store_true", help="compare with what the scenario expects, as lab test does"
+    )
+    add_proof_flags(verb, show=True)
+    add_fail_on_flags(verb)
+
+
+def _test_flags(verb: argparse.ArgumentParser) -> None:
+    add_output_flag(verb, ("text", "name"), help="name: the failed ones")
+
+
+def _duration(written: str) -> float:
+    """`5m`, `90s`."""
+    from whysync.golang.duration import BadDuration, parse_duration
+
+    try:
+        found = parse_duration(written)
+    except BadDuration as problem:
+        raise argparse.ArgumentTypeError(f"{written!r} is no duration such as 90s or 5m") from problem
+    if found.total_seconds() < 0:
+        raise argparse.ArgumentTypeError("it cannot end before it begins")
+    return found.total_seconds()
+
+
+def _speed(written: str) -> float:
+    try:
+        speed = float(written)
+    except ValueError:
+        speed = -1.0
+    if not 0 <= speed <= 1000:
+        raise argparse.ArgumentTypeError(f"{written!r} is no speed such as 2 or 0.5")
+    return speed
+
+
+def run(options: argparse.Namespace) -> int:
     match options.what:
         case "list":
-            return _list(options, screen)
+            return _list(options, options.screen)
         case "show":
-            return _show(options, screen)
+            return _show(options, options.screen)
         case "test":
-            return _test(_chosen(options.names) or _all(), screen, form=options.output)
+            return _test(_chosen(options.names) or _all(), options.screen, form=options.output)
         case _:
-            return _run(options, screen)
+            return _run(options, options.screen)
 
 
 def _all() -> list[Scenario]:
+    from whysync.lab import library
+
     return [library.built_in(name) for name in library.names()]
 
 
 def _chosen(names: list[str]) -> list[Scenario]:
+    from whysync.lab import library
+
     return [scenario for name in names for scenario in library.find(name)]
 
 
@@ -66,18 +136,24 @@ def _needed(options: argparse.Namespace) -> list[Scenario]:
 
 
 def _list(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.reports import lab_pages
+
     entries = [_entry(one) for one in _chosen(options.names) or _all()]
     out().put(lab_pages.listing(entries, screen, form=options.output))
     return Exit.OK
 
 
 def _entry(scenario: Scenario) -> lab_pages.Entry:
+    from whysync.reports import lab_pages
+
     return lab_pages.Entry(
         name=scenario.name, title=scenario.title, causes=scenario.causes, source=scenario.source
     )
 
 
 def _show(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.reports import lab_pages
+
     as_file = options.output == "yaml"
     for number, scenario in enumerate(_needed(options)):
         if number:
@@ -111,119 +187,44 @@ def _run(options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> Exit:
+    from whysync.lab.bundle import write_bundle
+    from whysync.lab.playback import show_run
+    from whysync.lab.player import play
+    from whysync.reports import diagnosis
+
     done = play(scenario, until=options.until)
     snapshot = done.snapshot()
     if options.bundle:
         write_bundle(snapshot, Path(options.bundle))
     report = _diagnosed(snapshot, prove=not options.no_proof)
-    match options.output:
-        case "json":
-            out().put(as_json(json_v1.report_v1(report)))
-        case "yaml":
-            out().put(as_yaml(json_v1.report_v1(report)))
-        case "markdown":
-            out().put(markdown.render(report))
-        case "name":
-            out().put(list_view.names(report))
-        case form:
-            _show_run(done, report, options, screen)
-            if report.apps:
-                # Without a bundle nothing is left of this world that `whysync fix` could look at.
-                place = f" --bundle {shlex.quote(options.bundle)}" if options.bundle else None
-                wide = form == "wide"
-                out().put(terminal.render(report, screen, wide=wide, proofs=options.show_proof, place=place))
-            else:
-                out().say("No Application is left that could be diagnosed.")
-    return exit_of(report, fail_on=Severity(options.fail_on))
+    for_people = options.output in ("text", "wide")
+    if for_people:
+        show_run(done, report, screen, speed=options.speed)
+    if for_people and not report.apps:
+        out().say("No Application is left that could be diagnosed.")
+    else:
+        # Without a bundle nothing is left of this cluster that `whysync fix` could read.
+        place = f" --bundle {shlex.quote(options.bundle)}" if options.bundle else None
+        text = diagnosis.render(report, screen, form=options.output, proofs=options.show_proof, place=place)
+        out().put(text)
+    return exit_of(report, fail_on=options.fail_on)
 
 
 def _diagnosed(snapshot: Snapshot, *, prove: bool = True) -> Report:
     """Applications may be deleted in a scenario; where none is left, there is nothing to say."""
+    from whysync import app
+    from whysync.diagnosis.snapshot_index import SnapshotIndex
+
     found = app.cases(SnapshotIndex(snapshot)) if snapshot.applications else ()
     return app.diagnose(found, prove=prove)
 
 
-def _show_run(done: ScenarioRun, report: Report, options: argparse.Namespace, screen: Screen) -> None:
-    """As a moving picture on a terminal, as lines elsewhere; then phases and waves as they ended."""
-    scenario = done.scenario
-    desired = {app.case.app.qualified_name: app.case.desired for app in report.apps}
-    title = f"{scenario.name}   {scenario.title}"
-    picture = Picture(title, scenario.starts, done.elapsed, desired)
-    if out().is_terminal and options.speed > 0:
-        _animate(done, picture, screen, options.speed)
-    else:
-        out().say(*_lines(done, screen, title))
-        for moment in done.moments:
-            picture.feed(moment)
-        out().say(*picture.ending(screen))
-    out().say("")
-
-
-def _lines(done: ScenarioRun, screen: Screen, title: str) -> Iterator[str]:
-    scenario = done.scenario
-    yield from screen.wrap(title, indent=0)
-    began = f"{scenario.starts:%A} {scenario.starts.day} {scenario.starts:%B %Y, %H:%M} UTC"
-    yield from screen.wrap(
-        f"Argo CD {scenario.argocd.version}; the clock is simulated and starts on {began}", indent=0
-    )
-    yield ""
-    yield from told([*_deeds(done), *lines_of(done.moments)], scenario.starts, screen)
-    yield f"{lab_pages.end_of(done.elapsed):>9}    the end"
-
-
-def _deeds(done: ScenarioRun) -> Iterator[Line]:
-    for deed in done.deeds:
-        mark = "bad" if deed.failed else "deed"
-        answer = f" ({deed.answer})" if deed.answer else ""
-        yield Line(at=deed.at, mark=mark, text=f"{deed.text}{answer}", starts_round=True)
-
-
-def _animate(done: ScenarioRun, picture: Picture, screen: Screen, speed: float) -> None:
-    """Nothing is simulated here: the run is over, and is shown as if it went on."""
-    scenes = sorted(
-        [*((moment.at, 1, moment) for moment in done.moments), *((deed.at, 0, deed) for deed in done.deeds)],
-        key=lambda scene: (scene[0], scene[1]),
-    )
-    height, before = 0, [""]
-    some = len(scenes) // _MOST_FRAMES + 1
-    pause = min(_FRAME_SECONDS, _SHOW_SECONDS * some / max(len(scenes), 1)) / speed
-    with _hidden_cursor():
-        for number, (at, _, what) in enumerate(scenes):
-            if isinstance(what, TraceEvent):
-                picture.feed(what)
-            else:
-                picture.note(at, what.text)
-            if number % some:
-                continue
-            frame = picture.frame(screen)
-            if frame != before:
-                height, before = _draw(frame, height), frame
-                time.sleep(pause)
-        picture.end()
-        _draw(picture.frame(screen), height)
-
-
-def _draw(lines: list[str], before: int) -> int:
-    """Over the picture before; one that is higher than the terminal could not be drawn over."""
-    rows = max(shutil.get_terminal_size((80, 24)).lines - 2, 3)
-    if len(lines) > rows:
-        lines = [*lines[: rows - 1], f"  … {len(lines) - rows + 1} more lines"]
-    out().redraw(lines, over=before)
-    return len(lines)
-
-
-@contextlib.contextmanager
-def _hidden_cursor() -> Generator[None]:
-    """Ctrl-C in the middle must not leave a terminal without one."""
-    out().show_cursor(shown=False)
-    try:
-        yield
-    finally:
-        out().show_cursor(shown=True)
-
-
 def _test(scenarios: list[Scenario], screen: Screen, *, form: str) -> int:
     """Does each of them come out as it says? One that cannot be played at all fails too."""
+    from whysync.lab.expectations import differences
+    from whysync.lab.player import play
+    from whysync.reports import lab_pages
+
     failed: list[str] = []
     for scenario in scenarios:
         try:

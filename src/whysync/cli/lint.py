@@ -6,30 +6,77 @@ import argparse
 import os
 from collections import defaultdict
 from pathlib import Path
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from whysync.cli.exits import Exit
-from whysync.cli.lint_parser import FORMS
-from whysync.cli.targets import show, targets, write
-from whysync.diagnosis.finding import Severity
+from whysync.cli.flag_types import Append
+from whysync.cli.output_flags import add_fail_on_flags, add_output_files_flag, show, targets, write
 from whysync.errors import NotFound, Refused, Unreadable, UsageError
 from whysync.files import check_editable, read_file, write_file
-from whysync.kubernetes.api.yaml import Invalid
-from whysync.kubernetes.api.yaml.load import decoded, encoded_like
-from whysync.lint import baseline
-from whysync.lint.autofix import fixed
-from whysync.lint.check import Check, all_checks
-from whysync.lint.configuration import NAME, Configuration, Outside, check_version, read_configuration
-from whysync.lint.files import File
-from whysync.lint.lint import lint as linted
-from whysync.lint.remark import Outcome, Remark
-from whysync.lint.tree import Tree
 from whysync.reports.output import Safe, err, out
 from whysync.reports.screen import Screen
 
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.diagnosis.finding import Severity
+    from whysync.lint.check import Check
+    from whysync.lint.configuration import Configuration
+    from whysync.lint.files import File
+    from whysync.lint.remark import Outcome, Remark
+    from whysync.lint.tree import Tree
 
-def lint(options: argparse.Namespace, screen: Screen) -> int:
+FORMS = ("text", "wide", "json", "sarif", "junit", "github", "gitlab", "markdown")
+
+
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "paths", metavar="PATH", nargs="*", help="files and folders; none means the current one"
+    )
+    add_output_files_flag(verb, FORMS, example="sarif=out.sarif")
+    verb.add_argument(
+        "--lint-config", metavar="FILE", default="", help="settings (default: .whysync.yaml here or above)"
+    )
+    verb.add_argument(
+        "--crds", metavar="PATH", action=Append, default=[], help="CRDs that are not in the tree (repeatable)"
+    )
+    verb.add_argument(
+        "--kubernetes-version",
+        metavar="X.Y",
+        default="",
+        help="of the cluster: which kinds and fields it has, 1.25 to 1.37 (default: 1.36)",
+    )
+    verb.add_argument(
+        "--check", metavar="CHECK", action=Append, default=[], help="only this one (repeatable)"
+    )
+    verb.add_argument(
+        "--skip", metavar="CHECK", action=Append, default=[], help="all but this one (repeatable)"
+    )
+    verb.add_argument(
+        "--outside",
+        metavar="KIND/NAME",
+        action=Append,
+        default=[],
+        help="lives elsewhere; globs (repeatable)",
+    )
+    verb.add_argument("--baseline", metavar="FILE", default="", help="do not tell what this file knows")
+    verb.add_argument(
+        "--write-baseline", metavar="FILE", default="", help="write what is found now, and exit 0"
+    )
+    verb.add_argument("--fix", action="store_true", help="fix what can be fixed without changing its meaning")
+    verb.add_argument("--no-render", action="store_true", help="leave charts and kustomizations unrendered")
+    verb.add_argument(
+        "--explain", metavar="CHECK", nargs="?", const="", help="the page of a check; none: a list"
+    )
+    add_fail_on_flags(verb)
+
+
+def run(options: argparse.Namespace) -> int:
+    import msgspec
+
+    from whysync.diagnosis.finding import Severity
+    from whysync.lint import baseline
+    from whysync.lint.check import all_checks
+    from whysync.lint.lint import lint as linted
+
     known = {check.id: check for check in all_checks()}
     if options.explain is not None:
         out().say(*_explained(options.explain, known))
@@ -49,7 +96,7 @@ def lint(options: argparse.Namespace, screen: Screen) -> int:
         new, old = baseline.without_known(outcome.remarks, _read(options.baseline), options.baseline)
         outcome = msgspec.structs.replace(outcome, remarks=tuple(new), in_baseline=old)
     fail_on = Severity(options.fail_on)
-    show(wanted, lambda form, to: _shown(form, outcome, checks, to, fail_on), screen)
+    show(wanted, lambda form, to: _shown(form, outcome, checks, to, fail_on), options.screen)
     return Exit.OK if options.exit_zero else exit_of(outcome, fail_on)
 
 
@@ -92,6 +139,10 @@ def _chosen(options: argparse.Namespace, known: dict[str, Check]) -> list[Check]
 
 
 def _configuration(options: argparse.Namespace, paths: list[str], known: dict[str, Check]) -> Configuration:
+    import msgspec
+
+    from whysync.lint.configuration import Configuration, Outside, check_version, read_configuration
+
     path = options.lint_config or _found(paths)
     configuration = Configuration()
     if path:
@@ -114,6 +165,8 @@ def _configuration(options: argparse.Namespace, paths: list[str], known: dict[st
 
 def _found(paths: list[str]) -> str:
     """The file beside what is linted, or in a folder above it, as far as the repository reaches."""
+    from whysync.lint.configuration import NAME
+
     start = Path(paths[0])
     here = (start if start.is_dir() else start.parent).absolute()
     for folder in (here, *here.parents):
@@ -136,6 +189,8 @@ def _explained(name: str, known: dict[str, Check]) -> list[str]:
 
 def _fix(outcome: Outcome, tree: Tree) -> bool:
     """Write the files that `--fix` changes, and report each change; is there any?"""
+    from whysync.lint.autofix import fixed
+
     by_file: defaultdict[str, list[Remark]] = defaultdict(list)
     for remark in outcome.remarks:
         if remark.mend is not None:
@@ -160,6 +215,9 @@ def _fix(outcome: Outcome, tree: Tree) -> bool:
 
 def _edit(file: File, after: str) -> None:
     """Replace a file that was linted; refused for links, hard links and files that changed meanwhile."""
+    from whysync.kubernetes.api.yaml import Invalid
+    from whysync.kubernetes.api.yaml.load import decoded, encoded_like
+
     path = Path(file.path)
     try:
         check_editable(path)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-VERBS = (
-    "diagnose",
-    "list",
-    "get",
-    "diff",
-    "fix",
-    "health",
-    "collect",
-    "explain",
-    "lint",
-    "plan",
-    "lab",
-    "alerts",
-    "audit",
-    "wait",
-    "completion",
-    "help",
-)
+VERBS = {
+    "diagnose": "say why apps are not Synced and Healthy, and what fixes it",
+    "list": "list apps as argocd does, with the cause of each",
+    "get": "show one app as argocd app get does",
+    "diff": "show where Git and the cluster differ, who wrote it, and what is ignored",
+    "fix": "show one fix as a patch, YAML or commands, or write it into a checkout",
+    "health": "say how healthy Argo CD would call each object of some files",
+    "collect": "take the facts home in a bundle without secrets",
+    "explain": "the page of a rule or a cause",
+    "lint": "say what files would break, before they are merged",
+    "plan": "say what a commit would do to the cluster, before it is merged",
+    "lab": "play failures on a cluster in memory, and diagnose them",
+    "alerts": "print Prometheus rules for Argo CD, each with a runbook",
+    "audit": "say what will be trouble later: other writers, missing checks, hooks, ends",
+    "wait": "wait until apps are synced and healthy; else say why they are not",
+    "completion": "print a completion script for a shell",
+}
+"""Each verb is the module of its name in this package."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,10 +41,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def with_verb(arguments: list[str]) -> list[str]:
     """`whysync shop` means `whysync diagnose shop`; a verb wins over an app of that name."""
-    if not arguments or arguments[0] in VERBS or arguments[0] in ("-h", "--help"):
+    if not arguments or arguments[0] in (*VERBS, "help", "-h", "--help"):
         return arguments
     return ["diagnose", *arguments]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,33 +6,77 @@ import argparse
 import gc
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from whysync import app
-from whysync.argocd.repo_server.git import GitFailed
 from whysync.cli.exits import Exit
-from whysync.cli.filters import place_of, with_progress
-from whysync.cli.plan_parser import FORMS
-from whysync.cli.sources import is_told
-from whysync.cli.targets import show, targets
+from whysync.cli.output_flags import add_output_files_flag, add_proof_flags, show, targets
+from whysync.cli.source_flags import add_source_flags
 from whysync.deadline import Deadline
-from whysync.diagnosis.report import Report
 from whysync.errors import NotFound, UsageError, WhysyncError
-from whysync.facts.snapshot import Snapshot
-from whysync.plan.checkout import Checkout, open_checkout
-from whysync.plan.plan import AppPlan, Plan, Run
-from whysync.plan.planner import plan as planned
-from whysync.plan.simulations import case_in
-from whysync.plan.trial import Trial, with_trials
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen
+
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync import app
+    from whysync.diagnosis.report import Report
+    from whysync.facts.snapshot import Snapshot
+    from whysync.plan.checkout import Checkout
+    from whysync.plan.plan import AppPlan, Plan, Run
+    from whysync.plan.trial import Trial
 
 _SEVERAL = 2
 _MOST_CAUSES = 3
 
 
-def plan(options: argparse.Namespace, screen: Screen) -> int:
+FORMS = ("text", "wide", "json", "markdown", "html", "svg", "junit", "github")
+
+
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "what",
+        metavar="PATH|APP",
+        nargs="?",
+        default="",
+        help="a folder or file of the checkout, or the name of an app; none means all apps",
+    )
+    add_output_files_flag(verb, FORMS, example="html=plan.html")
+    verb.add_argument(
+        "--base", metavar="REV", default="", help="what is deployed now (where the head parted)"
+    )
+    verb.add_argument(
+        "--head", metavar="REV", default="", help="what would be merged (the files as they are)"
+    )
+    verb.add_argument("--app", metavar="FILE", default="", help="the Application, as a file of the checkout")
+    verb.add_argument(
+        "--live",
+        metavar="BUNDLE",
+        nargs="?",
+        const="",
+        default=None,
+        help="also on the cluster as it is: of a bundle, or asked as diagnose asks (see below)",
+    )
+    verb.add_argument("--empty", action="store_true", help="on an empty cluster alone")
+    verb.add_argument("--network", action="store_true", help="charts and other repositories may be fetched")
+    add_proof_flags(verb)
+    verb.add_argument(
+        "--exit-zero", action="store_true", help="exit 0 whatever is found (errors still exit 2)"
+    )
+    add_source_flags(verb, takes_local=False)
+    verb.epilog = (
+        "whysync plan apps/shop --base main -o markdown\n"
+        "whysync plan --live --context prod -o html=plan.html\n\n"
+        "a flag that names a place (--bundle, --server, --context, …) asks for --live\n\n"
+        "exit codes: 0 it would pass, 1 it would fail, 2 an error, 3 it cannot be told"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from msgspec.structs import replace
+
+    from whysync import app
+    from whysync.argocd.repo_server.git import GitFailed
+    from whysync.cli.sources import with_progress
+
     wanted = targets(options.output, FORMS, "plan")
     place = _place(options)
     live = with_progress(lambda progress: app.listing(place, progress=progress)) if place else None
@@ -51,12 +95,14 @@ def plan(options: argparse.Namespace, screen: Screen) -> int:
         gc.enable()
     report = _diagnosed(made, trials, prove=not options.no_proof, deadline=options.deadline)
     made = replace(made, apps=tuple(_every_cause(app) for app in made.apps))
-    show(wanted, lambda form, to: _shown(made, report, form, to), screen)
+    show(wanted, lambda form, to: _shown(made, report, form, to), options.screen)
     return Exit.OK if options.exit_zero else _exit(made)
 
 
 def _place(options: argparse.Namespace) -> app.FactSource | None:
     """Where the cluster is looked at, if it is wanted; a flag that names a place asks for it, too."""
+    from whysync.cli.sources import is_told, place_of
+
     if options.empty and options.live is not None:
         raise UsageError(
             what="--live and --empty exclude each other",
@@ -80,6 +126,8 @@ def _no_apps(options: argparse.Namespace) -> NotFound:
 
 
 def _opened(options: argparse.Namespace) -> Checkout:
+    from whysync.plan.checkout import open_checkout
+
     place = next((one for one in (options.what, options.app) if one and Path(one).exists()), ".")
     folder = place if Path(place).is_dir() else str(Path(place).parent)
     return open_checkout(folder, base=options.base, head=options.head, network=options.network)
@@ -92,6 +140,9 @@ def _planned(
     live: Snapshot | None,
     trials: dict[str, Trial],
 ) -> Plan:
+    from whysync import app
+    from whysync.plan.planner import plan as planned
+
     what: str = options.what
     is_path = bool(what) and (Path(what).exists() or (checkout.head.tree.root / what).exists())
     path = _relative(what, checkout) if is_path else ""
@@ -136,6 +187,12 @@ def _relative(place: str, checkout: Checkout) -> str:
 
 def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool, deadline: Deadline) -> Report:
     """What failed on a cluster is a case like any other."""
+    from msgspec.structs import replace
+
+    from whysync import app
+    from whysync.plan.simulations import case_in
+    from whysync.plan.trial import with_trials
+
     cases = [
         case_in(run.snapshot, app.name)
         for app in made.apps
@@ -150,6 +207,8 @@ def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool, deadline: D
 
 def _every_cause(one: AppPlan) -> AppPlan:
     """The other clusters on which it fails have causes of their own: they are named, too."""
+    from msgspec.structs import replace
+
     if len([run for run in one.runs if not run.passed]) < _SEVERAL:
         return one
     runs = (run if run is one.decisive else _with_causes(run, one.name) for run in one.runs)
@@ -157,6 +216,11 @@ def _every_cause(one: AppPlan) -> AppPlan:
 
 
 def _with_causes(run: Run, name: str) -> Run:
+    from msgspec.structs import replace
+
+    from whysync import app
+    from whysync.plan.simulations import case_in
+
     if run.passed or run.snapshot is None:
         return run
     (report,) = app.diagnose([case_in(run.snapshot, name)], prove=False).apps
@@ -191,6 +255,7 @@ def _shown(made: Plan, report: Report, form: str, screen: Screen) -> Safe:
 
 
 def _exit(made: Plan) -> Exit:
+
     if not made.passed:
         return Exit.FOUND
     unsure = any(not app.runs or app.unseen for app in made.apps)

@@ -1,10 +1,13 @@
-"""The flags that lead another command to the same facts, as a person would type them again."""
+"""Flags for the source of the facts: a bundle, Argo CD's API, a cluster. The names are those of `argocd`."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 from typing import Final, cast
+
+from whysync.cli.flag_types import Append, count, seconds, size
+from whysync.deadline import Deadline
 
 # What is given on the line and says where to look. Tokens and headers are left out: they would be shown.
 _VALUES: Final = (
@@ -15,6 +18,100 @@ _SWITCHES: Final = (
     "insecure", "plaintext", "port-forward", "core", "use-cluster-secrets", "all-namespaces",
 )  # fmt: skip
 _LISTS: Final = ("bundle", "app-namespace")
+
+
+def add_source_flags(verb: argparse.ArgumentParser, *, takes_local: bool = True) -> None:
+    """`takes_local`: whether `--local` is free for a folder of manifests."""
+    verb.add_argument(
+        "--bundle",
+        action=Append,
+        metavar="PATH",
+        default=[],
+        help="a bundle: folder, .tar.gz, .zip, YAML file, or - for standard input (repeatable)",
+    )
+    verb.add_argument("--max-size", metavar="SIZE", type=size, help="unpacked, at most (default 2GiB)")
+    verb.add_argument("--max-file-size", metavar="SIZE", type=size, help="of one file, at most (64MiB)")
+    verb.add_argument("--max-files", metavar="N", type=count, help="at most that many files (200000)")
+    argocd = verb.add_argument_group(
+        "facts from Argo CD's API",
+        "also: ARGOCD_SERVER, ARGOCD_AUTH_TOKEN, ARGOCD_OPTS, argocd's config file",
+    )
+    argocd.add_argument("--server", metavar="HOST[:PORT]", default="", help="Argo CD's address")
+    argocd.add_argument("--auth-token", metavar="TOKEN", default="", help="of an account that may read")
+    argocd.add_argument(
+        "--auth-token-file",
+        metavar="FILE",
+        default="",
+        help="the token in a file; read again when it expires",
+    )
+    argocd.add_argument("--argocd-context", metavar="NAME", default="", help="a context of argocd's config")
+    argocd.add_argument(
+        "--config", metavar="FILE", default="", help="argocd's config (~/.config/argocd/config)"
+    )
+    argocd.add_argument(
+        "--ca-file",
+        "--server-crt",
+        metavar="FILE",
+        default="",
+        help="the CA that Argo CD's certificate is of",
+    )
+    argocd.add_argument("--client-crt", metavar="FILE", default="", help="a client certificate")
+    argocd.add_argument("--client-crt-key", metavar="FILE", default="", help="its key")
+    argocd.add_argument("--insecure", action="store_true", help="do not check Argo CD's certificate")
+    argocd.add_argument("--plaintext", action="store_true", help="without TLS")
+    argocd.add_argument(
+        "--root-path", "--grpc-web-root-path", metavar="PATH", default="", help="below which /api is found"
+    )
+    argocd.add_argument(
+        "-H", "--header", metavar="NAME: VALUE", action=Append, default=[], help="sent along (repeatable)"
+    )
+    argocd.add_argument(
+        "--port-forward", action="store_true", help="reach Argo CD through kubectl port-forward"
+    )
+    argocd.add_argument(
+        "--port-forward-namespace", metavar="NS", default="", help="where Argo CD runs (argocd)"
+    )
+    kubernetes = verb.add_argument_group("facts from Kubernetes itself", "also: KUBECONFIG")
+    kubernetes.add_argument("--core", action="store_true", help="ask the cluster, not Argo CD's API")
+    kubernetes.add_argument("--kubeconfig", metavar="FILE", default="", help="which kubeconfig")
+    kubernetes.add_argument(
+        "--context", "--kube-context", metavar="NAME", default="", help="which context of it"
+    )
+    kubernetes.add_argument(
+        "--argocd-namespace", metavar="NS", default="", help="where Argo CD runs (else it is looked for)"
+    )
+    kubernetes.add_argument(
+        "--use-cluster-secrets",
+        action="store_true",
+        help="log in to other clusters with the credentials that Argo CD keeps of them",
+    )
+    both = verb.add_argument_group("what to ask for")
+    both.add_argument(
+        "-N",
+        "--app-namespace",
+        metavar="NS",
+        action=Append,
+        default=[],
+        help="where the Applications are (repeatable)",
+    )
+    both.add_argument("-A", "--all-namespaces", action="store_true", help="Applications in any namespace")
+    both.add_argument(
+        "--refresh", action="store_true", help="let Argo CD compare anew first (it writes that)"
+    )
+    both.add_argument("--hard-refresh", action="store_true", help="the same, without its caches")
+    both.add_argument("--no-logs", action="store_true", help="leave out the logs of failing containers")
+    if takes_local:
+        both.add_argument(
+            "--local", metavar="DIR", default="", help="plain YAML that says what Git wants, of one app"
+        )
+    both.add_argument(
+        "--timeout",
+        metavar="TIME",
+        type=seconds,
+        default=0.0,
+        help="limit for login, all requests and proofs together, such as 2m (default: none)",
+    )
+    verb.set_defaults(deadline=Deadline())
 
 
 def same_place(options: argparse.Namespace) -> str | None:

@@ -13,21 +13,80 @@ The first that there is counts. A token goes to the server that it was made for 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
-from collections.abc import Mapping
+import sys
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from whysync import app
 from whysync.app import FactSource
 from whysync.errors import UsageError
+from whysync.facts.bundle.limits import BundleLimits
+from whysync.reports.output import err
 
 if TYPE_CHECKING:  # whoever reads a bundle does not wait for a client to load
+    from whysync.diagnosis.snapshot_index import SnapshotIndex
     from whysync.facts.argocd_api.config import Config, Context
     from whysync.facts.argocd_api.server import ArgoServer
     from whysync.facts.kubernetes_api.access import KubeAccess
     from whysync.facts.selection import Selection
+
+
+T = TypeVar("T")
+# Seconds until progress is shown.
+_PATIENCE = 1.0
+
+
+def facts(options: argparse.Namespace) -> SnapshotIndex:
+    """The facts, with a line on how far it is where somebody watches a terminal."""
+    place = place_of(options)
+    return with_progress(lambda progress: app.read(place, progress=progress))
+
+
+def with_progress(work: Callable[[app.Progress | None], T]) -> T:
+    if not err().is_terminal:
+        return work(None)
+    progress = _Progress()
+    try:
+        return work(progress)
+    finally:
+        progress.wipe()
+
+
+def place_of(options: argparse.Namespace) -> FactSource:
+    if not options.bundle:
+        return live_place(options, os.environ)
+    usual = BundleLimits()
+    limits = BundleLimits(
+        unpacked_bytes=options.max_size or usual.unpacked_bytes,
+        file_bytes=options.max_file_size or usual.file_bytes,
+        files=options.max_files or usual.files,
+    )
+    return FactSource(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
+
+
+class _Progress:
+    """On a terminal, anything slow says how far it is; the line is wiped when it is done."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _PATIENCE
+        self._shown = False
+
+    def __call__(self, name: str, unpacked: int) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _PATIENCE / 4
+            self._shown = True
+            err().progress(f"reading {name[:60]}: {unpacked / 1e6:,.0f} MB so far")
+
+    def wipe(self) -> None:
+        if self._shown:
+            err().progress("")
 
 
 def live_place(options: argparse.Namespace, environ: Mapping[str, str]) -> FactSource:

@@ -5,37 +5,69 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from whysync import app
 from whysync.cli.exits import Exit
-from whysync.cli.filters import place_of
-from whysync.cli.source_flags import same_place
-from whysync.deadline import Deadline
-from whysync.diagnosis.case import Case
-from whysync.diagnosis.report import Report
-from whysync.errors import SourceError, UsageError
-from whysync.reports import json_v1, markdown, terminal
-from whysync.reports.json_yaml import as_json, as_yaml
+from whysync.cli.flag_types import seconds
+from whysync.cli.output_flags import add_output_flag
+from whysync.cli.source_flags import add_source_flags, same_place
+from whysync.errors import UsageError
 from whysync.reports.output import Out, err, out
 from whysync.reports.screen import Screen
-from whysync.wait.goal import Goal, Standing
-from whysync.wait.loop import Outcome, Times, Watcher
-from whysync.wait.loop import wait as waited
-from whysync.wait.progress import Frames, Lines, clock
+
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.diagnosis.report import Report
+    from whysync.wait.goal import Goal
+    from whysync.wait.loop import Outcome, Watcher
 
 INTERRUPTED = 130
 
 
-def wait(
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="+", help="name or namespace/name")
+    verb.add_argument("--sync", action="store_true", help="until it is Synced")
+    verb.add_argument("--health", action="store_true", help="until it is Healthy")
+    verb.add_argument("--operation", action="store_true", help="until no sync is asked for or running")
+    verb.add_argument("--revision", metavar="SHA", default="", help="at this commit, not at an older one")
+    verb.add_argument("--interval", metavar="TIME", type=seconds, default=5.0, help="between two looks (5s)")
+    verb.add_argument(
+        "--give-up",
+        metavar="TIME",
+        type=seconds,
+        default=60.0,
+        help="an app that is Degraded or cannot be compared for so long has failed (1m)",
+    )
+    add_output_flag(
+        verb,
+        ("text", "wide", "json", "yaml", "markdown"),
+        help="how to show the diagnosis; with data, the progress goes to standard error",
+    )
+    verb.add_argument("--no-proof", action="store_true", help="do not try the fixes on a model")
+    add_source_flags(verb)
+    for action in verb._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
+        if action.dest == "timeout":  # here it is not the questions that take so long
+            action.default, action.help = 600.0, "wait at most so long (10m)"
+    verb.epilog = (
+        "whysync wait shop --revision $(git rev-parse HEAD) --timeout 15m\n"
+        "None of --sync, --health and --operation means all three.\n\n"
+        "exit codes: 0 it is there; 1 it failed or the time is over, with the diagnosis; 2 an error"
+    )
+
+
+def run(
     options: argparse.Namespace,
-    screen: Screen,
     *,
     now: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> int:
+    from whysync import app
+    from whysync.cli.sources import place_of
+    from whysync.wait.app_reader import AppReader
+    from whysync.wait.loop import Times
+    from whysync.wait.loop import wait as waited
+
+    screen: Screen = options.screen
     goal = _goal(options)
     place = place_of(options)
     if "-" in place.bundles:
@@ -43,7 +75,7 @@ def wait(
             what="standard input is read once and cannot change",
             next="give --bundle PATH, which is read again each time, or a live source",
         )
-    looks = _Looks(place, options.apps)
+    looks = AppReader(place, options.apps)
     times = Times(timeout=options.timeout, interval=options.interval, patience=options.give_up)
     watcher = _watcher(options, screen, goal)
     try:
@@ -61,51 +93,10 @@ def wait(
     return Exit.FOUND
 
 
-class _Looks:
-    """Each look asks anew, without logs; the last one, for the diagnosis, with all there is."""
-
-    def __init__(self, place: app.FactSource, names: Sequence[str]) -> None:
-        self._place = place
-        self._names = names
-        self._first = True
-
-    def __call__(self, left: float) -> tuple[Case, ...]:
-        place = _within(self._place, left)
-        if place.wanted is not None:
-            refresh = place.wanted.refresh if self._first else ""
-            place = replace(place, wanted=replace(place.wanted, logs=False, refresh=refresh))
-        found = app.cases(app.read(place), self._names)
-        self._first = False
-        return found
-
-    def closely(self, outcome: Outcome) -> tuple[Case, ...]:
-        """Of the apps that are not there; what was seen last, if the source is silent now."""
-        place = self._place
-        if place.wanted is not None:
-            place = replace(_within(place, 120.0), wanted=replace(place.wanted, refresh=""))
-        late = [
-            case.app.qualified_name
-            for case, apart in zip(outcome.cases, outcome.apart, strict=True)
-            if apart.standing is not Standing.DONE
-        ]
-        try:
-            return app.cases(app.read(place), late)
-        except SourceError:
-            return tuple(case for case in outcome.cases if case.app.qualified_name in late)
-
-
-def _within(place: app.FactSource, seconds: float) -> app.FactSource:
-    """A server that hangs must not make the waiting longer than was asked for."""
-    server, kube, deadline = place.server, place.kube, Deadline.after(seconds)
-    if server is not None:
-        server = replace(server, limits=replace(server.limits, deadline=deadline))
-    if kube is not None:
-        kube = replace(kube, limits=replace(kube.limits, deadline=deadline))
-    return replace(place, server=server, kube=kube)
-
-
 def _goal(options: argparse.Namespace) -> Goal:
     """As `argocd app wait`: those that are named, or all of them."""
+    from whysync.wait.goal import Goal
+
     revision: str = options.revision.strip()
     if revision and len(revision) < 7 and all(letter in "0123456789abcdefABCDEF" for letter in revision):
         raise UsageError(
@@ -123,6 +114,8 @@ def _goal(options: argparse.Namespace) -> Goal:
 
 
 def _watcher(options: argparse.Namespace, screen: Screen, goal: Goal) -> Watcher:
+    from whysync.wait.progress import Frames, Lines
+
     stream = _stream(options)
     if stream.is_terminal:
         height = shutil.get_terminal_size((80, 24)).lines
@@ -135,6 +128,8 @@ def _stream(options: argparse.Namespace) -> Out:
 
 
 def _well(outcome: Outcome, screen: Screen) -> str:
+    from whysync.wait.progress import clock
+
     names = ", ".join(case.app.name for case in outcome.cases)
     mark = screen.paint(screen.mark("good"), "green")
     first = outcome.cases[0].app.status
@@ -144,6 +139,9 @@ def _well(outcome: Outcome, screen: Screen) -> str:
 
 
 def _ill(outcome: Outcome, goal: Goal, screen: Screen) -> list[str]:
+    from whysync.wait.goal import Standing
+    from whysync.wait.progress import clock
+
     mark = screen.paint(screen.mark("bad"), "red")
     told = [
         f"{mark} {case.app.name}: {'; '.join(apart.missing)}"
@@ -155,16 +153,9 @@ def _ill(outcome: Outcome, goal: Goal, screen: Screen) -> list[str]:
 
 
 def _write(options: argparse.Namespace, screen: Screen, report: Report) -> None:
-    match options.output:
-        case "json":
-            text = as_json(json_v1.report_v1(report))
-        case "yaml":
-            text = as_yaml(json_v1.report_v1(report))
-        case "markdown":
-            text = markdown.render(report)
-        case form:
-            text = terminal.render(report, screen, wide=form == "wide", place=same_place(options))
-    out().put(text)
+    from whysync.reports import diagnosis
+
+    out().put(diagnosis.render(report, screen, form=options.output, place=same_place(options)))
 
 
 def _say_goodbye(options: argparse.Namespace) -> None:

@@ -50,7 +50,7 @@ def run(ground: Ground, home: Path, *arguments: str) -> tuple[str, int]:
         "PYTHONWARNINGS": "default",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "whysync.cli.main", *arguments],
+        [sys.executable, "-m", "whysync", *arguments],
         env=environment,
         cwd=home,
         capture_output=True,

@@ -11,9 +11,11 @@ from tests.cli.secrets import places
 from tests.cli.secrets.minting import Mint
 from tests.cli.secrets.scene import checkout, write_bundle
 from tests.plan.shop import DEPLOYMENT, Shop
-from whysync.cli.lint_parser import FORMS as LINT_FORMS
-from whysync.cli.parser import DIFF_OUTPUTS, FIX_OUTPUTS, OUTPUTS
-from whysync.cli.plan_parser import FORMS as PLAN_FORMS
+from whysync.cli.diff import OUTPUTS as DIFF_OUTPUTS
+from whysync.cli.fix import OUTPUTS as FIX_OUTPUTS
+from whysync.cli.lint import FORMS as LINT_FORMS
+from whysync.cli.output_flags import OUTPUTS
+from whysync.cli.plan import FORMS as PLAN_FORMS
 
 AUDIT_OUTPUTS = ("text", "json", "yaml", "markdown")
 HEALTH_OUTPUTS = ("text", "wide", "json", "yaml", "name")

@@ -28,7 +28,7 @@ def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
     with serving(answering) as server:
         environment = {**os.environ, "KUBECONFIG": str(kubeconfig(tmp_path, server.url))}
         going = subprocess.Popen(
-            [sys.executable, "-m", "whysync.cli.main", "list", "--core"],
+            [sys.executable, "-m", "whysync", "list", "--core"],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

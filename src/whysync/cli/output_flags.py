@@ -1,19 +1,79 @@
-"""`-o FORM[=FILE]`, as often as wanted: which form goes to the screen, which into a file."""
+"""Flags for the output and the exit code: `-o`, `--fail-on`, `--watch`; `-o FORM[=FILE]` and its files."""
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from whysync.cli.flag_types import Append, seconds
 from whysync.errors import UsageError
 from whysync.files import write_output
 from whysync.reports.output import Safe, out
 from whysync.reports.screen import Screen
 
+OUTPUTS = ("text", "wide", "json", "yaml", "markdown", "name")
+_SEVERITIES = ("info", "warning", "critical")
 _FOR_PEOPLE = ("text", "wide")
+
+
+def add_output_flag(
+    verb: argparse.ArgumentParser, choices: Sequence[str] = OUTPUTS, *, help: str = "how to show it"
+) -> None:
+    """`-o`; the first of the choices is the default."""
+    verb.add_argument("-o", "--output", choices=choices, default=choices[0], help=help)
+
+
+def add_output_files_flag(verb: argparse.ArgumentParser, forms: Sequence[str], *, example: str) -> None:
+    """`-o FORM[=FILE]`, repeatable."""
+    verb.add_argument(
+        "-o",
+        "--output",
+        metavar="FORM[=FILE]",
+        action=Append,
+        default=[],
+        help=f"{', '.join(forms)}; repeatable: -o text -o {example}",
+    )
+
+
+def add_fail_on_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--fail-on", choices=_SEVERITIES, default="warning", help="from which severity on to exit 1"
+    )
+    verb.add_argument(
+        "--exit-zero", action="store_true", help="exit 0 whatever is found (errors still exit 2)"
+    )
+
+
+def add_proof_flags(verb: argparse.ArgumentParser, *, show: bool = False) -> None:
+    """`show`: also a flag for what happened in the simulation."""
+    verb.add_argument(
+        "--no-proof",
+        action="store_true",
+        help="try nothing on a model: neither the fixes, nor whether a sync is safe",
+    )
+    if show:
+        verb.add_argument(
+            "--show-proof",
+            action="store_true",
+            help="what happened on the model, without each fix and with it",
+        )
+
+
+def add_watch_flag(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "-w",
+        "--watch",
+        metavar="TIME",
+        nargs="?",
+        type=seconds,
+        const=10.0,
+        default=0.0,
+        help="show it again every 10s, or as often as told, until Ctrl-C",
+    )
 
 
 class Target(NamedTuple):

@@ -1,0 +1,37 @@
+"""`whysync diagnose`: say why apps are not Synced and Healthy, and what fixes it."""
+
+from __future__ import annotations
+
+import argparse
+
+from whysync.cli.exits import Exit, exit_of
+from whysync.cli.filters import add_filter_flags, chosen, chosen_by_column
+from whysync.cli.output_flags import add_fail_on_flags, add_output_flag, add_proof_flags, add_watch_flag
+from whysync.cli.source_flags import add_source_flags, same_place
+from whysync.reports.output import out
+
+
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    add_output_flag(verb)
+    add_proof_flags(verb, show=True)
+    add_fail_on_flags(verb)
+    add_filter_flags(verb)
+    add_watch_flag(verb)
+    add_source_flags(verb)
+
+
+def run(options: argparse.Namespace) -> int:
+    from whysync import app
+    from whysync.cli.sources import facts
+    from whysync.reports import diagnosis
+
+    cases = chosen(app.cases(facts(options), options.apps), options)
+    report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
+    report = chosen_by_column(report, options)
+    place = same_place(options)
+    text = diagnosis.render(
+        report, options.screen, form=options.output, proofs=options.show_proof, place=place
+    )
+    out().put(text)
+    return Exit.OK if options.exit_zero else exit_of(report, fail_on=options.fail_on)

@@ -1,0 +1,54 @@
+"""`whysync list`: one line per app, with its cause."""
+
+from __future__ import annotations
+
+import argparse
+
+from whysync.cli.exits import Exit, exit_of
+from whysync.cli.filters import add_filter_flags, chosen, chosen_by_column
+from whysync.cli.output_flags import add_fail_on_flags, add_output_flag, add_watch_flag
+from whysync.cli.source_flags import add_source_flags
+from whysync.reports.output import out
+
+_SORTS = (
+    "name", "namespace", "cluster", "destination", "project", "sync", "health", "policy", "since", "cause",
+)  # fmt: skip
+
+
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    add_output_flag(verb)
+    verb.add_argument(
+        "--sort", choices=_SORTS, default="name", metavar="COLUMN", help=f"by {', '.join(_SORTS)}"
+    )
+    verb.add_argument("--reverse", action="store_true", help="the other way round")
+    add_fail_on_flags(verb)
+    add_filter_flags(verb)
+    add_watch_flag(verb)
+    add_source_flags(verb)
+
+
+def run(options: argparse.Namespace) -> int:
+    from msgspec.structs import replace
+
+    from whysync import app
+    from whysync.cli.sources import facts
+    from whysync.reports import list_view
+    from whysync.reports.json_yaml import as_json, as_yaml
+
+    report = app.diagnose(chosen(app.cases(facts(options)), options), prove=False)
+    report = chosen_by_column(report, options)
+    ordered = sorted(report.apps, key=list_view.sort_key(options.sort), reverse=options.reverse)
+    report = replace(report, apps=tuple(ordered))
+    match options.output:
+        case "json":
+            text = as_json(list_view.as_object(report))
+        case "yaml":
+            text = as_yaml(list_view.as_object(report))
+        case "markdown":
+            text = list_view.as_markdown(report)
+        case "name":
+            text = list_view.names(report)
+        case form:
+            text = list_view.render(report, options.screen, wide=form == "wide")
+    out().put(text)
+    return Exit.OK if options.exit_zero else exit_of(report, fail_on=options.fail_on)

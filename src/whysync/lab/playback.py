@@ -1,0 +1,101 @@
+"""Shows a finished run: an animation on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from collections.abc import Generator, Iterator
+
+from whysync.argocd.app_controller.trace import TraceEvent
+from whysync.diagnosis.report import Report
+from whysync.lab.player import ScenarioRun
+from whysync.reports import lab_pages
+from whysync.reports.lab_animation import Picture
+from whysync.reports.lab_timeline import Line, lines_of, told
+from whysync.reports.output import out
+from whysync.reports.screen import Screen
+
+# A run on a terminal takes that many seconds of real time, whatever it simulates.
+_SHOW_SECONDS = 4.0
+_FRAME_SECONDS = 0.4
+_MOST_FRAMES = 250
+
+
+def show_run(done: ScenarioRun, report: Report, screen: Screen, *, speed: float) -> None:
+    """As a moving picture on a terminal, as lines elsewhere; then phases and waves as they ended."""
+    scenario = done.scenario
+    desired = {app.case.app.qualified_name: app.case.desired for app in report.apps}
+    title = f"{scenario.name}   {scenario.title}"
+    picture = Picture(title, scenario.starts, done.elapsed, desired)
+    if out().is_terminal and speed > 0:
+        _animate(done, picture, screen, speed)
+    else:
+        out().say(*_lines(done, screen, title))
+        for moment in done.moments:
+            picture.feed(moment)
+        out().say(*picture.ending(screen))
+    out().say("")
+
+
+def _lines(done: ScenarioRun, screen: Screen, title: str) -> Iterator[str]:
+    scenario = done.scenario
+    yield from screen.wrap(title, indent=0)
+    began = f"{scenario.starts:%A} {scenario.starts.day} {scenario.starts:%B %Y, %H:%M} UTC"
+    yield from screen.wrap(
+        f"Argo CD {scenario.argocd.version}; the clock is simulated and starts on {began}", indent=0
+    )
+    yield ""
+    yield from told([*_deeds(done), *lines_of(done.moments)], scenario.starts, screen)
+    yield f"{lab_pages.end_of(done.elapsed):>9}    the end"
+
+
+def _deeds(done: ScenarioRun) -> Iterator[Line]:
+    for deed in done.deeds:
+        mark = "bad" if deed.failed else "deed"
+        answer = f" ({deed.answer})" if deed.answer else ""
+        yield Line(at=deed.at, mark=mark, text=f"{deed.text}{answer}", starts_round=True)
+
+
+def _animate(done: ScenarioRun, picture: Picture, screen: Screen, speed: float) -> None:
+    """Nothing is simulated here: the run is over, and is shown as if it went on."""
+    scenes = sorted(
+        [*((moment.at, 1, moment) for moment in done.moments), *((deed.at, 0, deed) for deed in done.deeds)],
+        key=lambda scene: (scene[0], scene[1]),
+    )
+    height, before = 0, [""]
+    some = len(scenes) // _MOST_FRAMES + 1
+    pause = min(_FRAME_SECONDS, _SHOW_SECONDS * some / max(len(scenes), 1)) / speed
+    with _hidden_cursor():
+        for number, (at, _, what) in enumerate(scenes):
+            if isinstance(what, TraceEvent):
+                picture.feed(what)
+            else:
+                picture.note(at, what.text)
+            if number % some:
+                continue
+            frame = picture.frame(screen)
+            if frame != before:
+                height, before = _draw(frame, height), frame
+                time.sleep(pause)
+        picture.end()
+        _draw(picture.frame(screen), height)
+
+
+def _draw(lines: list[str], before: int) -> int:
+    """Over the picture before; one that is higher than the terminal could not be drawn over."""
+    rows = max(shutil.get_terminal_size((80, 24)).lines - 2, 3)
+    if len(lines) > rows:
+        lines = [*lines[: rows - 1], f"  … {len(lines) - rows + 1} more lines"]
+    out().redraw(lines, over=before)
+    return len(lines)
+
+
+@contextlib.contextmanager
+def _hidden_cursor() -> Generator[None]:
+    """Ctrl-C in the middle must not leave a terminal without one."""
+    out().show_cursor(shown=False)
+    try:
+        yield
+    finally:
+        out().show_cursor(shown=True)
