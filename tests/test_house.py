@@ -131,15 +131,3 @@ def test_public_names() -> None:
 def test_the_published_schema_is_fresh() -> None:
     published = msgspec.json.decode((ROOT / "docs/report-v1.schema.json").read_bytes())
     assert published == msgspec.json.decode(msgspec.json.encode(schema())), "make docs"
-
-
-def test_modules_are_small() -> None:
-    """400 lines is where a module hides a second one; tables of texts and types are data."""
-    tables = ("messages/patterns", "health/shipped")
-    long = [
-        f"{path.relative_to(SOURCE)}: {lines}"
-        for path in sorted(SOURCE.rglob("*.py"))
-        if not any(table in str(path) for table in tables)
-        and (lines := len(path.read_text().splitlines())) > 400
-    ]
-    assert long == []
