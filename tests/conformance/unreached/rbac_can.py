@@ -35,7 +35,7 @@ _ACTIONS: Final = {
     "repositories": _ALL,
 }
 _ACTIONS_WITH_PATH: Final = ("update", "delete", "action")
-"""Of Applications: `update/apps/Deployment/…` speaks of one kind of resource."""
+"""Actions on Applications that may name one kind of resource: `update/apps/Deployment/…`."""
 
 
 class CanAnswer(msgspec.Struct, frozen=True, kw_only=True):
