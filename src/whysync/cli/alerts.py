@@ -64,9 +64,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         default=[],
         help="of this app, with a runbook written from its facts",
     )
-    verb.add_argument(
-        "--no-proof", action="store_true", help="with --for-app: do not try the fixes on a model"
-    )
+    verb.add_argument("--no-proof", action="store_true", help="with --for-app: do not simulate the fixes")
     verb.add_argument(
         "--namespace-label",
         metavar="LABEL",

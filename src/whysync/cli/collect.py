@@ -42,7 +42,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     add_source_flags(verb)
     verb.epilog = (
         "whysync collect shop -o shop.tar.gz, and elsewhere: whysync diagnose --bundle shop.tar.gz\n\n"
-        "exit codes: 0 all is there, 3 something could not be had (it is named), 2 an error"
+        "exit codes: 0 complete, 2 an error, 3 something could not be read (it is listed)"
     )
 
 

@@ -102,7 +102,7 @@ def _test(part: str, selector: str) -> _Test:
         if part
         else f"{selector!r} has an empty part",
         why="a selector is a list such as team=web,tier!=test,env in (prod,stage),!legacy",
-        next="mend -l",
+        next="correct -l",
     )
 
 

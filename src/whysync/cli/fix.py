@@ -30,7 +30,9 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--finding", metavar="ID", help="of this finding (id, rule, cause or number), not of the first"
     )
-    verb.add_argument("--pick", metavar="N", type=count, default=1, help="the N-th fix of the finding (1)")
+    verb.add_argument(
+        "--pick", metavar="N", type=count, default=1, help="N-th fix of the finding (default 1)"
+    )
     verb.add_argument(
         "--for-all", action="store_true", help="the one fix for all the apps that share a cause (see --cause)"
     )
@@ -39,9 +41,11 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--file", metavar="PATH", default="", help="the file of the checkout, if there is a choice"
     )
-    verb.add_argument("--write", action="store_true", help="edit the files of the checkout")
-    verb.add_argument("--dry-run", action="store_true", help="say what --write would do, and do nothing")
-    verb.add_argument("--apply", action="store_true", help="to a cluster: not in this version")
+    verb.add_argument("--write", action="store_true", help="edit the files in the checkout")
+    verb.add_argument("--dry-run", action="store_true", help="show what --write would change")
+    verb.add_argument(
+        "--apply", action="store_true", help="apply to a cluster: not supported in this version"
+    )
     add_proof_flags(verb)
     add_filter_flags(verb)
     add_source_flags(verb, takes_local=False)

@@ -33,7 +33,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     add_output_flag(
         verb,
         ("text", "wide", "json", "yaml", "name"),
-        help="how to show it; wide says which check judged, name lists only what fails",
+        help="output format; wide says which check judged, name lists only what fails",
     )
     verb.add_argument("--settings", metavar="FILE", help="an argocd-cm with health checks of your own")
     verb.add_argument(

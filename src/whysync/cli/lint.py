@@ -55,16 +55,21 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         metavar="KIND/NAME",
         action=Append,
         default=[],
-        help="lives elsewhere; globs (repeatable)",
+        help="object that exists outside of these files; globs (repeatable)",
     )
-    verb.add_argument("--baseline", metavar="FILE", default="", help="do not tell what this file knows")
     verb.add_argument(
-        "--write-baseline", metavar="FILE", default="", help="write what is found now, and exit 0"
+        "--baseline", metavar="FILE", default="", help="baseline file: hide findings recorded in it"
+    )
+    verb.add_argument(
+        "--write-baseline",
+        metavar="FILE",
+        default="",
+        help="record the current findings in this file, and exit 0",
     )
     verb.add_argument("--fix", action="store_true", help="fix what can be fixed without changing its meaning")
-    verb.add_argument("--no-render", action="store_true", help="leave charts and kustomizations unrendered")
+    verb.add_argument("--no-render", action="store_true", help="do not render charts and kustomizations")
     verb.add_argument(
-        "--explain", metavar="CHECK", nargs="?", const="", help="the page of a check; none: a list"
+        "--explain", metavar="CHECK", nargs="?", const="", help="describe a check; without a name, list all"
     )
     add_fail_on_flags(verb)
 

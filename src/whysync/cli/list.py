@@ -20,7 +20,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--sort", choices=_SORTS, default="name", metavar="COLUMN", help=f"by {', '.join(_SORTS)}"
     )
-    verb.add_argument("--reverse", action="store_true", help="the other way round")
+    verb.add_argument("--reverse", action="store_true", help="reverse the order")
     add_fail_on_flags(verb)
     add_filter_flags(verb)
     add_watch_flag(verb)

@@ -21,7 +21,7 @@ _FOR_PEOPLE = ("text", "wide")
 
 
 def add_output_flag(
-    verb: argparse.ArgumentParser, choices: Sequence[str] = OUTPUTS, *, help: str = "how to show it"
+    verb: argparse.ArgumentParser, choices: Sequence[str] = OUTPUTS, *, help: str = "output format"
 ) -> None:
     """`-o`; the first of the choices is the default."""
     verb.add_argument("-o", "--output", choices=choices, default=choices[0], help=help)
@@ -41,7 +41,10 @@ def add_output_files_flag(verb: argparse.ArgumentParser, forms: Sequence[str], *
 
 def add_fail_on_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
-        "--fail-on", choices=_SEVERITIES, default="warning", help="from which severity on to exit 1"
+        "--fail-on",
+        choices=_SEVERITIES,
+        default="warning",
+        help="exit 1 on findings of this severity or higher (default: warning)",
     )
     verb.add_argument(
         "--exit-zero", action="store_true", help="exit 0 whatever is found (errors still exit 2)"
@@ -53,13 +56,13 @@ def add_proof_flags(verb: argparse.ArgumentParser, *, show: bool = False) -> Non
     verb.add_argument(
         "--no-proof",
         action="store_true",
-        help="try nothing on a model: neither the fixes, nor whether a sync is safe",
+        help="do not simulate fixes or syncs",
     )
     if show:
         verb.add_argument(
             "--show-proof",
             action="store_true",
-            help="what happened on the model, without each fix and with it",
+            help="show the simulation without and with each fix",
         )
 
 
@@ -72,7 +75,7 @@ def add_watch_flag(verb: argparse.ArgumentParser) -> None:
         type=seconds,
         const=10.0,
         default=0.0,
-        help="show it again every 10s, or as often as told, until Ctrl-C",
+        help="repeat at this interval until Ctrl-C (default 10s)",
     )
 
 

@@ -113,8 +113,10 @@ def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parse
 
 
 def _add_common_flags(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--no-color", action="store_true", help="no colour (also: NO_COLOR)")
-    verb.add_argument("-v", "--verbose", action="count", default=0, help="say what is being done (-vv: more)")
+    verb.add_argument("--no-color", action="store_true", help="no color (also: NO_COLOR)")
+    verb.add_argument(
+        "-v", "--verbose", action="count", default=0, help="log progress to standard error (-vv: more)"
+    )
 
 
 def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> None:

@@ -40,23 +40,19 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         help="a folder or file of the checkout, or the name of an app; none means all apps",
     )
     add_output_files_flag(verb, FORMS, example="html=plan.html")
-    verb.add_argument(
-        "--base", metavar="REV", default="", help="what is deployed now (where the head parted)"
-    )
-    verb.add_argument(
-        "--head", metavar="REV", default="", help="what would be merged (the files as they are)"
-    )
-    verb.add_argument("--app", metavar="FILE", default="", help="the Application, as a file of the checkout")
+    verb.add_argument("--base", metavar="REV", default="", help="base revision (default: merge base)")
+    verb.add_argument("--head", metavar="REV", default="", help="head revision (default: the working tree)")
+    verb.add_argument("--app", metavar="FILE", default="", help="file of the checkout with the Application")
     verb.add_argument(
         "--live",
         metavar="BUNDLE",
         nargs="?",
         const="",
         default=None,
-        help="also on the cluster as it is: of a bundle, or asked as diagnose asks (see below)",
+        help="also on the live cluster: a bundle, or the source given by the flags below",
     )
-    verb.add_argument("--empty", action="store_true", help="on an empty cluster alone")
-    verb.add_argument("--network", action="store_true", help="charts and other repositories may be fetched")
+    verb.add_argument("--empty", action="store_true", help="only on an empty cluster")
+    verb.add_argument("--network", action="store_true", help="allow fetching charts and other repositories")
     add_proof_flags(verb)
     verb.add_argument(
         "--exit-zero", action="store_true", help="exit 0 whatever is found (errors still exit 2)"
@@ -66,7 +62,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "whysync plan apps/shop --base main -o markdown\n"
         "whysync plan --live --context prod -o html=plan.html\n\n"
         "a flag that names a place (--bundle, --server, --context, …) asks for --live\n\n"
-        "exit codes: 0 it would pass, 1 it would fail, 2 an error, 3 it cannot be told"
+        "exit codes: 0 would pass, 1 would fail, 2 an error, 3 unknown"
     )
 
 

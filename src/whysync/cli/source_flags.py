@@ -29,20 +29,26 @@ def add_source_flags(verb: argparse.ArgumentParser, *, takes_local: bool = True)
         default=[],
         help="a bundle: folder, .tar.gz, .zip, YAML file, or - for standard input (repeatable)",
     )
-    verb.add_argument("--max-size", metavar="SIZE", type=size, help="unpacked, at most (default 2GiB)")
-    verb.add_argument("--max-file-size", metavar="SIZE", type=size, help="of one file, at most (64MiB)")
-    verb.add_argument("--max-files", metavar="N", type=count, help="at most that many files (200000)")
+    verb.add_argument(
+        "--max-size", metavar="SIZE", type=size, help="limit for the unpacked bundle (default 2GiB)"
+    )
+    verb.add_argument("--max-file-size", metavar="SIZE", type=size, help="limit for one file (default 64MiB)")
+    verb.add_argument(
+        "--max-files", metavar="N", type=count, help="limit for the number of files (default 200000)"
+    )
     argocd = verb.add_argument_group(
         "facts from Argo CD's API",
         "also: ARGOCD_SERVER, ARGOCD_AUTH_TOKEN, ARGOCD_OPTS, argocd's config file",
     )
     argocd.add_argument("--server", metavar="HOST[:PORT]", default="", help="Argo CD's address")
-    argocd.add_argument("--auth-token", metavar="TOKEN", default="", help="of an account that may read")
+    argocd.add_argument(
+        "--auth-token", metavar="TOKEN", default="", help="token of an account with read access"
+    )
     argocd.add_argument(
         "--auth-token-file",
         metavar="FILE",
         default="",
-        help="the token in a file; read again when it expires",
+        help="file with the token; read again when it expires",
     )
     argocd.add_argument("--argocd-context", metavar="NAME", default="", help="a context of argocd's config")
     argocd.add_argument(
@@ -53,37 +59,44 @@ def add_source_flags(verb: argparse.ArgumentParser, *, takes_local: bool = True)
         "--server-crt",
         metavar="FILE",
         default="",
-        help="the CA that Argo CD's certificate is of",
+        help="CA certificate of the Argo CD server",
     )
-    argocd.add_argument("--client-crt", metavar="FILE", default="", help="a client certificate")
-    argocd.add_argument("--client-crt-key", metavar="FILE", default="", help="its key")
-    argocd.add_argument("--insecure", action="store_true", help="do not check Argo CD's certificate")
-    argocd.add_argument("--plaintext", action="store_true", help="without TLS")
+    argocd.add_argument("--client-crt", metavar="FILE", default="", help="client certificate")
+    argocd.add_argument("--client-crt-key", metavar="FILE", default="", help="key of the client certificate")
+    argocd.add_argument("--insecure", action="store_true", help="do not verify Argo CD's certificate")
+    argocd.add_argument("--plaintext", action="store_true", help="connect without TLS")
     argocd.add_argument(
-        "--root-path", "--grpc-web-root-path", metavar="PATH", default="", help="below which /api is found"
+        "--root-path", "--grpc-web-root-path", metavar="PATH", default="", help="path prefix of Argo CD's API"
     )
     argocd.add_argument(
-        "-H", "--header", metavar="NAME: VALUE", action=Append, default=[], help="sent along (repeatable)"
+        "-H",
+        "--header",
+        metavar="NAME: VALUE",
+        action=Append,
+        default=[],
+        help="header sent with each request (repeatable)",
     )
     argocd.add_argument(
         "--port-forward", action="store_true", help="reach Argo CD through kubectl port-forward"
     )
     argocd.add_argument(
-        "--port-forward-namespace", metavar="NS", default="", help="where Argo CD runs (argocd)"
+        "--port-forward-namespace", metavar="NS", default="", help="namespace of Argo CD (default argocd)"
     )
     kubernetes = verb.add_argument_group("facts from Kubernetes itself", "also: KUBECONFIG")
-    kubernetes.add_argument("--core", action="store_true", help="ask the cluster, not Argo CD's API")
-    kubernetes.add_argument("--kubeconfig", metavar="FILE", default="", help="which kubeconfig")
     kubernetes.add_argument(
-        "--context", "--kube-context", metavar="NAME", default="", help="which context of it"
+        "--core", action="store_true", help="read from the cluster instead of Argo CD's API"
+    )
+    kubernetes.add_argument("--kubeconfig", metavar="FILE", default="", help="path of the kubeconfig")
+    kubernetes.add_argument(
+        "--context", "--kube-context", metavar="NAME", default="", help="context of the kubeconfig"
     )
     kubernetes.add_argument(
-        "--argocd-namespace", metavar="NS", default="", help="where Argo CD runs (else it is looked for)"
+        "--argocd-namespace", metavar="NS", default="", help="namespace of Argo CD (default: detected)"
     )
     kubernetes.add_argument(
         "--use-cluster-secrets",
         action="store_true",
-        help="log in to other clusters with the credentials that Argo CD keeps of them",
+        help="log in to other clusters with the credentials in Argo CD's cluster Secrets",
     )
     both = verb.add_argument_group("what to ask for")
     both.add_argument(
@@ -92,17 +105,17 @@ def add_source_flags(verb: argparse.ArgumentParser, *, takes_local: bool = True)
         metavar="NS",
         action=Append,
         default=[],
-        help="where the Applications are (repeatable)",
+        help="namespace of the Applications (repeatable)",
     )
     both.add_argument("-A", "--all-namespaces", action="store_true", help="Applications in any namespace")
     both.add_argument(
-        "--refresh", action="store_true", help="let Argo CD compare anew first (it writes that)"
+        "--refresh", action="store_true", help="let Argo CD refresh first (writes an annotation)"
     )
-    both.add_argument("--hard-refresh", action="store_true", help="the same, without its caches")
-    both.add_argument("--no-logs", action="store_true", help="leave out the logs of failing containers")
+    both.add_argument("--hard-refresh", action="store_true", help="the same, ignoring Argo CD's caches")
+    both.add_argument("--no-logs", action="store_true", help="do not read the logs of failing containers")
     if takes_local:
         both.add_argument(
-            "--local", metavar="DIR", default="", help="plain YAML that says what Git wants, of one app"
+            "--local", metavar="DIR", default="", help="folder with the rendered manifests of one app"
         )
     both.add_argument(
         "--timeout",

@@ -298,7 +298,7 @@ def _opts(written: str) -> dict[str, str]:
         words = shlex.split(written)
     except ValueError as problem:
         raise UsageError(
-            what="ARGOCD_OPTS cannot be read", why=str(problem), next="mend its quotes"
+            what="ARGOCD_OPTS cannot be read", why=str(problem), next="correct its quotes"
         ) from problem
     found: dict[str, str] = {}
     key = ""

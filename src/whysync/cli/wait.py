@@ -26,32 +26,34 @@ INTERRUPTED = 130
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("apps", metavar="APP", nargs="+", help="name or namespace/name")
-    verb.add_argument("--sync", action="store_true", help="until it is Synced")
-    verb.add_argument("--health", action="store_true", help="until it is Healthy")
-    verb.add_argument("--operation", action="store_true", help="until no sync is asked for or running")
-    verb.add_argument("--revision", metavar="SHA", default="", help="at this commit, not at an older one")
-    verb.add_argument("--interval", metavar="TIME", type=seconds, default=5.0, help="between two looks (5s)")
+    verb.add_argument("--sync", action="store_true", help="wait for Synced")
+    verb.add_argument("--health", action="store_true", help="wait for Healthy")
+    verb.add_argument("--operation", action="store_true", help="wait until no sync is requested or running")
+    verb.add_argument("--revision", metavar="SHA", default="", help="wait for this commit")
+    verb.add_argument(
+        "--interval", metavar="TIME", type=seconds, default=5.0, help="polling interval (default 5s)"
+    )
     verb.add_argument(
         "--give-up",
         metavar="TIME",
         type=seconds,
         default=60.0,
-        help="an app that is Degraded or cannot be compared for so long has failed (1m)",
+        help="fail if an app is Degraded or cannot be compared for this long (default 1m)",
     )
     add_output_flag(
         verb,
         ("text", "wide", "json", "yaml", "markdown"),
-        help="how to show the diagnosis; with data, the progress goes to standard error",
+        help="output format; progress goes to standard error unless it is text or wide",
     )
-    verb.add_argument("--no-proof", action="store_true", help="do not try the fixes on a model")
+    verb.add_argument("--no-proof", action="store_true", help="do not simulate the fixes")
     add_source_flags(verb)
     for action in verb._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
         if action.dest == "timeout":  # here it is not the questions that take so long
-            action.default, action.help = 600.0, "wait at most so long (10m)"
+            action.default, action.help = 600.0, "time limit (default 10m)"
     verb.epilog = (
         "whysync wait shop --revision $(git rev-parse HEAD) --timeout 15m\n"
         "None of --sync, --health and --operation means all three.\n\n"
-        "exit codes: 0 it is there; 1 it failed or the time is over, with the diagnosis; 2 an error"
+        "exit codes: 0 reached; 1 failed or timed out, with the diagnosis; 2 an error"
     )
 
 
