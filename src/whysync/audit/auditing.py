@@ -10,7 +10,7 @@ from whysync.audit import health, objects, writers
 from whysync.audit.remark import Audit, Remark, Topic
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.fixes.text import is_usable
 from whysync.json_tree import fields
 
@@ -65,6 +65,7 @@ def _webhooks(case: Case, notes: list[Gap]) -> Iterator[Remark]:
         if not shared:
             notes.append(
                 Gap(
+                    kind=GapKind.NOT_COLLECTED,
                     what="whether Git hosts call Argo CD's webhook",
                     why="neither the log of argocd-server nor argocd-secret is among the facts",
                     how_to_get=f"kubectl -n argocd logs deployment/argocd-server | grep '{PUSHED}'",
@@ -85,12 +86,14 @@ def _unseen(cases: Sequence[Case]) -> Iterator[Gap]:
         lives = [live for row in case.app.status.resources if (live := case.live_of(row.key)) is not None]
         if not lives:
             yield Gap(
+                kind=GapKind.NOT_COLLECTED,
                 what=f"the live objects of {case.app.qualified_name}",
                 why="none of them is among the facts: who writes their fields cannot be told",
                 how_to_get="whysync collect, or kubectl get -o yaml --show-managed-fields",
             )
         elif not any(live.meta.get("managedFields") for live in lives):
             yield Gap(
+                kind=GapKind.NOT_COLLECTED,
                 what=f"who writes the fields of {case.app.qualified_name}",
                 why="the live objects came without managedFields",
                 how_to_get="kubectl get -o yaml --show-managed-fields",

@@ -30,6 +30,28 @@ class ProofStatus(StrEnum):
     NOT_RUN = "not-run"
 
 
+class ProofKind(StrEnum):
+    """What a proof rests on, or why there is none."""
+
+    HOLDS = "holds"
+    FACTS_MISSING = "facts-missing"
+    PLAIN_SYNC_HELPS = "plain-sync-helps"
+    UNTIL_NEXT_SYNC = "until-next-sync"
+    NOT_TRIED = "not-tried"
+    OUT_OF_TIME = "out-of-time"
+    OTHER_CAUSE = "other-cause"
+    SIMULATION_FAILED = "simulation-failed"
+    OPERATOR_NOT_MODELED = "operator-not-modeled"
+    NOT_EXECUTABLE = "not-executable"
+    NOT_REPRODUCED = "not-reproduced"
+    NOTHING_TO_FIX = "nothing-to-fix"
+    ENDS_BY_ITSELF = "ends-by-itself"
+    NO_EFFECT = "no-effect"
+    REFUSED = "refused"
+    READ_ONLY = "read-only"
+    HUMAN_DECISION = "human-decision"
+
+
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """`rounds` of reconcile, sync and self-heal in which it held; `why` names the gap, or why it was not run.
 
@@ -37,6 +59,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     status: ProofStatus = ProofStatus.NOT_RUN
+    kind: ProofKind = ProofKind.NOT_TRIED
     rounds: int = 0
     why: str = ""
     trace: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from whysync.argocd.api.application import Application, Destination
 from whysync.argocd.projects import Cluster
 from whysync.argocd.settings import Settings
 from whysync.diagnosis.destination_clusters import IN_CLUSTER, cluster_for, known_clusters, where_live
-from whysync.facts.snapshot import Gap, Snapshot
+from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
@@ -127,7 +127,12 @@ class SnapshotIndex:
             name = app.name if app is not None else manifest.ref.name or "(no name)"
             for problem in problems:
                 unread.append(
-                    Gap(what=f"a part of Application {name}", why=problem, how_to_get="kubectl get -o yaml")
+                    Gap(
+                        kind=GapKind.UNREADABLE,
+                        what=f"a part of Application {name}",
+                        why=problem,
+                        how_to_get="kubectl get -o yaml",
+                    )
                 )
         return (*self.snapshot.gaps, *unread)
 

@@ -6,11 +6,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from whysync.facts.snapshot import Snapshot
+from whysync.facts.snapshot import GapKind, Snapshot
 from whysync.kubernetes.api.manifest import Manifest
-
-# Gaps of the cluster that Argo CD's API closes.
-_WHAT_GIT_WANTS = "what Git wants now of "
 
 
 def together(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
@@ -21,7 +18,7 @@ def together(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
     """
     secrets = [live_object for live_object in argocd.live if live_object.ref.kind == "Secret"]
     settings = {setting.ref.name for setting in cluster.settings}
-    gaps = [gap for gap in cluster.gaps if not (argocd.desired and gap.what.startswith(_WHAT_GIT_WANTS))]
+    gaps = [gap for gap in cluster.gaps if not (argocd.desired and gap.kind is GapKind.NOT_RENDERED)]
     return replace(
         argocd,
         projects=_first(cluster.projects, argocd.projects),

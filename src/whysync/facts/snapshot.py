@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import StrEnum
 
 import msgspec
 
@@ -14,14 +15,41 @@ from whysync.argocd.api.git_head import Head
 from whysync.json_tree import Object
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+
+
+class GapKind(StrEnum):
+    """Why a fact is missing."""
+
+    FORBIDDEN = "forbidden"
+    UNREACHABLE = "unreachable"
+    FAILED = "failed"
+    UNREADABLE = "unreadable"
+    TRUNCATED = "truncated"
+    AMBIGUOUS = "ambiguous"
+    NOT_COLLECTED = "not-collected"
+    NOT_RENDERED = "not-rendered"
+    MASKED = "masked"
+    NO_SCHEMA = "no-schema"
+    NOT_MODELED = "not-modeled"
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact that could not be read: `what`, `why`, and how the user can get it."""
+    """A fact that could not be read: `what`, `why`, and how the user can get it.
 
+    `about` is the object that it belongs to, if it is one; for a schema, the kind without a name.
+    """
+
+    kind: GapKind
     what: str
     why: str
     how_to_get: str = ""
+    about: Ref | None = None
+
+    @property
+    def data(self) -> Object:
+        """As bundles and reports write it."""
+        return {"kind": self.kind.value, "what": self.what, "why": self.why, "howToGet": self.how_to_get}
 
 
 class Extra(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,9 +57,7 @@ def _files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     if snapshot.argocd_version:
         header["argocdVersion"] = snapshot.argocd_version
     if snapshot.gaps:
-        header["gaps"] = [
-            {"what": gap.what, "why": gap.why, "howToGet": gap.how_to_get} for gap in snapshot.gaps
-        ]
+        header["gaps"] = [gap.data for gap in snapshot.gaps]
     yield "bundle.yaml", yaml.dump(header)
     yield from _objects("applications", snapshot.applications)
     yield from _objects("projects", snapshot.projects)

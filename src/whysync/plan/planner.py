@@ -14,7 +14,7 @@ from whysync.argocd.repo_server.repository import RepoProblem
 from whysync.diagnosis.case import Case
 from whysync.errors import NotFound, Unreadable
 from whysync.facts.masking import mask_snapshot
-from whysync.facts.snapshot import Gap, Snapshot
+from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key
@@ -231,9 +231,15 @@ def _planned(
     case = _found_case(live, app.name, base) if live is not None else None
     if live is not None and case is None:
         notes.append("the facts of --live do not have this app: it is planned as a new one")
-    unseen = tuple(gap for gap in case.gaps if "masked" not in gap.why) if case is not None else ()
+    unseen = case.gaps if case is not None else ()
     if base.gap:
-        unseen += (Gap(what="the manifests of the base", why=f"{base.gap}; all objects are listed as new"),)
+        unseen += (
+            Gap(
+                kind=GapKind.NOT_RENDERED,
+                what="the manifests of the base",
+                why=f"{base.gap}; all objects are listed as new",
+            ),
+        )
     notes += [f"not seen: {gap.what}: {gap.why}" for gap in unseen[:_MOST_UNSEEN]]
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects

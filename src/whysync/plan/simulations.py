@@ -18,7 +18,7 @@ from whysync.diagnosis.report import Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.simulated import snapshot_of
-from whysync.facts.snapshot import Gap, Snapshot
+from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.apiserver.server import ApiServer
@@ -217,7 +217,7 @@ def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Ob
 
 def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
     """Gaps worth reporting: that values are masked is not."""
-    return [gap for gap in gaps if "masked" not in gap.why]
+    return [gap for gap in gaps if gap.kind is not GapKind.MASKED]
 
 
 def _safety(world: SimulatedCase, effects: Effects, *, passed: bool) -> Safety:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
+from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport
 from whysync.fixes.edit import edited
 from whysync.json_tree import Object, dig, text
@@ -92,7 +92,9 @@ def _tried(fix: Fix, trial: Trial, *, first: bool) -> Fix:
         return fix
     where = " and ".join(f"on {_CLUSTERS[one]}" for one in passed)
     why = f"with it the sync passes {where}"
-    return replace(fix, proof=Proof(status=ProofStatus.PROVEN, rounds=len(passed), why=why))
+    return replace(
+        fix, proof=Proof(status=ProofStatus.PROVEN, kind=ProofKind.HOLDS, rounds=len(passed), why=why)
+    )
 
 
 def _mended(objects: list[Object], fix: Fix) -> list[Object] | None:

@@ -14,9 +14,10 @@ from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.finding import Finding, Severity
-from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
+from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import text
-from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
 from whysync.proofs.apply_fix import Refuted, Unplayable
@@ -32,7 +33,7 @@ from whysync.proofs.refresh_delay import is_lag, seen_sooner
 from whysync.proofs.remaining_differences import still_differing
 from whysync.proofs.runs import ROUNDS, Run, With, Without, waited, with_fix
 from whysync.proofs.trace import trace_of
-from whysync.proofs.verdicts import Rejected, not_run
+from whysync.proofs.verdicts import Rejected, not_run, proven
 from whysync.proofs.world import SimulatedCase, simulated
 from whysync.queries.previous_revision import ran_before
 
@@ -65,7 +66,9 @@ class Judge:
         if denied is not None:
             return asked_again(self._case, denied, fix)
         if self._case.app.metadata.deletion_timestamp is not None:
-            return not_run("the app is being deleted: there is nothing that it could come to")
+            return not_run(
+                ProofKind.NOTHING_TO_FIX, "the app is being deleted: there is nothing that it could come to"
+            )
         if is_lag(self._case, finding):
             return self._seen_sooner(finding, fix)
         only = slice_for(self._case, finding)
@@ -74,19 +77,19 @@ class Judge:
             return self._claimed(claim, fix)
         waits = only_waits(fix.commands)
         if finding.severity is Severity.INFO and not waits:
-            return not_run("nothing is wrong that it could end")
+            return not_run(ProofKind.NOTHING_TO_FIX, "nothing is wrong that it could end")
         self._without = self._courses.setdefault(only, Without(self._case, only))
         start = self._without.waiting.watch
         wanted = self._wanted(finding, start.glimpses[0].signs)
         if not wanted:
-            return not_run("nothing of what it explains shows on a model")
+            return not_run(ProofKind.NOT_REPRODUCED, "nothing of what it explains shows on a model")
         self.work += _PER_RUN + len(start.world.part.keys)
         if waits:
             return self._waited(finding, wanted, only)
         try:
             course = with_fix(self._case, fix, wanted, only)
         except Unplayable as problem:
-            return not_run(str(problem))
+            return not_run(ProofKind.NOT_EXECUTABLE, str(problem))
         except Refuted as problem:
             return self._refused(fix, wanted, str(problem))
         return self._verdict(finding, fix, wanted, course)
@@ -97,10 +100,12 @@ class Judge:
 
     def _refused(self, fix: Fix, wanted: Signs, why: str) -> Proof | Rejected:
         if leaves_a_deed(fix.commands):
-            return not_run(_FOR_A_PERSON)
+            return not_run(ProofKind.HUMAN_DECISION, _FOR_A_PERSON)
         shown = self._without.waiting.shows(wanted)
         return (
-            Rejected(why=f"it is refused: {why}") if shown else not_run(f"on the model it is refused: {why}")
+            Rejected(why=f"it is refused: {why}")
+            if shown
+            else not_run(ProofKind.REFUSED, f"on the model it is refused: {why}")
         )
 
     # --- where there is nothing to be seen, or nothing to be done --------------------------------
@@ -110,7 +115,7 @@ class Judge:
         try:
             return seen_sooner(self._case, finding, fix)
         except (Unplayable, Refuted) as problem:
-            return not_run(str(problem))
+            return not_run(ProofKind.NOT_EXECUTABLE, str(problem))
 
     def _claimed(self, claim: Claim, fix: Fix) -> Proof | Rejected:
         touched = frozenset({claim.key})
@@ -118,48 +123,45 @@ class Judge:
         shown = without.syncing if claim.shows_in_a_sync else without.waiting
         self.work += 2 * _PER_RUN
         if not claim.shows(shown.watch):
-            return not_run("the model does not show what it says")
+            return not_run(ProofKind.NOT_REPRODUCED, "the model does not show what it says")
         try:
             course = with_fix(self._case, fix, frozenset(), None, touched, syncs=claim.shows_in_a_sync)
         except (Unplayable, Refuted) as problem:
-            return not_run(str(problem))
+            return not_run(ProofKind.NOT_EXECUTABLE, str(problem))
         trace = trace_of(shown, course)
         new = course.watch.signs - without.waiting.watch.signs
         new = frozenset[str]() if claim.brings is None else new - claim.brings
         otherwise = self._fails_otherwise(course.watch.world)
         if otherwise:
-            return not_run(f"on the model the sync fails for another reason: {otherwise}")
+            return not_run(
+                ProofKind.OTHER_CAUSE, f"on the model the sync fails for another reason: {otherwise}"
+            )
         if claim.holds(course.watch, course.written) or new:
             words = "; ".join(in_words(sign) for sign in sorted(new)[:2]) or "it is as before"
             return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
         gaps = [*course.gaps, *_of_owners(fix, self._case)]
         if gaps:
-            return Proof(
-                status=ProofStatus.LIKELY, rounds=ROUNDS, why=f"not known: {'; '.join(gaps)}", trace=trace
-            )
+            return _likely("; ".join(gaps), trace)
         once = claim.shows_in_a_sync and claim.holds(course.watch)
         why = "the first sync with it still overwrites the field" if once else ""
         if isinstance(claim, Unlooked) and claim.behind:
             why = "what the commit changes that waits is not known yet"
-        return Proof(status=ProofStatus.PROVEN, rounds=ROUNDS, why=why, trace=trace)
+        return proven(ROUNDS, trace, why)
 
     def _waited(self, finding: Finding, wanted: Signs, only: frozenset[Key] | None) -> Proof:
         """To wait is right where it ends by itself; that new images run is then all that it rests on."""
         course = waited(self._case, wanted, only)
         if self._left(finding, wanted, course):
-            return not_run("on the model it does not end by itself")
+            return not_run(ProofKind.NO_EFFECT, "on the model it does not end by itself")
         new = course.watch.signs - course.watch.at_first - wanted
         if new:
-            return not_run(f"on the model {in_words(min(new))} then")
+            return not_run(ProofKind.NO_EFFECT, f"on the model {in_words(min(new))} then")
         now = Run(watch=Observer(simulated(self._case, only=only)), since=course.watch.began)
         trace = trace_of(now, course)
         gap = _unseen(course.watch.world) if wanted & _OF_THE_SYNC or _is_unwell(wanted) else ""
         if gap:
-            why = f"not known: whether {gap}"
-            return Proof(status=ProofStatus.LIKELY, rounds=ROUNDS, why=why, trace=trace)
-        return Proof(
-            status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(finding, wanted, course), trace=trace
-        )
+            return _likely(f"whether {gap}", trace)
+        return proven(ROUNDS, trace, self._held(finding, wanted, course))
 
     # --- the verdict -----------------------------------------------------------------------------
 
@@ -167,9 +169,9 @@ class Judge:
         waiting = self._without.waiting
         if not waiting.shows(wanted):
             gone = wanted & waiting.watch.at_first
-            return not_run(
-                "on the model it goes away by itself" if gone else "the model does not show the trouble"
-            )
+            if gone:
+                return not_run(ProofKind.ENDS_BY_ITSELF, "on the model it goes away by itself")
+            return not_run(ProofKind.NOT_REPRODUCED, "the model does not show the trouble")
         base = self._base(wanted, course)
         left = self._left(finding, wanted, course)
         new = self._new(wanted, course)
@@ -180,21 +182,21 @@ class Judge:
         if base is None:
             return Proof(
                 status=ProofStatus.LIKELY,
+                kind=ProofKind.PLAIN_SYNC_HELPS,
                 rounds=ROUNDS,
                 why="on the model a plain sync ends it too",
                 trace=trace,
             )
         otherwise = self._fails_otherwise(base.watch.world)
         if otherwise:
-            return not_run(f"without it, on the model the sync fails for another reason: {otherwise}")
+            return not_run(
+                ProofKind.OTHER_CAUSE,
+                f"without it, on the model the sync fails for another reason: {otherwise}",
+            )
         gaps = self._gaps(finding, fix, course)
         if gaps:
-            return Proof(
-                status=ProofStatus.LIKELY, rounds=ROUNDS, why=f"not known: {'; '.join(gaps)}", trace=trace
-            )
-        return Proof(
-            status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(finding, wanted, course), trace=trace
-        )
+            return _likely("; ".join(gaps), trace)
+        return proven(ROUNDS, trace, self._held(finding, wanted, course))
 
     def _base(self, wanted: Signs, course: With) -> Run | None:
         """The course without the fix that still shows the trouble; `None` where a plain sync ends it.
@@ -232,23 +234,32 @@ class Judge:
     ) -> Proof | Rejected:
         words = "; ".join(in_words(sign) for sign in sorted(left or new)[:2])
         if leaves_a_deed(fix.commands):
-            return not_run(_FOR_A_PERSON)
+            return not_run(ProofKind.HUMAN_DECISION, _FOR_A_PERSON)
         otherwise = self._fails_otherwise(course.watch.world)
         if otherwise:
-            return not_run(f"on the model the sync fails for another reason: {otherwise}")
+            return not_run(
+                ProofKind.OTHER_CAUSE, f"on the model the sync fails for another reason: {otherwise}"
+            )
         others = sorted(failures_in(course.watch.world).keys() - signs_for(self._case, finding.explains))
         if others:
-            return not_run(f"another cause stands in the way: {in_words(others[0])}")
+            return not_run(ProofKind.OTHER_CAUSE, f"another cause stands in the way: {in_words(others[0])}")
         gaps = self._gaps(finding, fix, course)
         if gaps:
-            return not_run(f"on the model {words}, but that may be for want of facts: {'; '.join(gaps)}")
+            return not_run(
+                ProofKind.FACTS_MISSING,
+                f"on the model {words}, but that may be for want of facts: {'; '.join(gaps)}",
+            )
         silent = [sign for sign in sorted(left) if self._waits_for_an_operator(sign)]
         if silent and not left - set(silent) - _WHOLE_APP and not new:
-            return not_run(f"{in_words(silent[0])} until its operator writes a status, which is not modelled")
+            return not_run(
+                ProofKind.OPERATOR_NOT_MODELED,
+                f"{in_words(silent[0])} until its operator writes a status, which is not modelled",
+            )
         until_then = course.watch.held_until(left, course.settled, course.last_sync)
         if left and until_then and not new:
             return Proof(
                 status=ProofStatus.LIKELY,
+                kind=ProofKind.UNTIL_NEXT_SYNC,
                 rounds=ROUNDS - 1,
                 why=f"it holds until the next sync: then {words}",
                 trace=trace,
@@ -297,6 +308,16 @@ class Judge:
         ]
 
 
+def _likely(gap: str, trace: tuple[str, ...]) -> Proof:
+    return Proof(
+        status=ProofStatus.LIKELY,
+        kind=ProofKind.FACTS_MISSING,
+        rounds=ROUNDS,
+        why=f"not known: {gap}",
+        trace=trace,
+    )
+
+
 def _of_time(finding: Finding, fix: Fix, case: Case) -> list[str]:
     """More time helps where there was too little of it: how much is needed nobody has seen.
 
@@ -335,11 +356,15 @@ def _is_unwell(wanted: Signs) -> bool:
 def _of_facts(finding: Finding, fix: Fix, world: SimulatedCase) -> list[str]:
     """Those of the world's gaps that are about what the fix or the finding is about."""
     refs = [finding.about, *([fix.target] if fix.target is not None else [])]
-    return [
-        gap.what
-        for gap in world.gaps
-        if any(gap.what.endswith(str(ref)) or f" {ref.kind} (" in gap.what for ref in refs)
-    ]
+    return [gap.what for gap in world.gaps if any(_is_about(gap, ref) for ref in refs)]
+
+
+def _is_about(gap: Gap, ref: Ref) -> bool:
+    if gap.about is None:
+        return False
+    if gap.kind is GapKind.NO_SCHEMA:
+        return gap.about.kind == ref.kind
+    return (gap.about.kind, gap.about.place) == (ref.kind, ref.place)
 
 
 def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Final
 
 from whysync.diagnosis.case import Case
 from whysync.facts.masking import is_mark
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Json, Object, dig, fields, items, text
-from whysync.kubernetes.api.ref import group_of, ref_of, version_of
+from whysync.kubernetes.api.ref import Ref, group_of, ref_of, version_of
 from whysync.kubernetes.apiserver.builtin_kinds import built_in
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.messages.patterns.apply import KindNotServed
@@ -107,7 +107,9 @@ class Kinds:
             found.append(self._definition(group, kind))
             self.gaps.append(
                 Gap(
+                    kind=GapKind.NO_SCHEMA,
                     what=f"the schema of {kind} ({group})",
+                    about=Ref(group=group, version="", kind=kind, namespace="", name=""),
                     why="its CustomResourceDefinition is not among the facts",
                     how_to_get=f"kubectl get crd -o yaml | grep -B3 'kind: {kind}'",
                 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from whysync.argocd.rbac import Asker, Request, decide, read_policy
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.fix import Fix, Proof, ProofStatus
+from whysync.diagnosis.fix import Fix, Proof, ProofKind
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.text import object_of
 from whysync.json_tree import Object, fields
 from whysync.messages.patterns.projects import ArgocdDenied
-from whysync.proofs.verdicts import Rejected, not_run
+from whysync.proofs.verdicts import Rejected, not_run, proven
 
 
 def denied_in(case: Case, finding: Finding) -> ArgocdDenied | None:
@@ -27,22 +27,22 @@ def asked_again(case: Case, denied: ArgocdDenied, fix: Fix) -> Proof | Rejected:
     """Only a line of policy is tried: what else a person does to a policy is not told as data."""
     config = case.settings("argocd-rbac-cm")
     if not fix.line:
-        return not_run("it changes nothing: it only looks")
+        return not_run(ProofKind.READ_ONLY, "it changes nothing: it only looks")
     if config is None:
-        return not_run("argocd-rbac-cm is not among the facts")
+        return not_run(ProofKind.FACTS_MISSING, "argocd-rbac-cm is not among the facts")
     if not denied.subject:
-        return not_run("who asked is not told")
+        return not_run(ProofKind.FACTS_MISSING, "who asked is not told")
     after = policy_edit(fix.line, case)
     target = object_of(after, case)
     assert target is not None
     asked = f"{denied.subject}: {denied.resource}, {denied.action}, {denied.object}"
     before, then = (_allowed(case, body, denied) for body in (config.body, edited(target.body, after.edits)))
     if before:
-        return not_run("the policy at hand allows it already")
+        return not_run(ProofKind.NOTHING_TO_FIX, "the policy at hand allows it already")
     if not then:
         return Rejected(why=f"with that line Argo CD still refuses {asked}")
     trace = ("without the fix", f"  {asked}: refused", "with the fix", f"  {asked}: allowed")
-    return Proof(status=ProofStatus.PROVEN, rounds=1, trace=trace)
+    return proven(rounds=1, trace=trace)
 
 
 def _allowed(case: Case, config: Object, denied: ArgocdDenied) -> bool:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from whysync.deadline import Deadline
 from whysync.diagnosis.finding import Finding, RejectedFix
-from whysync.diagnosis.fix import Fix, Proof
+from whysync.diagnosis.fix import Fix, Proof, ProofKind
 from whysync.diagnosis.report import AppReport
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
@@ -48,7 +48,9 @@ class _Prover:
         if not finding.fixes:
             return finding
         if finding.caused_by:
-            return _with_proof(finding, not_run("it follows from another cause: mend that one"))
+            return _with_proof(
+                finding, not_run(ProofKind.OTHER_CAUSE, "it follows from another cause: mend that one")
+            )
         fixes: list[Fix] = []
         rejected: list[RejectedFix] = []
         for fix in finding.fixes:
@@ -61,21 +63,24 @@ class _Prover:
 
     def _tried(self, finding: Finding, fix: Fix) -> Proof | Rejected:
         if self._hopeless:
-            return not_run(self._hopeless)
+            return not_run(ProofKind.FACTS_MISSING, self._hopeless)
         if self._deadline.is_over:
-            return not_run("not tried: the time given with --timeout is used up")
+            return not_run(ProofKind.OUT_OF_TIME, "not tried: the time given with --timeout is used up")
         if self._judge.work >= _MOST_WORK or time.process_time() > self._busy_until:
-            return not_run("others before it took the time there is")
+            return not_run(ProofKind.OUT_OF_TIME, "others before it took the time there is")
         try:
             return self._judge.judged(finding, fix)
         except NotSimulated as problem:
             self._hopeless = f"{problem.gap.what} is not known: {problem.gap.why}"
-            return not_run(self._hopeless)
+            return not_run(ProofKind.FACTS_MISSING, self._hopeless)
         except (TimelineNeverSettles, ControllersNeverSettle) as problem:
-            return not_run(f"the model never comes to rest ({problem})")
+            return not_run(ProofKind.SIMULATION_FAILED, f"the model never comes to rest ({problem})")
         except Exception as problem:  # a diagnosis without a proof is better than none
             log.debug("the proof of %r for %s failed", fix.title, self._name, exc_info=True)
-            return not_run(f"it could not be tried on the model ({type(problem).__name__}: {problem})")
+            return not_run(
+                ProofKind.SIMULATION_FAILED,
+                f"it could not be tried on the model ({type(problem).__name__}: {problem})",
+            )
 
 
 def _with_proof(finding: Finding, proof: Proof) -> Finding:

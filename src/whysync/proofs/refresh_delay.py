@@ -11,12 +11,12 @@ from typing import Final
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
-from whysync.diagnosis.fix import Fix, Proof, ProofStatus
+from whysync.diagnosis.fix import Fix, Proof, ProofKind
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import fields, items
 from whysync.proofs.apply_fix import Player
 from whysync.proofs.observer import Observer
-from whysync.proofs.verdicts import not_run
+from whysync.proofs.verdicts import not_run, proven
 from whysync.proofs.world import simulated
 
 _LONGEST: Final = timedelta(hours=1)
@@ -33,14 +33,15 @@ def is_lag(case: Case, finding: Finding) -> bool:
 def seen_sooner(case: Case, finding: Finding, fix: Fix) -> Proof:
     """Raises `NotSimulated`, `Unplayable`, `Refuted` and `Restless`."""
     if finding.severity is not Severity.INFO:
-        return not_run("Argo CD should have seen it long ago: why it did not is not known")
+        return not_run(
+            ProofKind.FACTS_MISSING, "Argo CD should have seen it long ago: why it did not is not known"
+        )
     if not fix.commands:
-        return not_run("it does not make Argo CD look")
+        return not_run(ProofKind.NO_EFFECT, "it does not make Argo CD look")
     by_itself, at_once = _until_seen(case, None), _until_seen(case, fix)
     if at_once is None or (by_itself is not None and at_once >= by_itself):
-        return not_run("on the model it is not seen sooner with it")
-    return Proof(
-        status=ProofStatus.PROVEN,
+        return not_run(ProofKind.NO_EFFECT, "on the model it is not seen sooner with it")
+    return proven(
         rounds=1,
         why="what that commit changes is not known yet",
         trace=(

@@ -14,7 +14,7 @@ from typing import Final
 from whysync.argocd.api.application import ResourceRow
 from whysync.argocd.ignore_differences.rules import application_rules, system_rules
 from whysync.diagnosis.case import Case
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, same, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, group_of
@@ -232,7 +232,9 @@ class _Choice:
             return False
         self._gaps.append(
             Gap(
+                kind=GapKind.NOT_COLLECTED,
                 what=f"live {row.ref}",
+                about=row.ref,
                 why="it is in the cluster, and not among the facts",
                 how_to_get=f"kubectl get {row.kind.lower()} {row.name}"
                 f"{f' -n {row.namespace}' if row.namespace else ''} -o yaml --show-managed-fields",
@@ -333,7 +335,9 @@ class _Choice:
         if not held:
             self._gaps.append(
                 Gap(
+                    kind=GapKind.NOT_COLLECTED,
                     what=f"what is left in Namespace {name}",
+                    about=namespace.ref,
                     why="it is being deleted, and what keeps it is not among the facts",
                     how_to_get=f"kubectl get namespace {name} -o yaml, and what its conditions name",
                 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from whysync.diagnosis.fix import Proof, ProofStatus
+from whysync.diagnosis.fix import Proof, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport
 
 
@@ -18,16 +18,21 @@ class Rejected:
     trace: tuple[str, ...] = ()
 
 
-def not_run(why: str) -> Proof:
-    return Proof(status=ProofStatus.NOT_RUN, why=why)
+def not_run(kind: ProofKind, why: str) -> Proof:
+    return Proof(status=ProofStatus.NOT_RUN, kind=kind, why=why)
+
+
+def proven(rounds: int, trace: tuple[str, ...], why: str = "") -> Proof:
+    return Proof(status=ProofStatus.PROVEN, kind=ProofKind.HOLDS, rounds=rounds, why=why, trace=trace)
 
 
 def not_proven(report: AppReport, why: str) -> AppReport:
     """The report in which each fix says why nobody tried it."""
+    untried = not_run(ProofKind.NOT_TRIED, why)
     return replace(
         report,
         findings=tuple(
-            replace(finding, fixes=tuple(replace(fix, proof=not_run(why)) for fix in finding.fixes))
+            replace(finding, fixes=tuple(replace(fix, proof=untried) for fix in finding.fixes))
             for finding in report.findings
         ),
     )

@@ -20,7 +20,7 @@ from whysync.argocd.repo_server.repository import Folder, GitRepositories
 from whysync.argocd.simulation.from_facts import destination_for, marked_live, with_project
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.case import Case
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
@@ -291,6 +291,7 @@ def _check(case: Case) -> None:
     if not case.desired and not case.renders_to_nothing:
         raise NotSimulated(
             Gap(
+                kind=GapKind.NOT_RENDERED,
                 what="what Git renders to",
                 why="the facts have no manifests of this app",
                 how_to_get=f"argocd app manifests {name} --source git, as desired/{name}/",
@@ -303,6 +304,7 @@ def _check(case: Case) -> None:
     if there and not case.world.snapshot.live:
         raise NotSimulated(
             Gap(
+                kind=GapKind.NOT_COLLECTED,
                 what="the live objects",
                 why="the facts have no live objects of its cluster",
                 how_to_get="kubectl get … -o yaml --show-managed-fields, as live/",
@@ -355,6 +357,7 @@ def _gaps(case: Case, strangers: list[Object], part: Scope) -> list[Gap]:
     if case.project_manifest is None and not case.project:
         found.append(
             Gap(
+                kind=GapKind.NOT_COLLECTED,
                 what=f"AppProject {case.app.project}",
                 why="it is not among the facts: one that permits everything stands for it",
                 how_to_get=f"kubectl -n {namespace} get appproject {case.app.project} -o yaml",
@@ -363,14 +366,25 @@ def _gaps(case: Case, strangers: list[Object], part: Scope) -> list[Gap]:
     for kind in sorted(
         {f"{text(stranger.get('apiVersion'))} {text(stranger.get('kind'))}" for stranger in strangers}
     ):
-        found.append(Gap(what=f"objects of {kind}", why="the model does not serve this version of the kind"))
+        found.append(
+            Gap(
+                kind=GapKind.NOT_MODELED,
+                what=f"objects of {kind}",
+                why="the model does not serve this version of the kind",
+            )
+        )
     masked = [
         desired_object.ref
         for desired_object in part.desired
         if has_marks(desired_object.body) and _differs(case, desired_object)
     ]
     found += [
-        Gap(what=f"the values of {ref}", why="they are masked: whether they are right cannot be told")
+        Gap(
+            kind=GapKind.MASKED,
+            what=f"the values of {ref}",
+            why="they are masked: whether they are right cannot be told",
+            about=ref,
+        )
         for ref in masked
     ]
     return found

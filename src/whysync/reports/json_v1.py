@@ -6,9 +6,10 @@ import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.fix import Fix, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Symptom
+from whysync.facts.snapshot import GapKind
 from whysync.fixes.text import patch_text
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Ref
@@ -46,9 +47,10 @@ class EvidenceV1(_Value, frozen=True):
 
 
 class ProofV1(_Value, frozen=True):
-    """`proven`, `likely` or `not-run`."""
+    """`kind`: what a proof rests on, or why there is none."""
 
-    status: str
+    status: ProofStatus
+    kind: ProofKind
     rounds: int
     why: str
     trace: tuple[str, ...]
@@ -108,6 +110,7 @@ class SafetyV1(_Value, frozen=True):
 
 
 class GapV1(_Value, frozen=True):
+    kind: GapKind
     what: str
     why: str
     how_to_get: str
@@ -194,7 +197,9 @@ def app_v1(report: AppReport) -> AppV1:
                 for reason in report.safety.reasons
             ),
         ),
-        gaps=tuple(GapV1(what=gap.what, why=gap.why, how_to_get=gap.how_to_get) for gap in report.gaps),
+        gaps=tuple(
+            GapV1(kind=gap.kind, what=gap.what, why=gap.why, how_to_get=gap.how_to_get) for gap in report.gaps
+        ),
         skipped=tuple(SkippedV1(rule=skipped.rule, needs=skipped.needs) for skipped in report.skipped),
         crashed=tuple(CrashedV1(rule=crashed.rule, error=crashed.error) for crashed in report.crashed),
     )
@@ -248,7 +253,11 @@ def fix_v1(fix: Fix, case: Case) -> FixV1:
         risk=fix.risk,
         destroys=fix.destroys,
         proof=ProofV1(
-            status=fix.proof.status.value, rounds=fix.proof.rounds, why=fix.proof.why, trace=fix.proof.trace
+            status=fix.proof.status,
+            kind=fix.proof.kind,
+            rounds=fix.proof.rounds,
+            why=fix.proof.why,
+            trace=fix.proof.trace,
         ),
     )
 

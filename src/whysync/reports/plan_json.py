@@ -43,7 +43,7 @@ def _app(app: AppPlan, words: str) -> Object:
         "changes": [_change(change) for change in app.changes],
         "safety": _safety(app.safety) if app.safety is not None else None,
         "notes": list(app.notes),
-        "gaps": [{"what": gap.what, "why": gap.why, "howToGet": gap.how_to_get} for gap in app.unseen],
+        "gaps": [gap.data for gap in app.unseen],
     }
 
 

@@ -23,7 +23,7 @@ from whysync.facts.collect.files import LARGEST
 from whysync.facts.collect.journal import JOURNAL
 from whysync.facts.masking import mask_snapshot
 from whysync.facts.selection import Selection
-from whysync.facts.snapshot import Gap, Snapshot
+from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Json
 
 HEADER = b'{"line":"header","format":"whysync.dev/collect/v1","question":"test"}\n'
@@ -45,7 +45,7 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     whole = replace(
         shop(),
         heads=(Head(repo="https://git.example.com/apps.git", revision="main", commit="c" * 40),),
-        gaps=(Gap(what="logs", why="forbidden", how_to_get="ask"),),
+        gaps=(Gap(kind=GapKind.FORBIDDEN, what="logs", why="forbidden", how_to_get="ask"),),
     )
     whole = mask_snapshot(whole)
     bundle = Collection(Target.of(str(tmp_path / "out")), "test")

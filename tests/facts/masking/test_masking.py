@@ -15,7 +15,7 @@ from whysync.argocd.api.git_head import Head
 from whysync.facts.bundle import read_bundle
 from whysync.facts.masking import Masker, is_mark, mask_snapshot
 from whysync.facts.masking.names import SecretName, promise_of
-from whysync.facts.snapshot import Extra, Gap, Snapshot
+from whysync.facts.snapshot import Extra, Gap, GapKind, Snapshot
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -383,7 +383,7 @@ def test_a_known_secret_is_found_again_everywhere() -> None:
         Snapshot(
             live=live(config, secret(data={"a": b64(SECRET)})),
             logs=(Log(namespace="n", pod="p", container="c", lines=lines),),
-            gaps=(Gap(what="x", why=f"got {SECRET}"),),
+            gaps=(Gap(kind=GapKind.UNREADABLE, what="x", why=f"got {SECRET}"),),
             heads=(Head(repo=f"https://x:{SECRET}@git/x", revision="main", commit="abc"),),
             facts=(Extra(name="f", body={"message": json.dumps({"v": SECRET})}, origin=SECRET),),
             unknown=(f"{SECRET}.txt",),
@@ -534,7 +534,7 @@ def test_no_secret_comes_out(values: list[str]) -> None:
     snapshot = Snapshot(
         live=live(*(copy_object(body) for body in bodies)),
         logs=(Log(namespace="n", pod="p", container="c", lines=tuple(f"x {first} y".split("\n"))),),
-        gaps=(Gap(what=first, why=first),),
+        gaps=(Gap(kind=GapKind.UNREADABLE, what=first, why=first),),
     )
     found = mask_snapshot(snapshot)
     text = everything(found)

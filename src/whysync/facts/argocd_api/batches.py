@@ -14,7 +14,7 @@ from whysync.facts.argocd_api.responses import id_of
 from whysync.facts.argocd_api.server import ArgoServer
 from whysync.facts.masking import Masker
 from whysync.facts.selection import Selection
-from whysync.facts.snapshot import Gap, Snapshot
+from whysync.facts.snapshot import Gap, GapKind, Snapshot
 
 AT_ONCE: Final = 20
 
@@ -58,6 +58,7 @@ def _names(server: ArgoServer, wanted: Selection) -> list[str]:
 def _no_time(names: list[str]) -> Gap:
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return Gap(
+        kind=GapKind.TRUNCATED,
         what=f"the Applications {shown}",
         why="the time that was given was used up",
         how_to_get="run the same command again, with more --timeout: it goes on where it ended",

@@ -27,7 +27,7 @@ from whysync.facts.argocd_api.responses import (
 from whysync.facts.argocd_api.selection import Chosen
 from whysync.facts.bundle.unfold import without_states
 from whysync.facts.selection import Selection
-from whysync.facts.snapshot import Extra
+from whysync.facts.snapshot import Extra, GapKind
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -78,7 +78,7 @@ class Reader:
         cached = is_cached(app, self._api.client.now())
         if not cached:
             for what in ("the live objects and the resource tree", "events and logs"):
-                self._gaps.add(what, named.place, _NO_CACHE, _HOW_CACHE)
+                self._gaps.add(GapKind.NOT_COLLECTED, what, named.place, _NO_CACHE, _HOW_CACHE)
         tree, managed, rendered, events, facts = await asyncio.gather(
             self._tree(named) if cached else _nothing(),
             self._managed(named) if cached else _nothing(),
@@ -88,10 +88,13 @@ class Reader:
         )
         states = managed_of(managed)
         for broken in states.broken:
-            self._gaps.add(f"the object {broken}", named.place, "what Argo CD keeps of it is no JSON")
+            self._gaps.add(
+                GapKind.UNREADABLE, f"the object {broken}", named.place, "what Argo CD keeps of it is no JSON"
+            )
         chosen = Chosen(nodes_of(tree), _keys(states.live), closely=self._closely)
         if chosen.left_out:
             self._gaps.add(
+                GapKind.TRUNCATED,
                 f"{chosen.left_out} live objects below the resources",
                 named.place,
                 "the app has too many to ask for each of them",

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from whysync.errors import WhysyncError
-from whysync.facts.http.errors import HttpError
-from whysync.facts.snapshot import Gap
+from whysync.facts.http.errors import HttpError, gap_kind
+from whysync.facts.snapshot import Gap, GapKind
 
 T = TypeVar("T")
 _SHOWN = 3
@@ -15,11 +15,11 @@ _SHOWN = 3
 
 class Gaps:
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], tuple[list[str], str]] = {}
+        self._found: dict[tuple[str, str], tuple[list[str], GapKind, str]] = {}
 
-    def add(self, what: str, of: str, why: str, how_to_get: str = "") -> None:
+    def add(self, kind: GapKind, what: str, of: str, why: str, how_to_get: str = "") -> None:
         """`what` could not be read for which Application (`of`, may be empty), and why."""
-        names, _ = self._found.setdefault((what, why), ([], how_to_get))
+        names, _, _ = self._found.setdefault((what, why), ([], kind, how_to_get))
         if of not in names:
             names.append(of)
 
@@ -28,14 +28,16 @@ class Gaps:
         try:
             return await ask()
         except WhysyncError as problem:
-            self.add(what, of, why(problem), how_to_get or problem.next)
+            self.add(gap_kind(problem), what, of, why(problem), how_to_get or problem.next)
             return None
 
     def told(self) -> tuple[Gap, ...]:
         gaps: list[Gap] = []
-        for (what, why), (names, how) in self._found.items():
+        for (what, why), (names, kind, how) in self._found.items():
             of = sorted(name for name in names if name)
-            gaps.append(Gap(what=f"{what} of {_list(of)}" if of else what, why=why, how_to_get=how))
+            gaps.append(
+                Gap(kind=kind, what=f"{what} of {_list(of)}" if of else what, why=why, how_to_get=how)
+            )
         return tuple(sorted(gaps, key=lambda gap: (gap.what, gap.why)))
 
 

@@ -21,7 +21,7 @@ from whysync.facts.http.errors import Forbidden, Missing
 from whysync.facts.http.progress import ticking
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.selection import Selection
-from whysync.facts.snapshot import Extra, Snapshot
+from whysync.facts.snapshot import Extra, GapKind, Snapshot
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 
@@ -258,6 +258,7 @@ def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> No
         project = id_of(app).project or "default"
         if project not in names:
             gaps.add(
+                GapKind.FORBIDDEN,
                 f"AppProject {project}",
                 "",
                 "Argo CD does not show it to this account, or it does not exist",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from whysync.argocd.tracking.method import TRACKING_ID
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import dig, text
 from whysync.kubernetes.api.manifest import Manifest
 
@@ -87,4 +87,8 @@ def _gaps(nobodys: Sequence[Manifest]) -> list[Gap]:
     shown = ", ".join(f"{nobody.ref} ({nobody.origin})" for nobody in nobodys[:3])
     more = f" and {len(nobodys) - 3} more" if len(nobodys) > 3 else ""
     why = "the bundle has several Applications and nothing says which one these belong to"
-    return [Gap(what=f"the Application of desired {shown}{more}", why=why, how_to_get=_HOW)]
+    return [
+        Gap(
+            kind=GapKind.AMBIGUOUS, what=f"the Application of desired {shown}{more}", why=why, how_to_get=_HOW
+        )
+    ]

@@ -24,7 +24,7 @@ from whysync.facts.bundle.unfold import (
     objects_in,
     without_states,
 )
-from whysync.facts.snapshot import Extra, Gap, Snapshot
+from whysync.facts.snapshot import Extra, Gap, GapKind, Snapshot
 from whysync.json_tree import Json, Object, fields, items
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.container_log import Log
@@ -49,7 +49,14 @@ class BundleBuilder:
 
     def skip(self, found: Skipped) -> None:
         if found.is_gap:
-            self.gaps.append(Gap(what=found.name, why=found.why, how_to_get="make the file readable"))
+            self.gaps.append(
+                Gap(
+                    kind=GapKind.UNREADABLE,
+                    what=found.name,
+                    why=found.why,
+                    how_to_get="make the file readable",
+                )
+            )
         else:
             self.unknown.append(f"{found.name} ({found.why})" if found.why else found.name)
 
@@ -67,7 +74,12 @@ class BundleBuilder:
         for document in yaml.documents(entry.data, limits=self.limits.yaml):
             if isinstance(document, yaml.Broken):
                 self.gaps.append(
-                    Gap(what=f"a part of {entry.name}", why=str(document), how_to_get=_HOW_TO_MEND)
+                    Gap(
+                        kind=GapKind.UNREADABLE,
+                        what=f"a part of {entry.name}",
+                        why=str(document),
+                        how_to_get=_HOW_TO_MEND,
+                    )
                 )
                 continue
             number = self._add_document(document.body, place, entry.name, number)
@@ -99,7 +111,11 @@ class BundleBuilder:
             for state, found in managed_states(body):
                 if not is_object(found):
                     self.gaps.append(
-                        Gap(what=f"an object in {origin}", why=f"its {state} is not JSON of an object")
+                        Gap(
+                            kind=GapKind.UNREADABLE,
+                            what=f"an object in {origin}",
+                            why=f"its {state} is not JSON of an object",
+                        )
                     )
                 elif state == "targetState":
                     self._add_desired(found, place, origin)
@@ -193,7 +209,14 @@ def _decodes(app: Manifest, gaps: list[Gap]) -> bool:
     value, dropped = decode(app.body, Application)
     if dropped:
         what = f"Application {app.ref.place}" if value is None else f"a part of Application {app.ref.place}"
-        gaps.append(Gap(what=what, why=f"{app.origin}: {'; '.join(dropped[:3])}", how_to_get=_HOW_TO_MEND))
+        gaps.append(
+            Gap(
+                kind=GapKind.UNREADABLE,
+                what=what,
+                why=f"{app.origin}: {'; '.join(dropped[:3])}",
+                how_to_get=_HOW_TO_MEND,
+            )
+        )
     return value is not None
 
 

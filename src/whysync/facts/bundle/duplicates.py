@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest, Role
 
@@ -29,6 +29,7 @@ def without_duplicates(manifests: Iterable[Manifest], gaps: list[Gap]) -> tuple[
         if before.body != manifest.body and manifest.role is not Role.EVENT:
             gaps.append(
                 Gap(
+                    kind=GapKind.AMBIGUOUS,
                     what=f"which {manifest.role} {ref} is the right one",
                     why=f"{before.origin} and {manifest.origin} differ; {newest.origin} was taken",
                     how_to_get="collect the bundle again, or leave one of them out",

@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 import msgspec
 
 from whysync.errors import Unreadable
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Json, Object, fields, items, text
 
 GROUP = "whysync.dev"
 VERSION = "v1"
+
+_GAP_KINDS = frozenset(GapKind)
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,9 +70,15 @@ def _time(written: str) -> datetime | None:
 
 def _gap(raw: Json) -> Gap:
     if isinstance(raw, str):
-        return Gap(what=raw, why="the collector could not get it")
+        return Gap(kind=GapKind.NOT_COLLECTED, what=raw, why="the collector could not get it")
     gap = fields(raw)
-    return Gap(what=text(gap.get("what")), why=text(gap.get("why")), how_to_get=text(gap.get("howToGet")))
+    kind = text(gap.get("kind"))
+    return Gap(
+        kind=GapKind(kind) if kind in _GAP_KINDS else GapKind.NOT_COLLECTED,
+        what=text(gap.get("what")),
+        why=text(gap.get("why")),
+        how_to_get=text(gap.get("howToGet")),
+    )
 
 
 def _clusters(raw: Json) -> dict[str, str]:

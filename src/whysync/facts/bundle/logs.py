@@ -5,7 +5,7 @@ from __future__ import annotations
 from whysync.facts.bundle.entries import Entry
 from whysync.facts.bundle.limits import BundleLimits, size
 from whysync.facts.bundle.roles import RoleInBundle
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.kubernetes.api.container_log import Log
 
 
@@ -32,6 +32,7 @@ def read_log(entry: Entry, place: RoleInBundle, limits: BundleLimits) -> tuple[L
     if not cut:
         return log, None
     return log, Gap(
+        kind=GapKind.TRUNCATED,
         what=f"the beginning of {entry.name}",
         why=f"only the last {limits.log_lines:,} lines and {size(limits.log_bytes)} of a log are read",
         how_to_get="cut the log to the part that matters",

@@ -17,7 +17,7 @@ from whysync.facts.collect import files
 from whysync.facts.collect.journal import Journal, Piece
 from whysync.facts.collect.target import Target, pack
 from whysync.facts.masking import Masker
-from whysync.facts.snapshot import Gap, Snapshot
+from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.files import write_file
 from whysync.kubernetes.api.manifest import Manifest, Role
 
@@ -69,6 +69,7 @@ class Collection:
 
     def full_gap(self) -> Gap:
         return Gap(
+            kind=GapKind.TRUNCATED,
             what="the Applications that would have come next",
             why=f"the bundle has {self._most >> 20:,} MiB, which is as much as a reader takes",
             how_to_get="collect them by project (--project) or by label (-l) into another bundle",
@@ -113,7 +114,7 @@ class Collection:
                 },
                 marks=max(marks, default=0),
                 bytes=size,
-                gaps=tuple((gap.what, gap.why, gap.how_to_get) for gap in snapshot.gaps),
+                gaps=snapshot.gaps,
                 heads=tuple((head.repo, head.revision, head.commit) for head in snapshot.heads),
                 counts=_counts(snapshot, shared),
                 version=snapshot.argocd_version,
@@ -135,7 +136,7 @@ class Collection:
         The journal is deleted last, so that the next run can resume after a failure in here.
         """
         pieces = self._journal.pieces
-        gaps = [Gap(what=w, why=y, how_to_get=h) for piece in pieces for w, y, h in piece.gaps]
+        gaps = [gap for piece in pieces for gap in piece.gaps]
         heads = [Head(repo=r, revision=v, commit=c) for piece in pieces for r, v, c in piece.heads]
         whole = Snapshot(
             # the latest: the time of the whole bundle

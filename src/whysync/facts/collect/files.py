@@ -51,11 +51,8 @@ def header(snapshot: Snapshot, clusters: Mapping[str, str]) -> str:
         told["collectedAt"] = snapshot.collected_at.isoformat().replace("+00:00", "Z")
     if snapshot.argocd_version:
         told["argocdVersion"] = snapshot.argocd_version
-    gaps: list[Json] = [
-        {"what": gap.what, "why": gap.why, "howToGet": gap.how_to_get} for gap in snapshot.gaps
-    ]
-    if gaps:
-        told["gaps"] = gaps
+    if snapshot.gaps:
+        told["gaps"] = [gap.data for gap in snapshot.gaps]
     if clusters:
         told["clusters"] = dict(sorted(clusters.items()))
     return yaml.dump(told)

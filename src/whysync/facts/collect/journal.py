@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from whysync.errors import UsageError
+from whysync.facts.snapshot import Gap
 from whysync.files import TEMPORARY, append_line, read_file, remove_empty_folders, remove_file, write_file
 
 JOURNAL: Final = "collecting.jsonl"
@@ -49,7 +50,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", tag="pi
     # the highest mask number in it: a later run starts above
     marks: int = 0
     bytes: int = 0
-    gaps: tuple[tuple[str, str, str], ...] = ()
+    gaps: tuple[Gap, ...] = ()
     heads: tuple[tuple[str, str, str], ...] = ()
     counts: dict[str, int] = {}
     version: str = ""

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import Self
 
 from whysync import errors
+from whysync.facts.snapshot import GapKind
 
 
 class HttpError(errors.SourceError):
@@ -105,3 +106,20 @@ class TooLarge(HttpError, errors.TooLarge):
 
 LOST = (Unreachable, NotTrusted, NotAuthenticated)
 """Errors that affect the whole server, not only one request."""
+
+
+def gap_kind(problem: errors.WhysyncError) -> GapKind:
+    """What a fact that this kept from us is missing for."""
+    match problem:
+        case Forbidden() | NotAuthenticated():
+            return GapKind.FORBIDDEN
+        case Unreachable() | NotTrusted() | Overloaded() | BadAddress():
+            return GapKind.UNREACHABLE
+        case Missing() | Expired() | errors.NotFound():
+            return GapKind.NOT_COLLECTED
+        case errors.Unreadable():
+            return GapKind.UNREADABLE
+        case errors.TooLarge():
+            return GapKind.TRUNCATED
+        case _:
+            return GapKind.FAILED

@@ -17,7 +17,7 @@ from whysync.facts.http.tls import Tls
 from whysync.facts.kubernetes_api.access import KubeAccess
 from whysync.facts.kubernetes_api.kubeconfig import Context
 from whysync.facts.kubernetes_api.login import Connection
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Object, fields, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.manifest import Manifest
@@ -152,7 +152,7 @@ def _is_hub(server: str, name: str, known: Known | None) -> bool:
 
 
 def _out_of_reach(called: str, why: str, how: str) -> Target:
-    gap = Gap(what=f"live objects on cluster {called}", why=why, how_to_get=how)
+    gap = Gap(kind=GapKind.UNREACHABLE, what=f"live objects on cluster {called}", why=why, how_to_get=how)
     return Target(name=called, gap=gap)
 
 

@@ -18,7 +18,7 @@ from whysync.facts.bundle.inputs import files_of
 from whysync.facts.bundle.limits import Budget, BundleLimits
 from whysync.facts.bundle.unfold import is_object, objects_in
 from whysync.facts.kubernetes_api.discovery import Kinds
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -45,7 +45,12 @@ def local_manifests(
         for document in yaml.documents(found.data, limits=limits.yaml):
             if isinstance(document, yaml.Broken):
                 gaps.append(
-                    Gap(what=f"a part of {found.name}", why=str(document), how_to_get="mend the file")
+                    Gap(
+                        kind=GapKind.UNREADABLE,
+                        what=f"a part of {found.name}",
+                        why=str(document),
+                        how_to_get="mend the file",
+                    )
                 )
                 continue
             for body in objects_in(document.body):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whysync.facts.http.errors import Forbidden, HttpError, Overloaded, TimedOut, Unreachable
+from whysync.facts.http.errors import Forbidden, HttpError, Overloaded, TimedOut, Unreachable, gap_kind
 from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.facts.snapshot import Gap
 
@@ -63,6 +63,7 @@ class Gaps:
         if first.partly:
             what = f"a part of {what}"
         return Gap(
+            kind=gap_kind(first.problem),
             what=f"{what}{_places(namespaces)}{self.where}",
             why=_why(several),
             how_to_get=_how(several, namespaces),

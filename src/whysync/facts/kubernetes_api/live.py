@@ -15,7 +15,7 @@ from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.facts.kubernetes_api.gaps import Unread
 from whysync.facts.kubernetes_api.listing import Query
 from whysync.facts.kubernetes_api.scope import ABOVE, Scope, cluster_rows, definitions, namespaced_kinds
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, group_of
@@ -70,6 +70,7 @@ async def read_live(api: Api, scope: Scope, *, extra_namespaces: frozenset[str] 
         if any(row.group == group for row in scope.rows):
             api.gaps.add(
                 Gap(
+                    kind=GapKind.UNREACHABLE,
                     what=f"which kinds the API group {group} has",
                     why="the server behind it does not answer",
                     how_to_get="kubectl get apiservices",

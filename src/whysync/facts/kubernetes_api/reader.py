@@ -12,6 +12,7 @@ import msgspec
 
 from whysync.argocd.api.application import Application
 from whysync.errors import NotFound, UsageError, WhysyncError
+from whysync.facts.http.errors import gap_kind
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.progress import ticking
 from whysync.facts.kubernetes_api.access import KubeAccess
@@ -28,7 +29,7 @@ from whysync.facts.kubernetes_api.logs import read_logs
 from whysync.facts.kubernetes_api.scope import is_troubled, scope_of
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.selection import Selection
-from whysync.facts.snapshot import Gap, Snapshot
+from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -171,6 +172,7 @@ async def _part(
         return Part(
             gaps=(
                 Gap(
+                    kind=gap_kind(problem),
                     what=f"live objects on cluster {target.name}",
                     why=f"{problem.what}: {problem.why}" if problem.why else problem.what,
                     how_to_get=problem.next,
@@ -244,6 +246,7 @@ def _not_rendered(apps: list[Application], found: dict[str, tuple[Manifest, ...]
     if found:
         why += "; where it could be told, the objects of the last sync stand for it"
     return Gap(
+        kind=GapKind.NOT_RENDERED,
         what=f"what Git wants now of {shown}",
         why=why,
         how_to_get="ask Argo CD with --server, or give the rendered YAML with --local DIR",

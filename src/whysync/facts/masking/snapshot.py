@@ -108,9 +108,9 @@ def _extra(extra: Extra, masker: Masker) -> Extra:
 
 def _gap(gap: Gap, masker: Masker) -> Gap:
     told = masker.masked_text
-    return Gap(what=told(gap.what), why=told(gap.why), how_to_get=told(gap.how_to_get))
+    return replace(gap, what=told(gap.what), why=told(gap.why), how_to_get=told(gap.how_to_get))
 
 
 def _hidden_gap(gap: Gap, masker: Masker) -> Gap:
     told = masker.hidden_text
-    return Gap(what=told(gap.what), why=told(gap.why), how_to_get=told(gap.how_to_get))
+    return replace(gap, what=told(gap.what), why=told(gap.why), how_to_get=told(gap.how_to_get))
