@@ -14,7 +14,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.rule import Fact, Rule, all_rules, rule
 from whysync.diagnosis.runner import diagnose, explained_by, groups_of, in_order, linked
-from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
+from whysync.diagnosis.symptom import Side, Symptom, SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
 
 REF = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
@@ -28,13 +28,17 @@ def sick() -> Case:
     )
 
 
+def named(name: str) -> SymptomId:
+    return SymptomId(SymptomKind.RESULT, name=name)
+
+
 def finding(verdict: str = "so", *, explains: Iterable[str] = (), because: Iterable[str] = ()) -> Finding:
     return Finding(
         about=REF,
         verdict=verdict,
         confidence=Confidence.HIGH,
-        explains=tuple(explains),
-        because=tuple(because),
+        explains=tuple(map(named, explains)),
+        because=tuple(map(named, because)),
     )
 
 
@@ -102,7 +106,7 @@ def test_nothing_causes_itself() -> None:
 
 def test_an_echo_is_explained_with_what_it_echoes() -> None:
     def symptom(id: str, *because: str) -> Symptom:
-        return Symptom(id=id, kind=SymptomKind.RESULT, text=id, because=because)
+        return Symptom(id=named(id), text=id, because=tuple(map(named, because)))
 
     chain = [symptom("c", "b"), symptom("b", "a"), symptom("a"), symptom("alone", "nowhere")]
     assert explained_by([finding(explains=["a"])], chain) == {"a", "b", "c"}

@@ -12,6 +12,7 @@ from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofStatus, Set
 from whysync.diagnosis.report import Safety, SyncSafety
 from whysync.diagnosis.snapshot_index import SnapshotIndex
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Object
 from whysync.proofs.judge import Judge
 from whysync.proofs.safety import safety_of
@@ -78,7 +79,7 @@ def test_what_shows_nothing_on_a_model_is_not_tried() -> None:
     fix = Fix.change(ref, Set(pointer="/spec/replicas", value=3), title="More of them")
     finding = Finding(
         about=ref,
-        explains=("event:shop/one",),
+        explains=(SymptomId(SymptomKind.EVENT, detail="shop/one"),),
         confidence=Confidence.LOW,
         verdict="it",
         evidence=(),

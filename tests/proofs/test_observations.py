@@ -6,7 +6,9 @@ import pytest
 
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there
 from tests.situations import case_of, row
+from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, SymptomId, SymptomKind
 from whysync.json_tree import Object, fields
+from whysync.kubernetes.api.ref import Key
 from whysync.proofs.observations import in_words, key_of, live_object, signs_for, signs_of
 from whysync.proofs.world import simulated
 
@@ -16,20 +18,18 @@ WELL: Object = {"status": "Healthy"}
 @pytest.mark.parametrize(
     ("sign", "words"),
     [
-        ("differs", "the app is OutOfSync"),
-        ("unhealthy", "the app is not healthy"),
-        ("operation", "the sync does not succeed"),
-        ("something", "something"),
-        ("condition:SyncError", "condition SyncError"),
-        ("differs:apps/Deployment/shop/web", "Deployment shop/web differs"),
-        ("missing:/ConfigMap/shop/settings", "ConfigMap shop/settings is missing"),
-        ("extra:/Namespace//old", "Namespace old is extra"),
-        ("unhealthy:/Node/one", "Node one is not healthy"),
-        ("result:batch/Job/shop/migrate", "Job shop/migrate fails to sync"),
-        ("other:batch/Job/shop/migrate", "other:batch/Job/shop/migrate"),
+        (APP_DIFFERS, "the app is OutOfSync"),
+        (APP_UNHEALTHY, "the app is not healthy"),
+        (OPERATION, "the sync does not succeed"),
+        (SymptomId.condition("SyncError"), "condition SyncError"),
+        (SymptomId.differs(Key("apps", "Deployment", "shop", "web")), "Deployment shop/web differs"),
+        (SymptomId.missing(Key("", "ConfigMap", "shop", "settings")), "ConfigMap shop/settings is missing"),
+        (SymptomId.extra(Key("", "Namespace", "", "old")), "Namespace old is extra"),
+        (SymptomId.unhealthy(Key("", "Node", "", "one")), "Node one is not healthy"),
+        (SymptomId.result(Key("batch", "Job", "shop", "migrate")), "Job shop/migrate fails to sync"),
     ],
 )
-def test_words(sign: str, words: str) -> None:
+def test_words(sign: SymptomId, words: str) -> None:
     assert in_words(sign) == words
 
 
@@ -99,7 +99,8 @@ EVENT: Object = {
 def test_events_of_pods_show_nothing_and_unknown_symptoms_neither() -> None:
     app = synced(row("Deployment", "shop", health={"status": "Degraded"}))
     case = case_of(bundle(), app, running(deployment()), EVENT)
-    events = [symptom.id for symptom in case.symptoms if symptom.id.startswith("event:")]
+    events = [symptom.id for symptom in case.symptoms if symptom.kind is SymptomKind.EVENT]
     assert events
-    assert signs_for(case, [*events, "nobody:knows"]) == frozenset()
-    assert signs_for(case, ["unhealthy:apps/Deployment/shop/shop"]) == {"unhealthy:apps/Deployment/shop/shop"}
+    assert signs_for(case, [*events, SymptomId(SymptomKind.LOG, detail="nobody")]) == frozenset()
+    unhealthy = SymptomId.unhealthy(Key("apps", "Deployment", "shop", "shop"))
+    assert signs_for(case, [unhealthy]) == {unhealthy}

@@ -6,6 +6,7 @@ import pytest
 
 from tests.situations import application, case_of, config_map, row
 from whysync.diagnosis.fix import Remove, Set
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.revert import is_taken_back, taken_back
@@ -88,7 +89,8 @@ def test_not_to_what_is_unwell() -> None:
     assert taken_back(fails, ref) is None
 
 
-RESULT = ("result:/ConfigMap/shop/settings",)
+RESULT = (SymptomId.result(REF.key),)
+EVENT = (SymptomId(SymptomKind.EVENT, detail="shop/settings.1"),)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +99,11 @@ RESULT = ("result:/ConfigMap/shop/settings",)
         ({"a": "runs"}, {"a": "runs"}, RESULT, True),
         ({"a": "new"}, {"a": "runs"}, RESULT, False),
         ({"a": "runs"}, None, RESULT, False),
-        ({"a": "runs"}, {"a": "runs"}, ("event:shop/settings.1",), False),  # refused later: its Pods
+        ({"a": "runs"}, {"a": "runs"}, EVENT, False),  # refused later: its Pods
     ],
 )
 def test_git_has_taken_it_back(
-    git: Object, live: Object | None, explains: tuple[str, ...], done: bool
+    git: Object, live: Object | None, explains: tuple[SymptomId, ...], done: bool
 ) -> None:
     objects = [config_map(data=git, desired=True), *([config_map(data=live)] if live is not None else [])]
     assert is_taken_back(case_of(app(), *objects), REF, explains) == done

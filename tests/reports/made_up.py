@@ -16,6 +16,7 @@ import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Json
 
 # Names that modules import for their annotations only.
@@ -70,6 +71,8 @@ class Maker:
             return _no_findings
         if wanted is datetime:
             return NOW
+        if wanted is SymptomId:
+            return SymptomId(SymptomKind.DIFFERS, name=self._text(owner))
         if isinstance(wanted, type):
             return self._struct(wanted)
         raise TypeError(f"cannot make up {wanted}")

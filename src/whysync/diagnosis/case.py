@@ -30,7 +30,7 @@ from whysync.diagnosis.owning_resource import row_above
 from whysync.diagnosis.pods import PodHistory, stories_of
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.snapshot_index import SnapshotIndex
-from whysync.diagnosis.symptom import Symptom
+from whysync.diagnosis.symptom import Symptom, SymptomId
 from whysync.diagnosis.symptoms import symptoms_of
 from whysync.facts.snapshot import Gap
 from whysync.json_tree import fields
@@ -290,7 +290,7 @@ class Case:
         return symptoms_of(self)
 
     @cached_property
-    def symptom_ids(self) -> frozenset[str]:
+    def symptom_ids(self) -> frozenset[SymptomId]:
         return frozenset(symptom.id for symptom in self.symptoms)
 
     @cached_property

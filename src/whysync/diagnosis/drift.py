@@ -19,6 +19,7 @@ from whysync.argocd.tracking import TRACKING_ID, MalformedMetadata
 from whysync.argocd.tracking.marks import with_annotation
 from whysync.diagnosis.difference import Difference, differences
 from whysync.diagnosis.evidence import Evidence, shortened
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import MISSING, Json, Missing, Object, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
@@ -60,7 +61,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     found: Json | Missing
     desired: Manifest
     live: Manifest
-    symptom: str
+    symptom: SymptomId
     # does Argo CD's own way of comparing show it, or only the plain difference?
     shown: bool = True
 
@@ -143,7 +144,7 @@ def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterato
             found=difference.found,
             desired=desired,
             live=live,
-            symptom=f"differs:{key}:{difference.pointer}",
+            symptom=SymptomId.differs(key, difference.pointer),
             shown=shown,
         )
 

@@ -13,6 +13,7 @@ import msgspec
 
 from whysync.diagnosis.evidence import Evidence, cite, cite_line
 from whysync.diagnosis.messages_of_case import ReportedText
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Json
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -32,7 +33,7 @@ class ReportedFailure(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
     message: Message
     spoken: ReportedText
     ref: Ref | None
-    symptoms: tuple[str, ...]
+    symptoms: tuple[SymptomId, ...]
 
     def cite(self, *, says: str) -> Evidence:
         return cite_spoken(self.spoken, says=says)

@@ -8,7 +8,7 @@ import msgspec
 
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.symptom import Side
+from whysync.diagnosis.symptom import Side, SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer
 
@@ -65,8 +65,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     confidence: Confidence
     severity: Severity = Severity.WARNING
-    explains: tuple[str, ...] = ()
-    because: tuple[str, ...] = ()
+    explains: tuple[SymptomId, ...] = ()
+    because: tuple[SymptomId, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     fixes: tuple[Fix, ...] = ()
     field: str | None = None

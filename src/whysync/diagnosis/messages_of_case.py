@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
@@ -37,7 +38,7 @@ _MOST_LOG_LINES = 200
 
 class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
     text: str
-    symptom: str
+    symptom: SymptomId
     ref: Ref | None = None
     manifest: Manifest | None = None
     pointer: str = ""
@@ -60,7 +61,7 @@ def _results(case: Case) -> Iterator[ReportedText]:
         if result.message and (result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES):
             yield ReportedText(
                 text=result.message,
-                symptom=f"result:{result.key}",
+                symptom=SymptomId.result(result.key),
                 ref=case.placed(result.ref),
                 manifest=case.application,
                 pointer=f"/status/operationState/syncResult/resources/{index}/message",
@@ -72,7 +73,7 @@ def _conditions(case: Case) -> Iterator[ReportedText]:
         if condition.message:
             yield ReportedText(
                 text=_of_argocd(condition.type, condition.message),
-                symptom=f"condition:{condition.type}:{index}",
+                symptom=SymptomId.condition(condition.type, index),
                 manifest=case.application,
                 pointer=f"/status/conditions/{index}/message",
             )
@@ -88,7 +89,7 @@ def _operation(case: Case) -> Iterator[ReportedText]:
     if operation is not None and operation.message and operation.phase != "Succeeded":
         yield ReportedText(
             text=operation.message,
-            symptom="operation",
+            symptom=OPERATION,
             manifest=case.application,
             pointer="/status/operationState/message",
         )
@@ -99,7 +100,7 @@ def _row_health(case: Case) -> Iterator[ReportedText]:
         if row.health is not None and row.health.message and row.health.status != "Healthy":
             yield ReportedText(
                 text=row.health.message,
-                symptom=f"unhealthy:{row.key}",
+                symptom=SymptomId.unhealthy(row.key),
                 ref=row.ref,
                 manifest=case.application,
                 pointer=f"/status/resources/{index}/health/message",
@@ -114,7 +115,7 @@ def _events(case: Case) -> Iterator[ReportedText]:
             continue
         yield ReportedText(
             text=event.says,
-            symptom=f"event:{manifest.ref.place}",
+            symptom=SymptomId(SymptomKind.EVENT, detail=manifest.ref.place),
             ref=event.about,
             manifest=manifest,
             pointer="/message" if event.message else "/note",
@@ -130,7 +131,7 @@ def _refusals(case: Case) -> Iterator[ReportedText]:
             if (condition.get("type"), condition.get("status")) == ("ReplicaFailure", "True"):
                 yield ReportedText(
                     text=text(condition.get("message")),
-                    symptom=f"unhealthy:{row.key}",
+                    symptom=SymptomId.unhealthy(row.key),
                     ref=row.ref,
                     manifest=live,
                     pointer=f"/status/conditions/{index}/message",
@@ -150,9 +151,8 @@ def _argocd_logs(case: Case) -> Iterator[ReportedText]:
         for number, line in loud[-_MOST_LOG_LINES:]:
             if _names_another_app(line, case.app.name):
                 continue
-            yield ReportedText(
-                text=line, symptom=f"log:{log.pod}/{log.container}:{number}", log=log, line=number
-            )
+            symptom = SymptomId(SymptomKind.LOG, detail=f"{log.pod}/{log.container}", number=number)
+            yield ReportedText(text=line, symptom=symptom, log=log, line=number)
 
 
 def _names_another_app(line: str, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -50,14 +51,14 @@ def _row(case: Case, kind: str, namespace: str, name: str) -> Ref | None:
     return None
 
 
-def symptoms_about(case: Case, ref: Ref) -> tuple[str, ...]:
+def symptoms_about(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
     """All that is wrong with one resource, and the operation where that waits for it."""
     own = [symptom.id for symptom in case.symptoms if symptom.ref is not None and symptom.ref.key == ref.key]
     operation = case.operation
     waits = (
         operation is not None
         and operation.phase == "Running"
-        and "operation" in case.symptom_ids
+        and OPERATION in case.symptom_ids
         and any(r.key == ref.key and r.hook_phase == "Running" for r in case.results)
     )
-    return (*own, *(("operation",) if waits else ()))
+    return (*own, *((OPERATION,) if waits else ()))

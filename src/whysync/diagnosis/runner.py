@@ -12,7 +12,7 @@ from whysync.diagnosis.dedupe_evidence import without_repeats
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
 from whysync.diagnosis.rule import Rule, all_rules
-from whysync.diagnosis.symptom import Side, Symptom
+from whysync.diagnosis.symptom import Side, Symptom, SymptomId
 from whysync.kubernetes.api.pointer import index_of
 
 log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ def in_order(findings: list[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=rank))
 
 
-def explained_by(findings: Iterable[Finding], symptoms: Iterable[Symptom]) -> frozenset[str]:
+def explained_by(findings: Iterable[Finding], symptoms: Iterable[Symptom]) -> frozenset[SymptomId]:
     """What the findings explain, and what only echoes an explained symptom."""
     explained = {id for finding in findings for id in finding.explains}
     waiting = [symptom for symptom in symptoms if symptom.id not in explained]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final, Self
 
 import msgspec
 
-from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.ref import Key, Ref
 
 
 class Side(StrEnum):
@@ -53,12 +54,89 @@ SIDE_OF_KIND = {
 }
 
 
+class SymptomId(str):
+    """Which symptom: its kind, the resource, and what tells it from others of that resource.
+
+    It is the text under which reports show it. Only this class formats that text, and nothing parses it.
+    """
+
+    __slots__ = ("detail", "key", "kind", "number")
+    kind: SymptomKind
+    key: Key | None
+    detail: str
+    number: int | None
+
+    def __new__(
+        cls,
+        kind: SymptomKind,
+        key: Key | None = None,
+        *,
+        detail: str = "",
+        number: int | None = None,
+        name: str = "",
+    ) -> Self:
+        parts = (name or kind, key, detail or None, number)
+        made = super().__new__(cls, ":".join(str(part) for part in parts if part is not None))
+        made.kind, made.key, made.detail, made.number = kind, key, detail, number
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (str(self), self.kind, self.key, self.detail, self.number)
+
+    @staticmethod
+    def condition(type: str, index: int | None = None) -> SymptomId:
+        return SymptomId(SymptomKind.CONDITION, detail=type, number=index)
+
+    @staticmethod
+    def result(key: Key) -> SymptomId:
+        return SymptomId(SymptomKind.RESULT, key)
+
+    @staticmethod
+    def differs(key: Key, pointer: str = "") -> SymptomId:
+        return SymptomId(SymptomKind.DIFFERS, key, detail=pointer)
+
+    @staticmethod
+    def missing(key: Key) -> SymptomId:
+        return SymptomId(SymptomKind.MISSING, key)
+
+    @staticmethod
+    def extra(key: Key) -> SymptomId:
+        return SymptomId(SymptomKind.EXTRA, key)
+
+    @staticmethod
+    def unhealthy(key: Key) -> SymptomId:
+        return SymptomId(SymptomKind.UNHEALTHY, key)
+
+
+def _restored(text: str, kind: SymptomKind, key: Key | None, detail: str, number: int | None) -> SymptomId:
+    made = str.__new__(SymptomId, text)
+    made.kind, made.key, made.detail, made.number = kind, key, detail, number
+    return made
+
+
+# Of the app as a whole.
+OPERATION: Final = SymptomId(SymptomKind.OPERATION)
+DELETION: Final = SymptomId(SymptomKind.OPERATION, name="deletion")
+NO_CONDITION: Final = SymptomId(SymptomKind.CONDITION, detail="none")
+HYDRATION: Final = SymptomId(SymptomKind.CONDITION, name="hydration")
+APP_DIFFERS: Final = SymptomId(SymptomKind.DIFFERS)
+SYNC_LOOP: Final = SymptomId(SymptomKind.DIFFERS, name="looping")
+APP_UNHEALTHY: Final = SymptomId(SymptomKind.UNHEALTHY)
+OVERDUE: Final = SymptomId(SymptomKind.STALE)
+NEVER_RECONCILED: Final = SymptomId(SymptomKind.STALE, detail="never")
+RECONCILIATION_SKIPPED: Final = SymptomId(SymptomKind.STALE, detail="frozen")
+APPLICATION_SET_FAILED: Final = SymptomId(SymptomKind.STALE, detail="set")
+
+
 class Symptom(msgspec.Struct, frozen=True, kw_only=True):
     """`because` names symptoms of which this one is only the echo: it is explained when they are."""
 
-    id: str
-    kind: SymptomKind
+    id: SymptomId
     text: str
     ref: Ref | None = None
-    because: tuple[str, ...] = ()
+    because: tuple[SymptomId, ...] = ()
     side: Side = Side.NONE
+
+    @property
+    def kind(self) -> SymptomKind:
+        return self.id.kind

@@ -14,9 +14,27 @@ from whysync.argocd.api.application import OperationState, ResourceRow
 from whysync.diagnosis.freshness import is_frozen, looping, never_looked_at, overdue, troubled_set_of
 from whysync.diagnosis.messages_of_case import FAILED_PHASES, ReportedText
 from whysync.diagnosis.owning_resource import row_above
-from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
+from whysync.diagnosis.symptom import (
+    APP_DIFFERS,
+    APP_UNHEALTHY,
+    APPLICATION_SET_FAILED,
+    DELETION,
+    HYDRATION,
+    NEVER_RECONCILED,
+    NO_CONDITION,
+    OPERATION,
+    OVERDUE,
+    RECONCILIATION_SKIPPED,
+    SIDE_OF_KIND,
+    SYNC_LOOP,
+    Side,
+    Symptom,
+    SymptomId,
+    SymptomKind,
+)
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
 from whysync.messages.patterns.projects import ArgocdDenied
@@ -59,8 +77,15 @@ def symptoms_of(case: Case) -> tuple[Symptom, ...]:
     return tuple({symptom.id: symptom for symptom in found}.values())
 
 
-def _symptom(id: str, kind: SymptomKind, text: str, **more: object) -> Symptom:
-    return Symptom(id=id, kind=kind, text=text, **{"side": SIDE_OF_KIND[kind], **more})  # pyright: ignore[reportArgumentType]
+def _symptom(
+    id: SymptomId,
+    text: str,
+    *,
+    ref: Ref | None = None,
+    because: tuple[SymptomId, ...] = (),
+    side: Side | None = None,
+) -> Symptom:
+    return Symptom(id=id, text=text, ref=ref, because=because, side=side or SIDE_OF_KIND[id.kind])
 
 
 def _conditions(case: Case) -> Iterator[Symptom]:
@@ -73,17 +98,14 @@ def _conditions(case: Case) -> Iterator[Symptom]:
             and operation.message in condition.message
         )
         yield _symptom(
-            f"condition:{condition.type}:{index}",
-            SymptomKind.CONDITION,
+            SymptomId.condition(condition.type, index),
             f"{condition.type}: {condition.message}",
             side=_SIDE_OF_CONDITION.get(condition.type, Side.COMPARE),
-            because=("operation",) if echoes else (),
+            because=(OPERATION,) if echoes else (),
         )
     errors = [c for c in case.app.status.conditions if c.type.endswith("Error")]
     if case.app.status.sync.status == "Unknown" and not errors:
-        yield _symptom(
-            "condition:none", SymptomKind.CONDITION, "sync status is Unknown, and no condition says why"
-        )
+        yield _symptom(NO_CONDITION, "sync status is Unknown, and no condition says why")
 
 
 def _hydration(case: Case) -> Iterator[Symptom]:
@@ -92,8 +114,7 @@ def _hydration(case: Case) -> Iterator[Symptom]:
     last = hydrator.current_operation if hydrator is not None else None
     if last is not None and last.phase == "Failed":
         yield _symptom(
-            "hydration",
-            SymptomKind.CONDITION,
+            HYDRATION,
             f"hydration Failed: {last.message}".rstrip(": "),
             side=Side.COMPARE,
         )
@@ -104,8 +125,7 @@ def _deletion(case: Case) -> Iterator[Symptom]:
     age = case.being_deleted_for
     if age is not None and age >= _LONG_DELETION:
         yield _symptom(
-            "deletion",
-            SymptomKind.OPERATION,
+            DELETION,
             "the Application is being deleted, and stays",
             because=tuple(symptom.id for symptom in _conditions(case)),
         )
@@ -119,8 +139,7 @@ def _operation(case: Case) -> Iterator[Symptom]:
     if operation.phase in FAILED_PHASES and _is_comparison_error(case, operation):
         because = (*because, *(s.id for s in _conditions(case) if s.side is Side.COMPARE))
     yield _symptom(
-        "operation",
-        SymptomKind.OPERATION,
+        OPERATION,
         f"operation {operation.phase}: {operation.message}"
         if operation.message
         else f"operation {operation.phase}",
@@ -137,8 +156,7 @@ def _results(case: Case) -> Iterator[Symptom]:
         if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES:
             ref = case.placed(result.ref)
             yield _symptom(
-                f"result:{result.key}",
-                SymptomKind.RESULT,
+                SymptomId.result(result.key),
                 f"{ref} {result.hook_phase or result.status}: {result.message}".rstrip(": "),
                 ref=ref,
             )
@@ -146,42 +164,35 @@ def _results(case: Case) -> Iterator[Symptom]:
 
 def _rows(case: Case) -> Iterator[Symptom]:
     """A row that a failed or running sync has not reached yet is the echo of that sync."""
-    held_up = ("operation",) if _sync_is_open(case) else ()
+    held_up = (OPERATION,) if _sync_is_open(case) else ()
     out_of_sync = [row for row in case.app.status.resources if row.status == "OutOfSync"]
     told = {drift.key for drift in case.drifts}
     for drift in case.drifts:
         yield _symptom(
-            drift.symptom,
-            SymptomKind.DIFFERS,
+            SymptomId.differs(drift.key, drift.pointer),
             f"{drift.ref} differs at {drift.pointer}",
             ref=drift.ref,
             because=held_up,
         )
     for row in out_of_sync:
         if row.requires_pruning:
-            yield _symptom(
-                f"extra:{row.key}", SymptomKind.EXTRA, f"{row.ref} is not in Git any more", ref=row.ref
-            )
+            yield _symptom(SymptomId.extra(row.key), f"{row.ref} is not in Git any more", ref=row.ref)
         elif is_gone(case, row):
             yield _symptom(
-                f"missing:{row.key}",
-                SymptomKind.MISSING,
+                SymptomId.missing(row.key),
                 f"{row.ref} is declared and not in the cluster",
                 ref=row.ref,
                 because=held_up,
             )
         elif row.key not in told:
             yield _symptom(
-                f"differs:{row.key}",
-                SymptomKind.DIFFERS,
+                SymptomId.differs(row.key),
                 f"{row.ref} is OutOfSync",
                 ref=row.ref,
                 because=held_up,
             )
     if case.app.status.sync.status == "OutOfSync" and not out_of_sync:
-        yield _symptom(
-            "differs", SymptomKind.DIFFERS, "the app is OutOfSync, and no resource is", because=held_up
-        )
+        yield _symptom(APP_DIFFERS, "the app is OutOfSync, and no resource is", because=held_up)
 
 
 def _sync_is_open(case: Case) -> bool:
@@ -213,8 +224,7 @@ def _health(case: Case) -> Iterator[Symptom]:
     unhealthy = [(row, code, message) for row, code, message in unhealthy if code not in _QUIET_HEALTH]
     for row, code, message in unhealthy:
         yield _symptom(
-            f"unhealthy:{row.key}",
-            SymptomKind.UNHEALTHY,
+            SymptomId.unhealthy(row.key),
             f"{row.ref} is {code}" + (f": {message}" if message else ""),
             ref=row.ref,
         )
@@ -222,8 +232,7 @@ def _health(case: Case) -> Iterator[Symptom]:
     if health.status not in _QUIET_HEALTH and not unhealthy:
         because = tuple(s.id for s in _conditions(case)) if health.status == "Unknown" else ()
         yield _symptom(
-            "unhealthy",
-            SymptomKind.UNHEALTHY,
+            APP_UNHEALTHY,
             f"the app is {health.status}" + (f": {health.message}" if health.message else ""),
             because=because,
         )
@@ -250,8 +259,7 @@ def _behind(case: Case) -> Iterator[Symptom]:
         unresolved = head is not None and compared == head.revision
         if head is not None and compared and not unresolved and not _same_commit(head.commit, compared):
             yield _symptom(
-                f"behind:{index}",
-                SymptomKind.BEHIND,
+                SymptomId(SymptomKind.BEHIND, number=index),
                 f"{head.revision} is at {head.commit[:8]}, Argo CD compared with {compared[:8]}",
             )
 
@@ -259,17 +267,15 @@ def _behind(case: Case) -> Iterator[Symptom]:
 def _stale(case: Case) -> Iterator[Symptom]:
     """Nobody looks at the app, or what makes it is in trouble: the status may be about the past."""
     if is_frozen(case):
-        yield _symptom("stale:frozen", SymptomKind.STALE, "reconciling is switched off for this app")
+        yield _symptom(RECONCILIATION_SKIPPED, "reconciling is switched off for this app")
     elif never_looked_at(case) is not None:
-        yield _symptom("stale:never", SymptomKind.STALE, "nothing has ever looked at this app")
+        yield _symptom(NEVER_RECONCILED, "nothing has ever looked at this app")
     elif overdue(case) is not None:
-        yield _symptom("stale", SymptomKind.STALE, "nothing has looked at this app for far longer than usual")
+        yield _symptom(OVERDUE, "nothing has looked at this app for far longer than usual")
     if troubled_set_of(case) is not None:
-        yield _symptom("stale:set", SymptomKind.STALE, "the ApplicationSet of this app reports an error")
+        yield _symptom(APPLICATION_SET_FAILED, "the ApplicationSet of this app reports an error")
     if looping(case) is not None:
-        yield _symptom(
-            "looping", SymptomKind.DIFFERS, "Argo CD syncs one commit again and again, and it does not hold"
-        )
+        yield _symptom(SYNC_LOOP, "Argo CD syncs one commit again and again, and it does not hold")
 
 
 def _same_commit(one: str, other: str) -> bool:
@@ -279,22 +285,21 @@ def _same_commit(one: str, other: str) -> bool:
 def _spoken_only(case: Case) -> Iterator[Symptom]:
     """Warning events and Argo CD's own log lines count when they name a failure that we can read."""
     for spoken in case.spoken:
-        kind, _, _ = spoken.symptom.partition(":")
+        kind = spoken.symptom.kind
         if kind not in (SymptomKind.EVENT, SymptomKind.LOG):
             continue
-        if kind == SymptomKind.EVENT and is_history(case, spoken):
+        if kind is SymptomKind.EVENT and is_history(case, spoken):
             continue
         failures = understand(spoken.text).failures
         if any(not isinstance(failure, Unknown) for failure in failures):
-            because = (f"unhealthy:{spoken.ref.key}",) if spoken.ref is not None else ()
+            because = (SymptomId.unhealthy(spoken.ref.key),) if spoken.ref is not None else ()
             refused = any(isinstance(failure, ArgocdDenied) for failure in failures)
             yield _symptom(
                 spoken.symptom,
-                SymptomKind(kind),
                 spoken.text.strip(),
                 ref=spoken.ref,
                 because=because,
-                side=Side.APPLY if refused else SIDE_OF_KIND[SymptomKind(kind)],
+                side=Side.APPLY if refused else None,
             )
 
 

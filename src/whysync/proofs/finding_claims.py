@@ -13,6 +13,7 @@ from typing import Protocol
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.symptom import APP_UNHEALTHY, SymptomId, SymptomKind
 from whysync.fixes.edit import edited
 from whysync.json_tree import MISSING, Json, Missing, fields, items, same
 from whysync.kubernetes.api.pointer import resolve
@@ -82,7 +83,7 @@ class Unjudged:
 
     @property
     def brings(self) -> Signs:
-        return frozenset({f"unhealthy:{self.key}", "unhealthy"})
+        return frozenset({SymptomId.unhealthy(self.key), APP_UNHEALTHY})
 
     def shows(self, watch: Observer) -> bool:
         return self.holds(watch)
@@ -141,7 +142,9 @@ def claim_of(case: Case, finding: Finding, fix: Fix) -> Claim | None:
     """`None`: what it says shows in Argo CD's status, or nowhere."""
     key = finding.about.key
     if finding.cause == "skip-reconcile":
-        return Unlooked(key=key, behind=any(explain.startswith("behind") for explain in finding.explains))
+        return Unlooked(
+            key=key, behind=any(explain.kind is SymptomKind.BEHIND for explain in finding.explains)
+        )
     live, desired = case.live_of(key), case.desired_of(key)
     if finding.severity is not Severity.INFO or live is None:
         return None

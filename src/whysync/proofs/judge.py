@@ -15,6 +15,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
+from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, SymptomId, SymptomKind
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import text
 from whysync.kubernetes.api.ref import Key, Ref
@@ -24,7 +25,7 @@ from whysync.proofs.apply_fix import Refuted, Unplayable
 from whysync.proofs.finding_claims import Claim, Unlooked, claim_of
 from whysync.proofs.images import is_unready, unseen_images
 from whysync.proofs.needed_resources import explained_keys, slice_for
-from whysync.proofs.observations import DIFFERS, OPERATION, UNHEALTHY, Signs, failures_in, in_words, signs_for
+from whysync.proofs.observations import Signs, failures_in, in_words, signs_for
 from whysync.proofs.observer import Observer
 from whysync.proofs.permission import asked_again, denied_in
 from whysync.proofs.pod_behavior import was_cut_off
@@ -43,8 +44,8 @@ _BEFORE_IT_STARTS: Final = re.compile("keyref/(?:key|name)$|/resources/requests/
 _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
 _PER_RUN: Final = 5
 _FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
-_WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
-_OF_THE_SYNC: Final = frozenset({OPERATION, "condition:SyncError"})
+_WHOLE_APP: Final = frozenset({APP_DIFFERS, APP_UNHEALTHY, OPERATION})
+_OF_THE_SYNC: Final = frozenset({OPERATION, SymptomId.condition("SyncError")})
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
 )
@@ -130,7 +131,7 @@ class Judge:
             return not_run(ProofKind.NOT_EXECUTABLE, str(problem))
         trace = trace_of(shown, course)
         new = course.watch.signs - without.waiting.watch.signs
-        new = frozenset[str]() if claim.brings is None else new - claim.brings
+        new = frozenset[SymptomId]() if claim.brings is None else new - claim.brings
         otherwise = self._fails_otherwise(course.watch.world)
         if otherwise:
             return not_run(
@@ -210,7 +211,7 @@ class Judge:
     def _left(self, finding: Finding, wanted: Signs, course: With) -> Signs:
         """What is still there in the rounds, or comes back in them."""
         left = course.watch.lasting(wanted, course.settled)
-        differing = {sign for sign in left if sign.startswith("differs:")}
+        differing = {sign for sign in left if sign.kind is SymptomKind.DIFFERS and sign.key is not None}
         if differing and not still_differing(course.watch.world, finding.explains):
             left -= differing  # the same object differs elsewhere, which is another cause
         others = failures_in(course.watch.world).keys() - wanted
@@ -266,15 +267,15 @@ class Judge:
             )
         return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
 
-    def _waits_for_an_operator(self, sign: str) -> bool:
+    def _waits_for_an_operator(self, sign: SymptomId) -> bool:
         """A custom resource about which nobody has said a word yet."""
-        rows = [row for row in self._case.rows.values() if sign == f"unhealthy:{row.key}"]
-        found = [self._case.live_of(row.key) for row in rows if not is_builtin(row.ref)]
-        return any(live is not None and not live.status for live in found)
+        row = self._case.rows.get(sign.key) if sign.key and sign.kind is SymptomKind.UNHEALTHY else None
+        live = self._case.live_of(row.key) if row is not None and not is_builtin(row.ref) else None
+        return live is not None and not live.status
 
     def _fails_otherwise(self, world: SimulatedCase) -> str:
         """What a resource fails with in other words than it did: most often, the facts have it cut short."""
-        known = {f"result:{result.key}": result.message for result in self._case.results}
+        known = {SymptomId.result(result.key): result.message for result in self._case.results}
         for sign, message in sorted(failures_in(world).items()):
             if message and not _alike(message, known.get(sign, "")):
                 return f"{in_words(sign)}: {message[:200]}"
@@ -331,7 +332,7 @@ def _of_time(finding: Finding, fix: Fix, case: Case) -> list[str]:
     ended = (
         result.ref
         for result in case.results
-        if was_cut_off(result) and f"result:{result.key}" in finding.explains
+        if was_cut_off(result) and SymptomId.result(result.key) in finding.explains
     )
     return [f"how long {ref} needs" for ref in ended if fix.commands][:1]
 
@@ -350,7 +351,7 @@ def _unseen(world: SimulatedCase) -> str:
 
 
 def _is_unwell(wanted: Signs) -> bool:
-    return any(one.startswith("unhealthy") for one in wanted)
+    return any(sign.kind is SymptomKind.UNHEALTHY for sign in wanted)
 
 
 def _of_facts(finding: Finding, fix: Fix, world: SimulatedCase) -> list[str]:
@@ -374,7 +375,7 @@ def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
     before = ran_before(case, fix.target)
     if before is not None and before.edits == fix.edits:
         return []
-    health = any(sign.startswith("unhealthy") for sign in signs_for(case, finding.explains))
+    health = _is_unwell(signs_for(case, finding.explains))
     inside = [edit.pointer for edit in fix.edits if _BEHAVING.search(edit.pointer.lower())]
     changed = [pointer for pointer in inside if not _BEFORE_IT_STARTS.search(pointer.lower())]
     return [f"how its pods behave with another {changed[0]}"] if health and changed else []

@@ -12,16 +12,20 @@ from typing import Final
 from whysync.argocd.health.assess import health_of
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
-from whysync.diagnosis.symptom import Symptom, SymptomKind
+from whysync.diagnosis.symptom import (
+    APP_DIFFERS,
+    APP_UNHEALTHY,
+    NO_CONDITION,
+    OPERATION,
+    Symptom,
+    SymptomId,
+    SymptomKind,
+)
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import Key
 from whysync.proofs.world import SimulatedCase
 
-Signs = frozenset[str]
-DIFFERS: Final = "differs"
-"""The app is OutOfSync, whatever makes it so."""
-UNHEALTHY: Final = "unhealthy"
-OPERATION: Final = "operation"
+Signs = frozenset[SymptomId]
 _WELL: Final = ("", "Healthy")
 _OPEN_PHASES: Final = ("Running", "Terminating")
 
@@ -31,15 +35,15 @@ def signs_of(world: SimulatedCase) -> Signs:
     return frozenset(_signs(world))
 
 
-def _signs(world: SimulatedCase) -> Iterator[str]:
+def _signs(world: SimulatedCase) -> Iterator[SymptomId]:
     status = world.status
     for raw in items(status.get("conditions")):
-        yield f"condition:{text(dig(raw, 'type'))}"
+        yield SymptomId.condition(text(dig(raw, "type")))
     sync, health = world.codes
     if sync == "OutOfSync":
-        yield DIFFERS
+        yield APP_DIFFERS
     if health not in _WELL:
-        yield UNHEALTHY
+        yield APP_UNHEALTHY
     yield from _of_operation(world)
     for raw in items(status.get("resources")):
         row = fields(raw)
@@ -48,29 +52,29 @@ def _signs(world: SimulatedCase) -> Iterator[str]:
         # A row that is left out of account (IgnoreExtraneous) is OutOfSync in an app that is Synced.
         if row.get("status") == "OutOfSync" and sync == "OutOfSync":
             if row.get("requiresPruning") is True:
-                yield f"extra:{key}"
+                yield SymptomId.extra(key)
             elif live is None:
-                yield f"missing:{key}"
+                yield SymptomId.missing(key)
             else:
-                yield f"differs:{key}"
+                yield SymptomId.differs(key)
         if live is not None and health not in _WELL and _health(world, row, live) not in (*_WELL, "Missing"):
-            yield f"unhealthy:{key}"
+            yield SymptomId.unhealthy(key)
 
 
-def _of_operation(world: SimulatedCase) -> Iterator[str]:
+def _of_operation(world: SimulatedCase) -> Iterator[SymptomId]:
     state = world.operation
     if world.is_operating or text(state.get("phase")) in (*FAILED_PHASES, *_OPEN_PHASES):
         yield OPERATION
     yield from failures_in(world)
 
 
-def failures_in(world: SimulatedCase) -> dict[str, str]:
+def failures_in(world: SimulatedCase) -> dict[SymptomId, str]:
     """The signs of resources that failed to sync, each with the words."""
-    found: dict[str, str] = {}
+    found: dict[SymptomId, str] = {}
     for raw in items(dig(world.operation, "syncResult", "resources")):
         result = fields(raw)
         if result.get("status") == "SyncFailed" or result.get("hookPhase") in FAILED_PHASES:
-            found[f"result:{key_of(result)}"] = text(result.get("message"))
+            found[SymptomId.result(key_of(result))] = text(result.get("message"))
     return found
 
 
@@ -107,60 +111,59 @@ def _health(world: SimulatedCase, row: Object, live: Object) -> str:
     return text(verdict.code) if verdict is not None and verdict.code is not None else ""
 
 
-def signs_for(case: Case, symptoms: Iterable[str]) -> Signs:
+def signs_for(case: Case, symptoms: Iterable[SymptomId]) -> Signs:
     """The signs by which these symptoms of a Case would show; those of events and logs have none."""
     by_id = {symptom.id: symptom for symptom in case.symptoms}
-    keys = {drift.symptom: drift.key for drift in case.drifts}
-    found = (_sign(by_id[id], keys.get(id)) for id in symptoms if id in by_id)
-    return frozenset(sign for sign in found if sign)
+    found = (_sign(by_id[id]) for id in symptoms if id in by_id)
+    return frozenset(sign for sign in found if sign is not None)
 
 
-def _sign(symptom: Symptom, key: Key | None) -> str:
-    match symptom.kind:
+def _sign(symptom: Symptom) -> SymptomId | None:
+    id = symptom.id
+    match id.kind:
         case SymptomKind.CONDITION:
-            return ":".join(symptom.id.split(":")[:2]) if symptom.id != "condition:none" else ""
+            return SymptomId.condition(id.detail) if id.detail and id != NO_CONDITION else None
         case SymptomKind.OPERATION:
             return OPERATION
-        case SymptomKind.DIFFERS | SymptomKind.MISSING | SymptomKind.EXTRA | SymptomKind.UNHEALTHY:
-            found = key or (symptom.ref.key if symptom.ref is not None else None)
-            if found is None:
-                return UNHEALTHY if symptom.kind is SymptomKind.UNHEALTHY else DIFFERS
-            return f"{symptom.kind.value}:{found}"
-        case SymptomKind.RESULT:
-            return symptom.id  # the key as the sync gives it: with a namespace also for what has none
+        case (
+            SymptomKind.DIFFERS
+            | SymptomKind.MISSING
+            | SymptomKind.EXTRA
+            | SymptomKind.UNHEALTHY
+            | SymptomKind.RESULT
+        ):
+            return SymptomId(id.kind, id.key)
         case SymptomKind.EVENT:
             return _of_event(symptom)
         case SymptomKind.LOG | SymptomKind.BEHIND | SymptomKind.STALE:
-            return ""
+            return None
 
 
-def _of_event(symptom: Symptom) -> str:
+def _of_event(symptom: Symptom) -> SymptomId | None:
     """An event about a resource of the app shows in its health; of pods, their owner's health tells."""
     ref = symptom.ref
     if ref is None or not symptom.because or ref.kind in ("Pod", "ReplicaSet"):
-        return ""
-    return f"unhealthy:{ref.key}"
+        return None
+    return SymptomId.unhealthy(ref.key)
 
 
-def in_words(sign: str) -> str:
+_OF_A_RESOURCE: Final = {
+    SymptomKind.DIFFERS: "differs",
+    SymptomKind.MISSING: "is missing",
+    SymptomKind.EXTRA: "is extra",
+    SymptomKind.UNHEALTHY: "is not healthy",
+    SymptomKind.RESULT: "fails to sync",
+}
+_OF_THE_APP: Final = {
+    APP_DIFFERS: "the app is OutOfSync",
+    APP_UNHEALTHY: "the app is not healthy",
+    OPERATION: "the sync does not succeed",
+}
+
+
+def in_words(sign: SymptomId) -> str:
     """`Deployment shop/web differs`."""
-    kind, _, rest = sign.partition(":")
-    if not rest:
-        return {
-            DIFFERS: "the app is OutOfSync",
-            UNHEALTHY: "the app is not healthy",
-            OPERATION: "the sync does not succeed",
-        }.get(kind, kind)
-    if kind == "condition":
-        return f"condition {rest}"
-    _, _, tail = rest.partition("/")
-    parts = tail.split("/")
-    name = f"{parts[0]} {'/'.join(part for part in parts[1:] if part)}" if len(parts) > 1 else rest
-    words = {
-        "differs": f"{name} differs",
-        "missing": f"{name} is missing",
-        "extra": f"{name} is extra",
-        "unhealthy": f"{name} is not healthy",
-        "result": f"{name} fails to sync",
-    }
-    return words.get(kind, sign)
+    if sign.key is not None:
+        place = "/".join(part for part in (sign.key.namespace, sign.key.name) if part)
+        return f"{sign.key.kind} {place} {_OF_A_RESOURCE[sign.kind]}"
+    return _OF_THE_APP.get(sign) or f"condition {sign.detail}"

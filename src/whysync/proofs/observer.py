@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import Final
 
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
+from whysync.diagnosis.symptom import APP_DIFFERS, OPERATION, SymptomId
 from whysync.json_tree import Object
-from whysync.proofs.observations import DIFFERS, OPERATION, Signs, signs_of
+from whysync.proofs.observations import Signs, signs_of
 from whysync.proofs.world import SimulatedCase
 
 _MOST_SYNCS: Final = 40
@@ -133,7 +134,7 @@ class Observer:
                 found.add(sign)
         return frozenset(found)
 
-    def _flickers(self, sign: str, since: datetime) -> bool:
+    def _flickers(self, sign: SymptomId, since: datetime) -> bool:
         """Did it come and go within one instant? Self-heal may put right at once what it sees."""
         moments = [moment for moment in self.moments if moment.at > since]
         differed = {
@@ -141,10 +142,10 @@ class Observer:
             for moment in moments
             if moment.what is TraceKind.STATUS and moment.text.startswith("OutOfSync")
         }
-        if sign == DIFFERS:
+        if sign == APP_DIFFERS:
             return bool(differed)
         return any(
-            f"differs:{moment.about.key}" == sign and not moment.text.endswith("unchanged")
+            sign == SymptomId.differs(moment.about.key) and not moment.text.endswith("unchanged")
             for moment in moments
             if moment.what is TraceKind.RESULT and moment.about is not None and moment.at in differed
         )

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from whysync.argocd.api.application import Application
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.snapshot_index import SnapshotIndex
+from whysync.diagnosis.symptom import SymptomId
 from whysync.facts.simulated import snapshot_of
 from whysync.kubernetes.api.decode import decode
 from whysync.proofs.world import SimulatedCase
 
 
-def still_differing(world: SimulatedCase, symptoms: Iterable[str]) -> frozenset[str]:
+def still_differing(world: SimulatedCase, symptoms: Iterable[SymptomId]) -> frozenset[SymptomId]:
     """Of these symptoms, those of fields that differ at present."""
     snapshot = snapshot_of(world.simulation)
     application = next(

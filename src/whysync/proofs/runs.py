@@ -14,9 +14,10 @@ from typing import Final
 from whysync.argocd.server.server import Denied
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.ref import Key
 from whysync.proofs.apply_fix import Player, touched_by
-from whysync.proofs.observations import OPERATION, Signs
+from whysync.proofs.observations import Signs
 from whysync.proofs.observer import Observer
 from whysync.proofs.world import simulated
 

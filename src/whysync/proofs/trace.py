@@ -11,6 +11,7 @@ from typing import Final
 
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.diagnosis.freshness import looping
+from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import Json, Missing
 from whysync.proofs.aftermath import period_of
 from whysync.proofs.observer import Observer, Sample
@@ -86,12 +87,12 @@ def _loop(watch: Observer) -> Iterator[str]:
     if len(gaps) < 2:
         return
     differing = {
-        sign.partition(":")[2]
+        sign.key
         for glimpse in watch.glimpses
         for sign in glimpse.signs
-        if sign.startswith("differs:")
+        if sign.kind is SymptomKind.DIFFERS and sign.key is not None
     }
-    writers = [one for one in watch.world.writers.all if one.again and str(one.ref.key) in differing]
+    writers = [one for one in watch.world.writers.all if one.again and one.ref.key in differing]
     seen = looping(watch.world.case)
     period = (seen.period if seen is not None else None) or period_of(tuple(writers), gaps) or gaps[0]
     if not writers:

@@ -9,6 +9,7 @@ import msgspec
 from whysync.diagnosis import Case, Evidence, SymptomKind, cite
 from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
@@ -24,7 +25,7 @@ class ContainerError(msgspec.Struct, frozen=True, kw_only=True):
     """A container that cannot be created; `reason` is the kubelet's code, where there is no message."""
 
     about: Ref
-    explains: tuple[str, ...]
+    explains: tuple[SymptomId, ...]
     container: str
     message: str
     evidence: tuple[Evidence, ...]
@@ -92,7 +93,7 @@ def _unhealthy_or_running(case: Case) -> Iterator[Ref]:
     yield from {ref.key: ref for ref in (*unwell, *hooks) if symptoms_about(case, ref)}.values()
 
 
-def _reported_below(case: Case, row: Ref) -> Iterator[str]:
+def _reported_below(case: Case, row: Ref) -> Iterator[SymptomId]:
     """Events about the Pods of a row say the same of each of them."""
     for report in (*case.failures(ContainerConfigInvalid), *_missing_keys(case)):
         if report.ref is not None and row_over(case, report.ref) == row:

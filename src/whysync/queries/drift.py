@@ -13,6 +13,7 @@ from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
 from whysync.diagnosis.mechanism import Mechanism
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Missing, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer
@@ -30,8 +31,8 @@ def drift_finding(
     field: str = "",
     writer: Writer | None = None,
     evidence: Iterable[Evidence] | None = None,
-    explains: Iterable[str] = (),
-    because: tuple[str, ...] = (),
+    explains: Iterable[SymptomId] = (),
+    because: tuple[SymptomId, ...] = (),
 ) -> Finding:
     """The finding for differing fields of one object; `evidence` is both sides of each unless given.
 

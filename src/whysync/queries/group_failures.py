@@ -9,6 +9,7 @@ import msgspec
 
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.failures import ReportedFailure
+from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Failure
 from whysync.messages.parse import Message, within
@@ -27,7 +28,7 @@ class FailureGroup(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
 
     failure: F
     reports: tuple[ReportedFailure[F], ...]
-    explains: tuple[str, ...]
+    explains: tuple[SymptomId, ...]
     resources: tuple[Ref, ...]
     hidden: bool
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from whysync.argocd.hooks import DeletePolicy, delete_policies
 from whysync.diagnosis import Case, Evidence, cite
 from whysync.diagnosis.owning_resource import row_above, row_named, symptoms_about
+from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import dig, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -40,7 +41,7 @@ class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     key: str
     needed_by: Ref | None
-    explains: tuple[str, ...]
+    explains: tuple[SymptomId, ...]
     evidence: tuple[Evidence, ...]
     said: bool
     goes: bool = False

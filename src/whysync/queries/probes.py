@@ -8,6 +8,7 @@ import msgspec
 
 from whysync.diagnosis import Case, Fix, Set
 from whysync.diagnosis.pods import PodHistory
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Json, Missing, dig, fields, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop, ProbeFailed
@@ -80,7 +81,7 @@ def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection 
     return None
 
 
-def crashes_too(case: Case, about: Ref, explains: tuple[str, ...]) -> bool:
+def crashes_too(case: Case, about: Ref, explains: tuple[SymptomId, ...]) -> bool:
     """Does the same resource crash again and again? Which of the two came first, nothing tells."""
     if any(c.waiting == "CrashLoopBackOff" for story in case.pods_of(about) for c in story.containers):
         return True

@@ -14,6 +14,7 @@ from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.drift import is_shown
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.drift import live_values
 
@@ -44,12 +45,12 @@ def taken_back(case: Case, ref: Ref) -> Fix | None:
     )
 
 
-def is_taken_back(case: Case, ref: Ref, explains: Iterable[str]) -> bool:
+def is_taken_back(case: Case, ref: Ref, explains: Iterable[SymptomId]) -> bool:
     """Was the sync of this object refused, and does Git say by now what runs? Then it is not written again.
 
     What is refused later, such as its Pods, is another story: there Git and the cluster never differed.
     """
     live, desired = case.live_of(ref.key), case.desired_of(ref.key)
-    if live is None or desired is None or not any(explain.startswith("result:") for explain in explains):
+    if live is None or desired is None or not any(explain.kind is SymptomKind.RESULT for explain in explains):
         return False
     return not is_shown(case, desired, live)

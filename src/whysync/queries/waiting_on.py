@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whysync.argocd.api.application import ResourceResult
+from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited, Waiting
 from whysync.queries.group_failures import grouped
@@ -57,7 +58,7 @@ def wait_of(case: Case) -> AwaitedObject | None:
     age = case.age(operation.started_at)
     for group in grouped(case, Waiting, by=lambda f: (f.what, f.kind, f.name)):
         failure = group.failure
-        if "operation" in group.explains:
+        if OPERATION in group.explains:
             ref = _completed(case, failure.group, failure.kind, failure.name)
             return AwaitedObject(
                 what=failure.what, ref=ref, others=failure.more, age=age, usual=slowest_sync(case)

@@ -226,7 +226,7 @@ def _finding(finding: Finding, case: Case) -> FindingV1:
             time=writer.time.isoformat().replace("+00:00", "Z") if writer.time else None,
             kind=writer.kind.value,
         ),
-        explains=finding.explains,
+        explains=tuple(map(str, finding.explains)),
         caused_by=finding.caused_by,
         evidence=tuple(
             EvidenceV1(
@@ -264,7 +264,7 @@ def fix_v1(fix: Fix, case: Case) -> FixV1:
 
 def _symptom(symptom: Symptom) -> SymptomV1:
     ref = None if symptom.ref is None else _ref(symptom.ref)
-    return SymptomV1(id=symptom.id, kind=symptom.kind.value, ref=ref, text=symptom.text)
+    return SymptomV1(id=str(symptom.id), kind=symptom.kind.value, ref=ref, text=symptom.text)
 
 
 def _ref(ref: Ref) -> RefV1:

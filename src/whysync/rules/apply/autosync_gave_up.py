@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, ReportedFailure, Set, Severity, cite, rule
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import AutosyncSkipped
@@ -50,8 +51,8 @@ def _failed(case: Case) -> Iterator[Finding]:
         message = understand(condition.message)
         if condition.type != "SyncError" or message.layer(LayerKind.SYNC_ATTEMPT) is None:
             continue
-        symptom = f"condition:{condition.type}:{index}"
-        failed = ("operation", *(s.id for s in case.symptoms if s.id.startswith("result:")))
+        symptom = SymptomId.condition(condition.type, index)
+        failed = (OPERATION, *(s.id for s in case.symptoms if s.kind is SymptomKind.RESULT))
         mended = given_up_and_mended(case)
         yield Finding(
             about=case.application.ref,
@@ -96,7 +97,7 @@ def _succeeded(case: Case) -> Iterator[Finding]:
     )
     if not skipped:
         return
-    drifted = tuple(s.id for s in case.symptoms if s.id.partition(":")[0] in ("missing", "differs"))
+    drifted = tuple(s.id for s in case.symptoms if s.kind in (SymptomKind.MISSING, SymptomKind.DIFFERS))
     said = tuple(id for report in skipped for id in report.symptoms if id in case.symptom_ids)
     yield Finding(
         about=case.application.ref,

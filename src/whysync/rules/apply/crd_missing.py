@@ -24,6 +24,7 @@ from shlex import quote
 import msgspec
 
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import dig
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
@@ -85,7 +86,7 @@ def _is_told_better(
 
 def _with_vague_ones(
     group: FailureGroup[KindNotServed], groups: tuple[FailureGroup[KindNotServed], ...]
-) -> tuple[str, ...]:
+) -> tuple[SymptomId, ...]:
     vague = (
         other for other in groups if not other.failure.kind and other.failure.group == group.failure.group
     )

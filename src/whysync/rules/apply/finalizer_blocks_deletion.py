@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.symptom import DELETION, OPERATION, SymptomId
 from whysync.json_tree import items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -69,7 +70,7 @@ def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
 
 def _silent(case: Case) -> Iterator[Finding]:
     """The Application was deleted long ago, and no condition says why it is still there."""
-    if "deletion" not in case.symptom_ids or not case.app.metadata.finalizers:
+    if DELETION not in case.symptom_ids or not case.app.metadata.finalizers:
         return
     if any(condition.type.endswith("Error") for condition in case.app.status.conditions):
         return
@@ -79,7 +80,7 @@ def _silent(case: Case) -> Iterator[Finding]:
     yield Finding(
         about=case.application.ref,
         field="/metadata/finalizers",
-        explains=("deletion",),
+        explains=(DELETION,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
         verdict=f"{case.application.ref} is being deleted since {minutes(case.being_deleted_for)}"
@@ -132,20 +133,20 @@ def _is_stuck(case: Case, live: Manifest) -> bool:
     return age is not None and age >= PATIENCE and bool(_finalizers(live))
 
 
-def _about(case: Case, live: Manifest) -> Iterator[str]:
+def _about(case: Case, live: Manifest) -> Iterator[SymptomId]:
     """What it holds up: its own row's symptoms, and an operation that waits for its deletion."""
     yield from (s.id for s in case.symptoms if s.ref is not None and s.ref.key == live.key)
     if live.key in case.rows:
         yield from _deletion(case)
     wait = wait_of(case)
-    if (wait is not None and wait.ref.key == live.key and "operation" in case.symptom_ids) or (
+    if (wait is not None and wait.ref.key == live.key and OPERATION in case.symptom_ids) or (
         wait is not None and wait.what is Awaited.DELETION and wait.ref.name == live.ref.name
     ):
-        yield "operation"
+        yield OPERATION
 
 
-def _deletion(case: Case) -> tuple[str, ...]:
-    return tuple(id for id in ("deletion",) if id in case.symptom_ids)
+def _deletion(case: Case) -> tuple[SymptomId, ...]:
+    return tuple(id for id in (DELETION,) if id in case.symptom_ids)
 
 
 def _finding(
@@ -153,7 +154,7 @@ def _finding(
     ref: Ref,
     live: Manifest | None,
     *,
-    explains: tuple[str, ...],
+    explains: tuple[SymptomId, ...],
     evidence: tuple[Evidence, ...],
     finalizers: tuple[str, ...],
     sure: bool = True,

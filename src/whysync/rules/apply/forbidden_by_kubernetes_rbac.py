@@ -20,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.symptom import SymptomKind
 from whysync.diagnosis.words import one_line
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
@@ -133,7 +134,7 @@ def _role(group: FailureGroup[Forbidden]) -> Object:
     verbs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for report in group.reports:
         failure = report.failure
-        applied = failure.verb == "get" and any(id.startswith("result:") for id in report.symptoms)
+        applied = failure.verb == "get" and any(id.kind is SymptomKind.RESULT for id in report.symptoms)
         wanted = APPLYING if applied else READING if failure.verb in ("list", "watch") else (failure.verb,)
         verbs[failure.group, failure.resource] += [verb for verb in wanted if verb]
     rules: list[Json] = [

@@ -27,6 +27,7 @@ from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.pods import LogRootCause, last_word, logs_below
+from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import HookFailed
@@ -63,12 +64,14 @@ def hook_failed(case: Case) -> Iterator[Finding]:
         ref = result.ref
         word = last_word(logs_below(case, ref))
         late = job_past_deadline(case, ref, result)
-        symptom = f"result:{result.key}"
+        symptom = SymptomId.result(result.key)
         runs = ref.kind in RUN_TO_AN_END  # any other kind failed because its health did
         yield Finding(
             about=ref,
             explains=tuple(dict.fromkeys((symptom, *(symptoms_about(case, ref) if runs else ())))),
-            because=() if runs else tuple(id for id in (f"unhealthy:{ref.key}",) if id in case.symptom_ids),
+            because=()
+            if runs
+            else tuple(id for id in (SymptomId.unhealthy(ref.key),) if id in case.symptom_ids),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{result.hook_type} hook {ref} {end_in_words(case, result, word, late)}",
@@ -191,7 +194,7 @@ def _more_time(case: Case, ref: Ref, late: Manifest | None) -> Iterator[Fix]:
         )
 
 
-def _unguarded(case: Case, ref: Ref, symptom: str) -> Iterator[Finding]:
+def _unguarded(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Finding]:
     """What would have made the next run safer; not the cause of this one."""
     job = case.desired_of(ref.key)
     if job is None or ref.kind != "Job":

@@ -35,6 +35,7 @@ from whysync.diagnosis import (
 )
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.pods import logs_below
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited, ResourceVanished
@@ -63,9 +64,9 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
     about_it = (*symptoms_about(case, wait.ref), *(_said_below(case, wait.ref) if stall.certain else ()))
     yield Finding(
         about=wait.ref,
-        explains=tuple(dict.fromkeys(("operation", *about_it))),
+        explains=tuple(dict.fromkeys((OPERATION, *about_it))),
         # Where nothing tells why, any rule that does tell it has the word.
-        because=tuple(id for id in symptoms_about(case, wait.ref) if id != "operation" or not stall.certain),
+        because=tuple(id for id in symptoms_about(case, wait.ref) if id != OPERATION or not stall.certain),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
         verdict=f"the sync waits for hook {wait.ref}{others} since {minutes(wait.age)}:"
@@ -77,7 +78,7 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
     yield from _endless(case, wait)
 
 
-def _said_below(case: Case, hook: Ref) -> Iterator[str]:
+def _said_below(case: Case, hook: Ref) -> Iterator[SymptomId]:
     """Events about its Pods that tell the same: the image, the node."""
     for report in (*case.failures(ImagePull), *case.failures(Unschedulable)):
         if report.ref is not None and row_over(case, report.ref) == hook:
@@ -174,8 +175,8 @@ def _endless(case: Case, wait: AwaitedObject) -> Iterator[Finding]:
     yield Finding(
         about=wait.ref,
         field=TTL if ttl else DEADLINE,
-        explains=("operation",),
-        because=("operation",),
+        explains=(OPERATION,),
+        because=(OPERATION,),
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
         verdict=f"{wait.ref} " + _wishes(ttl=ttl, endless=endless),

@@ -23,6 +23,7 @@ from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -59,7 +60,7 @@ def namespace_terminating(case: Case) -> Iterator[Finding]:
             yield _finding(case, name, explains=explains, said=said)
 
 
-def _inside(case: Case, name: str) -> tuple[str, ...]:
+def _inside(case: Case, name: str) -> tuple[SymptomId, ...]:
     """What is wrong with the namespace's own row, and with what went, or goes, with it."""
     namespace = case.live_named("Namespace", "", name)
     if namespace is None or not namespace.meta.get("deletionTimestamp"):
@@ -74,7 +75,9 @@ def _inside(case: Case, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, *lost)))
 
 
-def _finding(case: Case, name: str, *, explains: tuple[str, ...], said: tuple[Evidence, ...]) -> Finding:
+def _finding(
+    case: Case, name: str, *, explains: tuple[SymptomId, ...], said: tuple[Evidence, ...]
+) -> Finding:
     live = case.live_named("Namespace", "", name)
     left = _left(case, name)
     return Finding(

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import Object, same
 from whysync.queries.commands import sync, terminate
 from whysync.queries.last_applied import once_declared
@@ -32,7 +33,7 @@ REFRESH = "/spec/syncPolicy/retry/refresh"
 @rule(cause="operation-pinned", since="0.1")
 def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
     operation = case.operation
-    if operation is None or operation.phase != "Running" or "operation" not in case.symptom_ids:
+    if operation is None or operation.phase != "Running" or OPERATION not in case.symptom_ids:
         return
     held, where = operation.sync_result.revision if operation.sync_result else "", HELD
     if not held and operation.operation.sync is not None:
@@ -44,11 +45,11 @@ def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
     retry = case.app.spec.sync_policy.retry
     refreshes = retry is not None and retry.refresh
     mended = tuple(_changed_since(case)) if retrying else ()
-    held_up = tuple(s.id for s in case.symptoms if "operation" in s.because) if mended else ()
+    held_up = tuple(s.id for s in case.symptoms if OPERATION in s.because) if mended else ()
     yield Finding(
         about=case.application.ref,
         field=None if refreshes or retry is None else REFRESH,
-        explains=tuple(dict.fromkeys(("operation", *mended, *held_up))),
+        explains=tuple(dict.fromkeys((OPERATION, *mended, *held_up))),
         severity=Severity.CRITICAL if retrying else Severity.WARNING,
         confidence=Confidence.HIGH if retrying else Confidence.MEDIUM,
         verdict=f"the operation {'retries' if retrying else 'works on'} {held[:8]}, while Git is at"
@@ -84,7 +85,7 @@ def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
     )
 
 
-def _changed_since(case: Case) -> Iterator[str]:
+def _changed_since(case: Case) -> Iterator[SymptomId]:
     """What failed at the old commit and is declared otherwise by the newer one: that may be the remedy."""
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.RESULT or symptom.ref is None:

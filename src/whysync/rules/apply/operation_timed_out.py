@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.fix import FixKind
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import OperationTerminated
@@ -72,7 +73,7 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
             about=settings.ref if settings is not None and raised else case.application.ref,
             explains=(
                 *group.explains,
-                *(id for _, one in hooks if (id := f"result:{one.key}") in case.symptom_ids),
+                *(id for _, one in hooks if (id := SymptomId.result(one.key)) in case.symptom_ids),
             ),
             because=tuple(symptom.id for symptom in unwell),
             severity=Severity.CRITICAL,
@@ -138,12 +139,12 @@ def _hanging(case: Case) -> Iterator[Finding]:
     if operation is None or not is_running(case) or operation.message not in SILENT:
         return
     age, usual = case.age(operation.started_at), slowest_sync(case)
-    if wait_of(case) is not None or not is_too_long(age, usual) or "operation" not in case.symptom_ids:
+    if wait_of(case) is not None or not is_too_long(age, usual) or OPERATION not in case.symptom_ids:
         return
     before = f"; the slowest one before took {minutes(usual)}" if usual is not None else ""
     yield Finding(
         about=case.application.ref,
-        explains=("operation",),
+        explains=(OPERATION,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
         verdict=f"the sync has been running for {minutes(age)} and does not say what it waits for{before}",

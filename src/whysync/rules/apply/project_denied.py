@@ -25,6 +25,7 @@ from shlex import quote
 from whysync.argocd.projects import Cluster, destination_verdict, kind_verdict, source_verdict
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Remove, Severity, cite, rule
 from whysync.diagnosis.fix import Edit
+from whysync.diagnosis.symptom import OPERATION
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.projects import ProjectDenied, ProjectRule
@@ -48,7 +49,7 @@ def project_denied(case: Case) -> Iterator[Finding]:
         name = group.failure.project or case.app.project
         known = case.project is not None and case.app.project == name
         still = tuple(d for d in denied if not (known and _permitted(case, d)))
-        again = sync(case) if "operation" in group.explains or group.resources else hard_refresh(case)
+        again = sync(case) if OPERATION in group.explains or group.resources else hard_refresh(case)
         about = Ref(
             group="argoproj.io",
             version="v1alpha1",

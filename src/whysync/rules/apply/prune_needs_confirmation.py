@@ -21,6 +21,7 @@ finalizer-stuck.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited
@@ -40,7 +41,7 @@ def prune_needs_confirmation(case: Case) -> Iterator[Finding]:
     wait = wait_of(case)
     waiting = wait is not None and wait.what is Awaited.PRUNE_CONFIRMATION
     for row in case.app.status.resources:
-        symptom = f"extra:{row.key}"
+        symptom = SymptomId.extra(row.key)
         live = case.live_of(row.key)
         if symptom not in case.symptom_ids or live is None:
             continue
@@ -53,14 +54,14 @@ def prune_needs_confirmation(case: Case) -> Iterator[Finding]:
             yield _finding(case, row.ref, live, (symptom,), words, option=ASKS)
     if waiting and wait is not None:
         more = f" and {wait.others} more" if wait.others else ""
-        extra = f"extra:{wait.ref.key}"
-        explains = ("operation", *((extra,) if extra in case.symptom_ids else ()))
+        extra = SymptomId.extra(wait.ref.key)
+        explains = (OPERATION, *((extra,) if extra in case.symptom_ids else ()))
         words = f"the sync waits for somebody to confirm its deletion{more}"
         yield _finding(case, wait.ref, case.live_of(wait.ref.key), explains, words, option=ASKS)
 
 
 def _finding(
-    case: Case, ref: Ref, live: Manifest | None, explains: tuple[str, ...], words: str, *, option: str
+    case: Case, ref: Ref, live: Manifest | None, explains: tuple[SymptomId, ...], words: str, *, option: str
 ) -> Finding:
     own = live is not None and has_option(live, option)
     return Finding(
@@ -70,7 +71,7 @@ def _finding(
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         verdict=f"{ref} is not in Git any more: {words}",
-        evidence=tuple(_evidence(case, ref, live if own else None, option, waits="operation" in explains)),
+        evidence=tuple(_evidence(case, ref, live if own else None, option, waits=OPERATION in explains)),
         fixes=(
             *((_kept(ref),) if option == KEPT else ()),
             _declared_again(ref, live),

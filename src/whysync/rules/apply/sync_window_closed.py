@@ -26,6 +26,7 @@ from whysync.argocd.api.project import SyncWindow
 from whysync.argocd.sync_windows.windows import WindowReason, WindowVerdict, can_sync, matching, next_allowed
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.mechanism import behind_git
+from whysync.diagnosis.symptom import SymptomId
 from whysync.messages.patterns.operations import SyncWindowBlocked
 from whysync.queries.commands import app_argument, sync
 from whysync.queries.group_failures import grouped
@@ -63,7 +64,7 @@ def _finding(
     windows: tuple[SyncWindow, ...],
     automatic: WindowVerdict,
     *,
-    explains: tuple[str, ...],
+    explains: tuple[SymptomId, ...],
     evidence: tuple[Evidence, ...],
     invalid: str,
 ) -> Finding:

@@ -19,6 +19,7 @@ A resource of the wave that is Degraded is wave-stalled; a hook that cannot end 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.symptom import OPERATION
 from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import app_argument
 from whysync.queries.stuck_wait import why_stalled
@@ -28,7 +29,7 @@ from whysync.queries.waiting_on import is_running, is_too_long, minutes, slowest
 @rule(cause="wave-in-progress", since="0.1")
 def wave_in_progress(case: Case) -> Iterator[Finding]:
     operation = case.operation
-    if operation is None or not is_running(case) or "operation" not in case.symptom_ids:
+    if operation is None or not is_running(case) or OPERATION not in case.symptom_ids:
         return
     wait = wait_of(case)
     age = case.age(operation.started_at)
@@ -46,7 +47,7 @@ def wave_in_progress(case: Case) -> Iterator[Finding]:
         verdict = f"the sync waits for {wait.ref}{more} {what}, since {minutes(age)}: normal so far"
     yield Finding(
         about=wait.ref if wait else case.application.ref,
-        explains=("operation",),
+        explains=(OPERATION,),
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,
         verdict=verdict,

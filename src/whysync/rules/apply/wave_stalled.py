@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.words import counted, one_line
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.ref import Ref
@@ -43,7 +44,7 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
     others = f" and {wait.others} more" if wait.others else ""
     yield Finding(
         about=wait.ref,
-        explains=("operation", *(() if stall.certain else _silently_unwell(case, wait.ref))),
+        explains=(OPERATION, *(() if stall.certain else _silently_unwell(case, wait.ref))),
         because=tuple(_unwell(case, wait.ref)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
@@ -75,7 +76,7 @@ def _failed(case: Case) -> Iterator[Finding]:
         base = f"/status/operationState/syncResult/resources/{index}"
         yield Finding(
             about=result.ref,
-            explains=(f"result:{result.key}",),
+            explains=(SymptomId.result(result.key),),
             because=tuple(_unwell(case, result.ref)),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -96,7 +97,7 @@ def _failed(case: Case) -> Iterator[Finding]:
         )
 
 
-def _silently_unwell(case: Case, ref: Ref) -> Iterator[str]:
+def _silently_unwell(case: Case, ref: Ref) -> Iterator[SymptomId]:
     """No condition of its own says what is wrong: that it does not become healthy is all there is to say."""
     live = case.live_of(ref.key)
     conditions = items(live.status.get("conditions")) if live is not None else []
@@ -104,8 +105,8 @@ def _silently_unwell(case: Case, ref: Ref) -> Iterator[str]:
         yield from _unwell(case, ref)
 
 
-def _unwell(case: Case, ref: Ref) -> Iterator[str]:
-    yield from (id for id in (f"unhealthy:{ref.key}",) if id in case.symptom_ids)
+def _unwell(case: Case, ref: Ref) -> Iterator[SymptomId]:
+    yield from (id for id in (SymptomId.unhealthy(ref.key),) if id in case.symptom_ids)
 
 
 def _held_up(case: Case) -> str:

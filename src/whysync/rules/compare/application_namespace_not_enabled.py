@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from whysync.argocd.projects import app_namespace_permitted
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.freshness import is_served, never_looked_at
+from whysync.diagnosis.symptom import NEVER_RECONCILED
 from whysync.json_tree import text
 from whysync.kubernetes.api.pointer import join
 from whysync.messages.patterns.projects import AppNamespaceNotPermitted
@@ -63,7 +64,7 @@ def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
 def _never_looked_at(case: Case) -> Iterator[Finding]:
     """The controller passes over it without a word: only the empty status tells."""
     age, served = never_looked_at(case), is_served(case)
-    if age is None or "stale:never" not in case.symptom_ids or served is True:
+    if age is None or NEVER_RECONCILED not in case.symptom_ids or served is True:
         return
     if served is None and case.app.namespace in ("", "argocd", "openshift-gitops"):
         return  # most likely Argo CD's own: then the controller is to blame
@@ -71,7 +72,7 @@ def _never_looked_at(case: Case) -> Iterator[Finding]:
     yield Finding(
         about=case.application.ref,
         field="/metadata/namespace",
-        explains=("stale:never",),
+        explains=(NEVER_RECONCILED,),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if served is False else Confidence.MEDIUM,
         verdict=f"Argo CD does not serve Applications in namespace {case.app.namespace}:"

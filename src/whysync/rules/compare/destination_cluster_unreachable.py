@@ -21,12 +21,15 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.symptom import SymptomKind
 from whysync.messages.patterns.cluster import ClusterUnreachable, ConnectionFailed
 from whysync.queries.commands import argocd_namespace, refresh
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
 
 API_PORTS = (443, 6443)
+
+_REPORTED = frozenset({SymptomKind.OPERATION, SymptomKind.CONDITION, SymptomKind.RESULT})
 
 
 @rule(cause="cluster-unreachable", since="0.1")
@@ -64,7 +67,7 @@ def _whoever(case: Case) -> Iterator[Finding]:
     """A connection of which the text does not tell whose it was: by its port, the cluster's is likely."""
     for group in grouped(case, ConnectionFailed, by=lambda failure: (failure.host, failure.port)):
         failure = group.failure
-        said = any(id == "operation" or id.startswith(("condition:", "result:")) for id in group.explains)
+        said = any(id.kind in _REPORTED for id in group.explains)
         if failure.port not in API_PORTS or not said:
             continue
         place = f"{failure.host}:{failure.port}"

@@ -20,6 +20,7 @@ The hydrated branch is up to date and the sync from it fails: then that failure 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.symptom import HYDRATION, SymptomId
 from whysync.diagnosis.words import one_line
 from whysync.messages.patterns.manifests import HydratorFailed
 from whysync.queries.commands import app_argument
@@ -39,15 +40,20 @@ def hydration_failed(case: Case) -> Iterator[Finding]:
         said, told = group.cited(says="what the hydrator says"), True
         yield _finding(case, failure.detail, explains=group.explains, said=said, culprit=culprit)
     hydrator = case.app.status.source_hydrator
-    if not told and "hydration" in case.symptom_ids and hydrator and hydrator.current_operation:
+    if not told and HYDRATION in case.symptom_ids and hydrator and hydrator.current_operation:
         said = (cite(case.application, f"{LAST}/message", says="what the hydrator says"),)
         yield _finding(case, hydrator.current_operation.message, said=said)
 
 
 def _finding(
-    case: Case, detail: str, *, said: tuple[Evidence, ...], explains: tuple[str, ...] = (), culprit: str = ""
+    case: Case,
+    detail: str,
+    *,
+    said: tuple[Evidence, ...],
+    explains: tuple[SymptomId, ...] = (),
+    culprit: str = "",
 ) -> Finding:
-    own = ("hydration",) if "hydration" in case.symptom_ids else ()
+    own = (HYDRATION,) if HYDRATION in case.symptom_ids else ()
     words = one_line(detail)
     return Finding(
         about=case.application.ref,

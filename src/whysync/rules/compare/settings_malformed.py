@@ -19,6 +19,7 @@ import json
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.symptom import APP_UNHEALTHY, NO_CONDITION
 from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
@@ -57,12 +58,12 @@ def settings_malformed(case: Case) -> Iterator[Finding]:
 def _silent(case: Case) -> Iterator[Finding]:
     """Without its settings Argo CD compares nothing and writes no condition: Unknown, and no rows."""
     status = case.app.status
-    if "condition:none" not in case.symptom_ids or status.resources or status.health.status != "Unknown":
+    if NO_CONDITION not in case.symptom_ids or status.resources or status.health.status != "Unknown":
         return
     settings, problem = case.settings("argocd-cm"), case.argocd.comparison_problem
     if settings is not None and problem is None:
         return  # they can be read: mended by now, or something else
-    unknown = ("condition:none", "unhealthy") if "unhealthy" in case.symptom_ids else ("condition:none",)
+    unknown = (NO_CONDITION, APP_UNHEALTHY) if APP_UNHEALTHY in case.symptom_ids else (NO_CONDITION,)
     yield Finding(
         about=settings.ref if settings is not None else case.application.ref,
         field=child("/data", problem.key) if problem is not None and problem.key else None,

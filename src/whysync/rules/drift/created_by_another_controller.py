@@ -22,6 +22,7 @@ An object that Argo CD itself once applied was removed from Git: that is a prune
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
+from whysync.diagnosis.symptom import SymptomId
 from whysync.queries.commands import on_object
 from whysync.queries.creators import maker_of
 from whysync.queries.drift import annotation_tracking
@@ -33,7 +34,7 @@ IGNORE = "argocd.argoproj.io/compare-options=IgnoreExtraneous"
 @rule(cause="extraneous", since="0.1")
 def created_by_another_controller(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
-        symptom = f"extra:{row.key}"
+        symptom = SymptomId.extra(row.key)
         if symptom not in case.symptom_ids:
             continue
         maker = maker_of(case, row)

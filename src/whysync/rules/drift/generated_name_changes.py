@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
 from whysync.diagnosis.mechanism import behind_git, same_source_as_synced
+from whysync.diagnosis.symptom import SymptomId
 from whysync.queries.commands import app_argument, remark
 from whysync.queries.resource_rows import row_evidence
 
@@ -42,18 +43,18 @@ def generated_name_changes(case: Case) -> Iterator[Finding]:
     certain = same_source_as_synced(case)
     earlier: dict[tuple[str, ...], list[ResourceRow]] = {}
     for row in case.app.status.resources:
-        if f"extra:{row.key}" in case.symptom_ids:
+        if SymptomId.extra(row.key) in case.symptom_ids:
             for stem in _stems(row, certain=certain):
                 earlier.setdefault(stem, []).append(row)
     for row in case.app.status.resources if earlier else ():
-        if f"missing:{row.key}" not in case.symptom_ids:
+        if SymptomId.missing(row.key) not in case.symptom_ids:
             continue
         twins = next((earlier[stem] for stem in _stems(row, certain=certain) if stem in earlier), None)
         if twins is None:
             continue
         yield Finding(
             about=row.ref,
-            explains=(f"missing:{row.key}", *(f"extra:{twin.key}" for twin in twins)),
+            explains=(SymptomId.missing(row.key), *(SymptomId.extra(twin.key) for twin in twins)),
             confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
             verdict=f"{row.ref} gets another name each time the source is rendered;"
             f" {twins[0].name} is of an earlier time",

@@ -22,6 +22,7 @@ from shlex import quote
 from whysync.argocd.api.application import ResourceRow
 from whysync.argocd.projects import Cluster, PermissionResult, destination_verdict, kind_verdict
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Fact, Finding, Fix, cite, rule
+from whysync.diagnosis.symptom import APP_DIFFERS, SymptomId
 from whysync.json_tree import Object
 from whysync.queries.commands import refresh
 from whysync.queries.resource_rows import row_evidence
@@ -33,9 +34,10 @@ DESTINATIONS = "/spec/destinations"
 def hidden_by_project(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         live = case.live_of(row.key)
-        missing = f"missing:{row.key}" if f"missing:{row.key}" in case.symptom_ids and live else ""
-        unknown = "differs" if row.status == "Unknown" and "differs" in case.symptom_ids else ""
-        if not (missing or unknown):
+        candidates = [SymptomId.missing(row.key)] if live is not None else []
+        candidates += [APP_DIFFERS] if row.status == "Unknown" else []
+        symptom = next((id for id in candidates if id in case.symptom_ids), None)
+        if symptom is None:
             continue
         pointer = _forbidding(case, row)
         if pointer is None or case.project_manifest is None:
@@ -43,7 +45,7 @@ def hidden_by_project(case: Case) -> Iterator[Finding]:
         what = f"namespace {row.namespace}" if pointer == DESTINATIONS else f"kind {row.kind}"
         yield Finding(
             about=row.ref,
-            explains=(missing or unknown,),
+            explains=(symptom,),
             confidence=Confidence.HIGH if live is not None else Confidence.MEDIUM,
             verdict=f"{row.ref}{' exists, but' if live else ':'} project {case.app.project} does not permit"
             f" {what}, so Argo CD cannot see it",

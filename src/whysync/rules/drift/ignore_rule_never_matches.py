@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 from whysync.argocd.ignore_differences import MistakeKind, Rule, RuleMistake, application_rules, explain_miss
 from whysync.diagnosis import Add, Case, Confidence, Edit, Finding, Fix, Set, SymptomKind, cite, rule
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
@@ -38,7 +39,7 @@ def ignore_rule_never_matches(case: Case) -> Iterator[Finding]:
     rules = tuple(application_rules(case.app.spec.ignore_differences))
     if not rules:
         return
-    told: dict[tuple[int, Ref], list[str]] = {}
+    told: dict[tuple[int, Ref], list[SymptomId]] = {}
     misses: dict[tuple[int, Ref], RuleMistake] = {}
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.DIFFERS or symptom.ref is None:
@@ -66,7 +67,7 @@ def _without_effect(case: Case) -> Iterator[Finding]:
     """By all that is known it matches, and Argo CD shows the row OutOfSync all the same."""
     told: set[Ref] = set()
     for shell in emptied_by_ignoring(case):
-        symptom = f"differs:{shell.key}"
+        symptom = SymptomId.differs(shell.key)
         if symptom not in case.symptom_ids or shell.live.ref in told or shell.rule is None:
             continue
         told.add(shell.live.ref)
@@ -93,7 +94,7 @@ def _without_effect(case: Case) -> Iterator[Finding]:
             ),
         )
     for hidden in hidden_by_ignoring(case, status="OutOfSync"):
-        symptom = f"differs:{hidden.key}"
+        symptom = SymptomId.differs(hidden.key)
         if symptom not in case.symptom_ids or hidden.live.ref in told or hidden.rule is None:
             continue
         told.add(hidden.live.ref)

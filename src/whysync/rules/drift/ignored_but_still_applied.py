@@ -20,6 +20,7 @@ Git does not declare the field: then a sync does not write it, and nothing has t
 from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Fact, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.symptom import SYNC_LOOP
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ignoring
 from whysync.queries.ignore_rules import RESPECT
@@ -35,13 +36,13 @@ def ignored_but_still_applied(case: Case) -> Iterator[Finding]:
         who = _other_writer(case, hidden)
         if not who or hidden.rule is None:
             continue
-        fights = "looping" in case.symptom_ids
+        fights = SYNC_LOOP in case.symptom_ids
         at = f"/spec/ignoreDifferences/{hidden.rule.position}"
         yield Finding(
             about=hidden.live.ref,
             field=hidden.pointer,
             writer=hidden.writer,
-            explains=("looping",) if fights else (),
+            explains=(SYNC_LOOP,) if fights else (),
             severity=Severity.WARNING if fights else Severity.INFO,
             confidence=Confidence.HIGH if hidden.writer else Confidence.MEDIUM,
             verdict=f"{hidden.pointer} of {hidden.live.ref} is ignored in the diff, and every sync"

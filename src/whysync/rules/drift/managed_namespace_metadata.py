@@ -19,6 +19,7 @@ Every row Synced, the metadata the same on both sides: then a part of the status
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
+from whysync.diagnosis.symptom import APP_DIFFERS
 from whysync.queries.commands import sync
 from whysync.queries.managed_namespace import differing_metadata, managed_metadata_differs
 
@@ -28,14 +29,14 @@ WRITTEN = "/status/operationState/syncResult/managedNamespaceMetadata"
 
 @rule(cause="managed-namespace-metadata", since="0.1")
 def managed_namespace_metadata(case: Case) -> Iterator[Finding]:
-    if "differs" not in case.symptom_ids or not managed_metadata_differs(case):
+    if APP_DIFFERS not in case.symptom_ids or not managed_metadata_differs(case):
         return
     names = differing_metadata(case)
     told = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     yield Finding(
         about=case.application.ref,
         field=WANTED,
-        explains=("differs",),
+        explains=(APP_DIFFERS,),
         confidence=Confidence.HIGH,
         verdict=f"only {told or 'metadata'} of namespace {case.destination_namespace}"
         f" {'differ' if len(names) > 1 else 'differs'}; all resources are Synced",

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.mechanism import behind_git
+from whysync.diagnosis.symptom import OPERATION
 from whysync.queries.commands import app_argument, sync
 from whysync.queries.ttl import time_to_live_of
 
@@ -29,7 +30,7 @@ _UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
 
 @rule(cause="new-commit", since="0.1")
 def new_commit_not_synced(case: Case) -> Iterator[Finding]:
-    if "operation" in case.symptom_ids:
+    if OPERATION in case.symptom_ids:
         return  # a sync is on its way or failed: that is the story
     drifts = case.drifts_by(Mechanism.NOT_SYNCED_YET)
     explained = {drift.symptom for drift in drifts}

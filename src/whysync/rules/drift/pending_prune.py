@@ -22,6 +22,7 @@ from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
+from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import AutosyncWipeRefused
 from whysync.queries.commands import on_object, refresh, sync
@@ -47,7 +48,7 @@ def pending_prune(case: Case) -> Iterator[Finding]:
     )
     yield Finding(
         about=rows[0][1].ref,
-        explains=tuple(f"extra:{row.key}" for _, row in rows),
+        explains=tuple(SymptomId.extra(row.key) for _, row in rows),
         confidence=Confidence.MEDIUM,
         verdict=f"{names}: not in Git any more, and {why}{_other_reading(case, rows)}",
         evidence=tuple(_evidence(case, rows)),

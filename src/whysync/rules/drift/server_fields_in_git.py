@@ -19,6 +19,7 @@ An operator's status that Git never declared does not count as a difference.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Missing
 from whysync.messages.patterns.apply import ConflictModified
 from whysync.queries.drift import both_sides, drift_finding
@@ -59,7 +60,7 @@ def server_fields_in_git(case: Case) -> Iterator[Finding]:
         )
 
 
-def _conflicts(case: Case, drift: Drift) -> tuple[str, ...]:
+def _conflicts(case: Case, drift: Drift) -> tuple[SymptomId, ...]:
     """A version alone, over which the sync failed: that is said there, with the same way out."""
     if _all_of_the_server(drift, []) != [_VERSION]:
         return ()

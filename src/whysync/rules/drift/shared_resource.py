@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import remark
@@ -49,7 +50,7 @@ def shared_resource(case: Case) -> Iterator[Finding]:
         yield Finding(
             about=ref,
             explains=(*report.symptoms, *_differences(case, ref, drifts), *_row(case, ref)),
-            because=("operation",) if ref.name in refused else (),
+            because=(OPERATION,) if ref.name in refused else (),
             confidence=Confidence.HIGH,
             verdict=f"{ref} is claimed by {apps}",
             evidence=(report.cite(says="Argo CD names both"),),
@@ -68,15 +69,15 @@ def shared_resource(case: Case) -> Iterator[Finding]:
         )
 
 
-def _differences(case: Case, ref: Ref, marks: list[Drift]) -> Iterator[str]:
+def _differences(case: Case, ref: Ref, marks: list[Drift]) -> Iterator[SymptomId]:
     """Its mark, and what the other app has written into it, where nothing else is known of that."""
     yield from (drift.symptom for drift in marks)
     yield from (drift.symptom for drift in case.drifts_by(Mechanism.UNTOLD) if drift.ref.name == ref.name)
 
 
-def _row(case: Case, ref: Ref) -> tuple[str, ...]:
+def _row(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
     """The row itself, where nothing more is known of its difference than that there is one."""
-    row = f"differs:{ref.key}"
+    row = SymptomId.differs(ref.key)
     return (row,) if row in case.symptom_ids else ()
 
 

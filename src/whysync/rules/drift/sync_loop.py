@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, Set, cite, rule
 from whysync.diagnosis.freshness import SyncLoop, looping
+from whysync.diagnosis.symptom import SYNC_LOOP
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.queries.ignore_rules import ignore_field
 from whysync.queries.waiting_on import minutes
@@ -51,7 +52,7 @@ def sync_loop(case: Case) -> Iterator[Finding]:
         about=contested[0].ref if contested else case.application.ref,
         field=contested[0].pointer if contested else None,
         writer=contested[0].writer if contested else None,
-        explains=("looping", *(drift.symptom for drift in untold)),
+        explains=(SYNC_LOOP, *(drift.symptom for drift in untold)),
         because=tuple(drift.symptom for drift in contested or case.drifts),
         confidence=Confidence.HIGH if contested else Confidence.MEDIUM,
         verdict=f"Argo CD has synced one commit {loop.times} times in a row"

@@ -26,6 +26,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.mechanism import INSTANCE
+from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import sync
@@ -49,7 +50,7 @@ def tracking_id_mismatch(case: Case) -> Iterator[Finding]:
         )
 
 
-def _taken_for_a_claim(case: Case, drift: Drift) -> Iterator[str]:
+def _taken_for_a_claim(case: Case, drift: Drift) -> Iterator[SymptomId]:
     """Argo CD reads the foreign label as another Application's, and warns of a shared resource."""
     if not is_mark_of_a_tool(case, drift):
         return

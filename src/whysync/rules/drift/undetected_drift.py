@@ -21,6 +21,7 @@ import json
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.symptom import APP_DIFFERS
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.field_writers import phrase
@@ -36,7 +37,7 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
         found = by_object.setdefault(str(unseen.key), [])
         if all(other.pointer != unseen.pointer for other in found):
             found.append(unseen)
-    contradiction = "differs" in case.symptom_ids
+    contradiction = APP_DIFFERS in case.symptom_ids
     for group in by_object.values():
         first = group[0]
         names = ", ".join(one.pointer for one in group[:3])
@@ -46,7 +47,7 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
             about=first.live.ref,
             field=first.pointer,
             writer=first.writer,
-            explains=("differs",) if contradiction else (),
+            explains=(APP_DIFFERS,) if contradiction else (),
             severity=Severity.WARNING if contradiction else Severity.INFO,
             confidence=Confidence.HIGH if first.writer else Confidence.MEDIUM,
             verdict=f"{names} of {first.live.ref} {who}, and {why}",

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.freshness import REFRESH, is_served, never_looked_at, overdue
+from whysync.diagnosis.symptom import NEVER_RECONCILED, OVERDUE
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import join
 from whysync.queries.commands import argocd_namespace, kubectl, refresh
@@ -34,7 +35,7 @@ ASKED = join(("metadata", "annotations", REFRESH))
 @rule(cause="controller-stale", since="0.1")
 def app_not_reconciled(case: Case) -> Iterator[Finding]:
     age = overdue(case)
-    if age is None or "stale" not in case.symptom_ids:
+    if age is None or OVERDUE not in case.symptom_ids:
         yield from _never(case)
         return
     asked = not isinstance(case.application.at(ASKED), Missing)
@@ -43,7 +44,7 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
     known = case.has(Fact.SETTINGS)
     yield Finding(
         about=case.application.ref,
-        explains=("stale", *behind),
+        explains=(OVERDUE, *behind),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if asked or (known and behind) else Confidence.MEDIUM,
         verdict=f"no controller has looked at this app for {minutes(age)}"
@@ -66,14 +67,14 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
 def _never(case: Case) -> Iterator[Finding]:
     """It was made long ago, in a namespace that Argo CD serves, and has no status at all."""
     age = never_looked_at(case)
-    if age is None or "stale:never" not in case.symptom_ids:
+    if age is None or NEVER_RECONCILED not in case.symptom_ids:
         return
     if not (is_served(case) or case.app.namespace in ("", argocd_namespace(case))):
         return  # the namespace explains it
     namespace = argocd_namespace(case)
     yield Finding(
         about=case.application.ref,
-        explains=("stale:never",),
+        explains=(NEVER_RECONCILED,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
         verdict=f"no controller has ever looked at this app, which was made {minutes(age)} ago",

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.freshness import troubled_set_of
+from whysync.diagnosis.symptom import APPLICATION_SET_FAILED
 from whysync.queries.commands import on_object
 
 
@@ -31,7 +32,7 @@ def application_set_error(case: Case) -> Iterator[Finding]:
     message = troubled.message.strip() or troubled.reason
     yield Finding(
         about=troubled.manifest.ref,
-        explains=("stale:set",),
+        explains=(APPLICATION_SET_FAILED,),
         confidence=Confidence.HIGH,
         verdict=f"{troubled.manifest.ref}, which makes this app, fails: {message}",
         root=message or None,

@@ -21,6 +21,7 @@ from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.freshness import SKIP_RECONCILE
+from whysync.diagnosis.symptom import RECONCILIATION_SKIPPED
 from whysync.kubernetes.api.pointer import join
 from whysync.queries.waiting_on import minutes
 
@@ -29,15 +30,15 @@ POINTER = join(("metadata", "annotations", SKIP_RECONCILE))
 
 @rule(cause="skip-reconcile", since="0.1")
 def reconciliation_skipped(case: Case) -> Iterator[Finding]:
-    if "stale:frozen" not in case.symptom_ids:
+    if RECONCILIATION_SKIPPED not in case.symptom_ids:
         return
     behind = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.BEHIND)
-    others = [s for s in case.symptoms if s.id != "stale:frozen"]
+    others = [s for s in case.symptoms if s.id != RECONCILIATION_SKIPPED]
     asked = case.app.operation is not None
     yield Finding(
         about=case.application.ref,
         field=POINTER,
-        explains=("stale:frozen", *behind),
+        explains=(RECONCILIATION_SKIPPED, *behind),
         severity=Severity.WARNING if others or asked else Severity.INFO,
         confidence=Confidence.HIGH,
         verdict=f"reconciling is switched off for this app: {_how_old(case)}{_unseen(case)}"

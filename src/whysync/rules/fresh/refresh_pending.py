@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.symptom import OVERDUE, RECONCILIATION_SKIPPED
 from whysync.queries.commands import refresh
 from whysync.queries.waiting_on import minutes
 
@@ -31,7 +32,7 @@ PATIENCE = timedelta(seconds=120 + 60 + 180)
 
 @rule(cause="polling-lag", needs={Fact.GIT}, since="0.1")
 def refresh_pending(case: Case) -> Iterator[Finding]:
-    if case.symptom_ids & {"stale", "stale:frozen"}:
+    if case.symptom_ids & {OVERDUE, RECONCILIATION_SKIPPED}:
         return  # nobody looks at the app at all, or reconciling is switched off: a push is not the story
     age = case.age(case.app.status.reconciled_at)
     late = age is not None and age > PATIENCE

@@ -20,6 +20,7 @@ hide: ignore-rule-miss.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import app_argument, refresh
@@ -33,7 +34,7 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
     if is_running(case) or any(c.type.endswith("Error") for c in case.app.status.conditions):
         return  # it will be compared anew, or could not be
     for row in case.app.status.resources:
-        symptom = f"differs:{row.key}"
+        symptom = SymptomId.differs(row.key)
         live = case.live_of(row.key)
         if live is None or case.desired_of(row.key) is None or row.kind == "Secret":
             continue

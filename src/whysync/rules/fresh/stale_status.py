@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, SymptomKind, cite, rule
+from whysync.diagnosis.symptom import APP_DIFFERS
 from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, kubectl, refresh
 from whysync.queries.hidden_drift import unseen_by_hand
 from whysync.queries.managed_namespace import managed_metadata_differs
@@ -30,7 +31,7 @@ from whysync.queries.waiting_on import is_running
 
 @rule(cause="stale-state", since="0.1")
 def stale_status(case: Case) -> Iterator[Finding]:
-    if "differs" not in case.symptom_ids or is_running(case) or managed_metadata_differs(case):
+    if APP_DIFFERS not in case.symptom_ids or is_running(case) or managed_metadata_differs(case):
         return
     rows = case.app.status.resources
     if not rows or any(row.status == "Unknown" for row in rows):
@@ -42,7 +43,7 @@ def stale_status(case: Case) -> Iterator[Finding]:
     changed = _compared_to_another(case)
     yield Finding(
         about=case.application.ref,
-        explains=("differs",),
+        explains=(APP_DIFFERS,),
         confidence=Confidence.MEDIUM if changed else Confidence.LOW,
         verdict="the app was compared to another source than it names now: the status is old"
         if changed

@@ -35,6 +35,7 @@ from whysync.diagnosis import (
 )
 from whysync.diagnosis.owning_resource import row_over
 from whysync.diagnosis.pods import ContainerHistory, LogRootCause, PodHistory, last_word, logs_below
+from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop
@@ -63,7 +64,9 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
             continue
         if any(c.exit_reason == "OOMKilled" for story in case.pods_of(report.ref) for c in story.containers):
             continue  # killed for memory, which is another cause
-        unhealthy = [s for s in (f"unhealthy:{report.ref.key}",) if s in case.symptom_ids and s not in told]
+        unhealthy = [
+            s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids and s not in told
+        ]
         word = last_word(logs_below(case, report.ref))
         yield Finding(
             about=report.ref,
@@ -87,15 +90,17 @@ def _crashing(case: Case, ref: Ref) -> tuple[PodHistory, ContainerHistory] | Non
     return None
 
 
-def _said_below(case: Case, symptom: str) -> Iterator[str]:
+def _said_below(case: Case, symptom: SymptomId) -> Iterator[SymptomId]:
     """Events about the Pods of a row say the same of each of them."""
     for report in case.failures(CrashLoop):
         above = row_over(case, report.ref) if report.ref is not None else None
-        if above is not None and f"unhealthy:{above.key}" == symptom:
+        if above is not None and SymptomId.unhealthy(above.key) == symptom:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
-def _from_pod(ref: Ref, explains: tuple[str, ...], story: PodHistory, container: ContainerHistory) -> Finding:
+def _from_pod(
+    ref: Ref, explains: tuple[SymptomId, ...], story: PodHistory, container: ContainerHistory
+) -> Finding:
     log = story.log_of(container)
     word = last_word((log,)) if log else None
     code = "" if container.exit_code is None else f" with exit code {container.exit_code}"

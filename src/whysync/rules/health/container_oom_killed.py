@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.pods import ContainerHistory, PodHistory
+from whysync.diagnosis.symptom import SymptomId
 from whysync.golang.quantity import quantity_value
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -70,7 +71,7 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
 
 
 def _from_pod(
-    case: Case, ref: Ref, explains: tuple[str, ...], story: PodHistory, killed: ContainerHistory
+    case: Case, ref: Ref, explains: tuple[SymptomId, ...], story: PodHistory, killed: ContainerHistory
 ) -> Finding:
     limit = _limit(story.pod, "/spec/containers", killed.name)
     look = _look(story.pod.ref, killed.name)
@@ -99,7 +100,7 @@ def _from_pod(
     return with_way_back(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
 
 
-def _said_below(case: Case, row: Ref) -> Iterator[str]:
+def _said_below(case: Case, row: Ref) -> Iterator[SymptomId]:
     """Events about the Pods of a row tell the same kills, or the pauses after them."""
     for report in (*case.failures(OomKilled), *case.failures(CrashLoop)):
         if report.ref is not None and row_over(case, report.ref) == row:

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import row_over
+from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import ImagePull
@@ -67,7 +68,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             continue
         if row_over(case, report.ref) in rows:
             continue  # the Pod itself has told it, or the hook that it belongs to
-        unhealthy = [s for s in (f"unhealthy:{report.ref.key}",) if s in case.symptom_ids]
+        unhealthy = [s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids]
         if not told.isdisjoint(unhealthy):
             continue
         image = report.failure.image
@@ -112,7 +113,7 @@ def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -
     return replace(finding, evidence=(*finding.evidence, other[1]), fixes=(named, *finding.fixes))
 
 
-def _said_below(case: Case, row: Ref) -> tuple[str, ...]:
+def _said_below(case: Case, row: Ref) -> tuple[SymptomId, ...]:
     """Events about the Pods of a row say the same of each of them."""
     reports = (report for report in case.failures(ImagePull) if report.ref is not None)
     below = (report for report in reports if report.ref and row_over(case, report.ref) == row)

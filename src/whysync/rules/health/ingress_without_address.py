@@ -28,6 +28,7 @@ import msgspec
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -49,7 +50,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     confidence: Confidence = Confidence.MEDIUM
     evidence: tuple[Evidence, ...] = ()
     fixes: tuple[Fix, ...] = ()
-    because: tuple[str, ...] = ()
+    because: tuple[SymptomId, ...] = ()
 
 
 @rule(cause="ingress-pending", since="0.1")
@@ -57,7 +58,7 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         if row.kind != "Ingress" or row.group not in ("networking.k8s.io", "extensions"):
             continue
-        symptom = f"unhealthy:{row.key}"
+        symptom = SymptomId.unhealthy(row.key)
         live = case.live_of(row.key)
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
@@ -66,7 +67,7 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
         if _mended_in_git(case, row, live):
             continue  # what is left is to sync
         told = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
-        held_up = ("operation",) if case.operation and row.name in case.operation.message else ()
+        held_up = (OPERATION,) if case.operation and row.name in case.operation.message else ()
         reason = _reason(case, row, live)
         words = told[0].failure.text if told else reason.words
         yield Finding(

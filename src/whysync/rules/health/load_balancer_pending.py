@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -42,7 +43,7 @@ REMEMBERED = timedelta(minutes=55)
 @rule(cause="lb-pending", since="0.1")
 def load_balancer_pending(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
-        symptom = f"unhealthy:{row.key}"
+        symptom = SymptomId.unhealthy(row.key)
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
         live = case.live_of(row.key)
@@ -53,7 +54,7 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
         if is_ingress and live.spec:
             continue  # ingress_without_address knows more
         told = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
-        held_up = ("operation",) if case.operation and row.name in case.operation.message else ()
+        held_up = (OPERATION,) if case.operation and row.name in case.operation.message else ()
         declared = case.desired_of(row.key)
         if is_service and declared is not None and declared.at(TYPE) not in (BALANCED, live.at(TYPE)):
             continue  # Git wants no address any more: what is left is to sync

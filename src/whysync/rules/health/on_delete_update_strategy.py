@@ -20,6 +20,7 @@ Pods that are not ready have a trouble of their own.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
+from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import dig, integer
 from whysync.kubernetes.api.manifest import Manifest
@@ -37,7 +38,7 @@ _COUNTS = {
 @rule(cause="health-quirk", since="0.1")
 def on_delete_update_strategy(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
-        symptom = f"unhealthy:{row.key}"
+        symptom = SymptomId.unhealthy(row.key)
         live = case.live_of(row.key) if row.group == "apps" and row.kind in _COUNTS else None
         if live is None or symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue

@@ -23,6 +23,7 @@ from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import row_over
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -65,7 +66,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
     for report in case.failures(Unschedulable):
         if report.ref is None or not told.isdisjoint(report.symptoms):
             continue
-        if any(f"unhealthy:{row.key}" in told for row in case.app.status.resources):
+        if any(SymptomId.unhealthy(row.key) in told for row in case.app.status.resources):
             continue
         hook = awaited_hook(case)
         if hook is not None and row_over(case, report.ref) == hook:
@@ -99,7 +100,7 @@ def _waits_for_claim(message: str) -> bool:
     return "PersistentVolumeClaim" in message
 
 
-def _said_of(case: Case, pod: Ref) -> Iterator[str]:
+def _said_of(case: Case, pod: Ref) -> Iterator[SymptomId]:
     """Events of the scheduler about this very Pod say the same."""
     for report in case.failures(Unschedulable):
         if report.ref is not None and (report.ref.namespace, report.ref.name) == (pod.namespace, pod.name):

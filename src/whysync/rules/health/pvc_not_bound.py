@@ -20,6 +20,7 @@ A claim of which the volume was deleted is Lost. No node takes a Pod for other r
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.words import one_line
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -73,9 +74,9 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
         )
 
 
-def _pending(case: Case) -> dict[Key, tuple[Manifest, list[str]]]:
+def _pending(case: Case) -> dict[Key, tuple[Manifest, list[SymptomId]]]:
     """Claims that are rows themselves, and those that Pods of unhealthy rows wait for."""
-    found: dict[Key, tuple[Manifest, list[str]]] = {}
+    found: dict[Key, tuple[Manifest, list[SymptomId]]] = {}
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue

@@ -19,6 +19,7 @@ rule, however young the rollout is.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.queries.commands import app_argument
 from whysync.queries.resource_rows import row_evidence
@@ -29,15 +30,15 @@ def rollout_in_progress(case: Case) -> Iterator[Finding]:
     rows = [
         row
         for row in case.app.status.resources
-        if health_of_row(case, row)[0] == "Progressing" and f"unhealthy:{row.key}" in case.symptom_ids
+        if health_of_row(case, row)[0] == "Progressing" and SymptomId.unhealthy(row.key) in case.symptom_ids
     ]
     if not rows or not case.synced_recently:
         return
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
     yield Finding(
         about=rows[0].ref,
-        explains=tuple(f"unhealthy:{row.key}" for row in rows),
-        because=("operation",) if "operation" in case.symptom_ids else (),
+        explains=tuple(SymptomId.unhealthy(row.key) for row in rows),
+        because=(OPERATION,) if OPERATION in case.symptom_ids else (),
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,
         verdict=f"{rows[0].ref}{more} is still coming up: wait",

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, cite, rule
 from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -34,7 +35,7 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
     if case.synced_recently:
         return
     for row in case.app.status.resources:
-        symptom = f"unhealthy:{row.key}"
+        symptom = SymptomId.unhealthy(row.key)
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
         live = case.live_of(row.key)

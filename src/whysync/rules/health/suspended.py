@@ -23,6 +23,7 @@ from shlex import quote
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import Missing, integer
 from whysync.kubernetes.api.manifest import Manifest
@@ -50,7 +51,7 @@ RESUME = {
 def suspended(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         code, message = health_of_row(case, row)
-        symptom = f"unhealthy:{row.key}"
+        symptom = SymptomId.unhealthy(row.key)
         if code != "Suspended" or symptom not in case.symptom_ids:
             continue
         live, declared = case.live_of(row.key), case.desired_of(row.key)
@@ -58,7 +59,7 @@ def suspended(case: Case) -> Iterator[Finding]:
         writer = writer_of(live.body, switch) if live is not None and switch else None
         by_argocd = writer is not None and writer.kind is WriterKind.ARGOCD
         taken_out = by_argocd and declared is not None and not in_git
-        waits = ("operation",) if _holds_up_the_sync(case, row.name) else ()
+        waits = (OPERATION,) if _holds_up_the_sync(case, row.name) else ()
         held = _held_back(live) if live is not None else None
         yield Finding(
             about=case.application.ref if taken_out else row.ref,

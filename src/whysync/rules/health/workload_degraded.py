@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.diagnosis.words import one_line
 from whysync.json_tree import fields, items, text
@@ -35,7 +36,7 @@ from whysync.queries.resource_rows import row_evidence
 def workload_degraded(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         code, message = health_of_row(case, row)
-        symptom = f"unhealthy:{row.key}"
+        symptom = SymptomId.unhealthy(row.key)
         told = (*_conditions(case, row), *_not_ready(case, row))
         lingers = code == "Progressing" and bool(message and told) and not case.synced_recently
         if symptom not in case.symptom_ids or not (code == "Degraded" or lingers):
