@@ -12,6 +12,7 @@ import whysync
 from tests.situations import ROOT
 from tools.new_rule import MODULE
 from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.symptom import SymptomKind
 from whysync.reports.json_v1 import schema
 
 SOURCE = ROOT / "src/whysync"
@@ -131,3 +132,68 @@ def test_public_names() -> None:
 def test_the_published_schema_is_fresh() -> None:
     published = msgspec.json.decode((ROOT / "docs/report-v1.schema.json").read_bytes())
     assert published == msgspec.json.decode(msgspec.json.encode(schema())), "make docs"
+
+
+# Packages that read the text of other programs: YAML, command lines, errors of tools and of upstream code.
+_READS_TEXT = ("messages/", "golang/", "kubernetes/", "argocd/", "facts/", "lint/", "fixes/", "cli/", "lab/")
+# Other modules that branch on a sentence, and whose text it is. The list may only become shorter.
+_TEXT_BRANCHES = {
+    "plan/steps.py": "Argo CD's operation message",
+    "proofs/apply_fix.py": "Argo CD's API error",
+    "proofs/assumed.py": "a message of Kubernetes",
+    "proofs/judge.py": "commands of a fix",
+    "proofs/outcome_text.py": "Argo CD's result of a resource",
+    "proofs/pod_behavior.py": "the kubelet's message",
+    "queries/hook_runs.py": "the Job controller's message",
+    "queries/lua_guards.py": "Lua source",
+    "queries/probe_kills.py": "the kubelet's event",
+    "reports/lab_timeline.py": "Argo CD's operation message",
+    "reports/terminal.py": "commands of a fix",
+    "rules/apply/wave_in_progress.py": "Argo CD's operation message",
+    "rules/health/volume_mount_failed.py": "the kubelet's event",
+    "wait/progress.py": "whysync's own sentence: to be typed",
+}
+
+
+def test_no_code_branches_on_a_sentence() -> None:
+    """Sentences are for reading: what code branches on has a kind."""
+    found = {
+        name
+        for path in SOURCE.rglob("*.py")
+        if not (name := path.relative_to(SOURCE).as_posix()).startswith(_READS_TEXT)
+        and any(map(_branches_on_a_sentence, ast.walk(ast.parse(path.read_text()))))
+    }
+    assert found == _TEXT_BRANCHES.keys()
+
+
+def _branches_on_a_sentence(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("startswith", "endswith") and any(map(_is_sentence, node.args))
+    if isinstance(node, ast.Compare):
+        return any(map(_is_sentence, (node.left, *node.comparators)))
+    return False
+
+
+def _is_sentence(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=str(text)):
+            return " " in text.strip()
+        case ast.Tuple(elts=parts) | ast.JoinedStr(values=parts):
+            return any(map(_is_sentence, parts))
+        case _:
+            return False
+
+
+def test_symptom_ids_are_formatted_in_one_place() -> None:
+    ids = tuple(f"{kind}:" for kind in SymptomKind)
+    found = {
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for folder in ("diagnosis", "queries", "rules", "proofs")
+        for path in (SOURCE / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.startswith(ids)
+        and " " not in node.value
+    }
+    assert found == set()

@@ -1,0 +1,2 @@
+
+_X = "a b c" in __name__
