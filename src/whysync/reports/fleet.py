@@ -1,2 +1,0 @@
-
-_X = "a b c" in __name__
