@@ -78,11 +78,12 @@ def test_logging_goes_to_standard_error_only() -> None:
     assert loud.out == quiet.out
 
 
-def test_what_the_log_says_is_asked_for(whysync: Whysync, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_log_says_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     root = logging.getLogger()
     before, root.handlers = root.handlers, []
     try:
-        whysync("diagnose", "--bundle", DOCS, "-v")
+        entry.main(["diagnose", "--bundle", DOCS, "-v"])
+        capsys.readouterr()
         logging.getLogger("whysync.test").info("said")
         logging.getLogger("whysync.test").debug("not said")
     finally:
