@@ -13,8 +13,6 @@ import msgspec
 
 _OTHER_SECTIONS: Final = ("r", "e", "m")
 """Sections of the model beside `p` and `g`: such lines are accepted, and mean nothing."""
-_MEMBERS: Final = 3
-_PERMISSION: Final = 6
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):

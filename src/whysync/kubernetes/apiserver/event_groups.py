@@ -9,7 +9,6 @@ from typing import Final
 
 from whysync.json_tree import Object
 
-CORE: Final = "v1"
 OWN: Final = "events.k8s.io/v1"
 _NAMES: Final = {
     "involvedObject": "regarding",
