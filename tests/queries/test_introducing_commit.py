@@ -8,7 +8,7 @@ from tests.situations import application, case_of, row
 from whysync.diagnosis.fix import Set
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.previous_revision import PreviousRevision, ran_before
+from whysync.queries.previous_revision import PreviousRevision, previous_revision_of
 
 OLD, NEW = "2026-03-02T08:00:00Z", "2026-03-02T09:00:00Z"
 REVISION = "deployment.kubernetes.io/revision"
@@ -75,7 +75,7 @@ def app(*, automated: bool = True, at: str = NEW, revisions: tuple[str, str] = (
 
 
 def before(*objects: Object, of: Object | None = None, git: str = "web:2") -> PreviousRevision | None:
-    return ran_before(case_of(of or app(), deployment(git, desired=True), *objects), REF)
+    return previous_revision_of(case_of(of or app(), deployment(git, desired=True), *objects), REF)
 
 
 TWO = (replica_set(1, "web:1", created=OLD), replica_set(2, "web:2", created=NEW))

@@ -10,7 +10,7 @@ from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
 from whysync.json_tree import Json, Object, fields, items
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.previous_revision import PreviousRevision, ran_before, way_back, with_way_back
+from whysync.queries.previous_revision import PreviousRevision, previous_revision_of, way_back, with_revert
 
 REF = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
 BASE = "/spec/template/spec"
@@ -38,7 +38,7 @@ def found(git: Object, now: Object, then: Object) -> PreviousRevision | None:
     owner: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u-web"}
     labelled: Object = {**then, "metadata": {**fields(then["metadata"])}}
     fields(labelled["metadata"])["labels"] = {"app": "web", "pod-template-hash": "abc"}
-    return ran_before(
+    return previous_revision_of(
         case_of(
             application(status={"resources": [row("Deployment", "web")]}),
             {
@@ -243,7 +243,7 @@ def stateful(*pods: Object, current: str = "db-old", new: str = "db-new", **spec
 
 
 def test_a_stateful_set_goes_back_to_the_revision_whose_pods_are_ready() -> None:
-    before = ran_before(stateful(NEW, pod("db-0", "db-old")), SET)
+    before = previous_revision_of(stateful(NEW, pod("db-0", "db-old")), SET)
     assert before is not None
     assert before.edits == (Set(pointer=f"{FIRST}/image", value="web:1"),)
     assert (before.kept.ref.name, before.named) == ("db-old", "what still runs")
@@ -263,9 +263,9 @@ def test_a_stateful_set_goes_back_to_the_revision_whose_pods_are_ready() -> None
     ],
 )
 def test_a_revision_that_nobody_sees_run_is_no_way_back(case: Case) -> None:
-    assert ran_before(case, SET) is None
+    assert previous_revision_of(case, SET) is None
     unchanged = finding_of(SET)
-    assert with_way_back(case, unchanged) is unchanged
+    assert with_revert(case, unchanged) is unchanged
 
 
 def finding_of(ref: Ref, *fixes: Fix) -> Finding:
@@ -280,21 +280,21 @@ OTHER = Fix.run("kubectl logs db-1", title="Look")
 def test_the_pod_that_stands_in_the_way_has_to_be_deleted_and_no_other() -> None:
     """A StatefulSet does not replace a Pod that is not ready."""
     case = stateful(NEW, pod("db-0", "db-old"), pod("db-2", "db-new"), pod("db-3", "db-old", ready="False"))
-    back, other = with_way_back(case, finding_of(SET, OTHER)).fixes
+    back, other = with_revert(case, finding_of(SET, OTHER)).fixes
     assert other == OTHER
     (deletes,) = back.afterwards
     assert deletes.startswith("kubectl -n shop delete pod db-1 ")
-    assert with_way_back(case, finding_of(SET, OTHER), first=False).fixes == (OTHER, back)
+    assert with_revert(case, finding_of(SET, OTHER), first=False).fixes == (OTHER, back)
 
 
 def test_pods_that_are_replaced_at_once_are_left_alone() -> None:
     case = stateful(NEW, pod("db-0", "db-old"), podManagementPolicy="Parallel")
-    assert with_way_back(case, finding_of(SET)).fixes[0].afterwards == ()
+    assert with_revert(case, finding_of(SET)).fixes[0].afterwards == ()
 
 
 def test_only_a_changed_image_may_have_changed_data() -> None:
     case = stateful(NEW, pod("db-0", "db-old"))
-    assert "database" in with_way_back(case, finding_of(SET)).fixes[0].risk
+    assert "database" in with_revert(case, finding_of(SET)).fixes[0].risk
     now = template({"args": ["-x"]})
     before = found(now, now, template())
     assert before is not None

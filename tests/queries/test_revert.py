@@ -9,7 +9,7 @@ from whysync.diagnosis.fix import Remove, Set
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.revert import is_taken_back, taken_back
+from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
 REF = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
 OLD, NEW = "a" * 40, "b" * 40
@@ -32,7 +32,7 @@ def app(*, compared: str = NEW, synced: str = OLD) -> Object:
 
 def edits(git: Object, live: Object | None, of: Object | None = None) -> tuple[object, ...] | None:
     objects = [config_map(data=git, desired=True), *([config_map(data=live)] if live is not None else [])]
-    fix = taken_back(case_of(of or app(), *objects), REF)
+    fix = revert_in_git(case_of(of or app(), *objects), REF)
     return fix.edits if fix is not None else None
 
 
@@ -66,7 +66,7 @@ def test_as_many_fields_as_somebody_reads() -> None:
 
 def test_what_git_has_dropped_is_not_taken_back() -> None:
     """It is to be pruned: that Git says what runs cannot be said of it."""
-    assert not is_taken_back(case_of(app(), config_map(data={"a": "runs"})), REF, RESULT)
+    assert not is_reverted_in_git(case_of(app(), config_map(data={"a": "runs"})), REF, RESULT)
 
 
 def test_not_to_what_is_unwell() -> None:
@@ -85,8 +85,8 @@ def test_not_to_what_is_unwell() -> None:
     well: Object = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
     runs = case_of(moved, deployment("web:2"), deployment("web:1", status=well))
     fails = case_of(moved, deployment("web:2"), deployment("web:1", status={**well, "conditions": [bad]}))
-    assert taken_back(runs, ref) is not None
-    assert taken_back(fails, ref) is None
+    assert revert_in_git(runs, ref) is not None
+    assert revert_in_git(fails, ref) is None
 
 
 RESULT = (SymptomId.result(REF.key),)
@@ -106,4 +106,4 @@ def test_git_has_taken_it_back(
     git: Object, live: Object | None, explains: tuple[SymptomId, ...], done: bool
 ) -> None:
     objects = [config_map(data=git, desired=True), *([config_map(data=live)] if live is not None else [])]
-    assert is_taken_back(case_of(app(), *objects), REF, explains) == done
+    assert is_reverted_in_git(case_of(app(), *objects), REF, explains) == done

@@ -1,7 +1,7 @@
-"""Failures that a text names, each once, with all the places that say it.
+"""Reported failures: each once, with all the places that report it.
 
-The same failure stands in a condition, in the operation's message and in a resource's result. Rules
-see it once; the place closest to the resource is the one that is cited.
+The same failure is in a condition, in the operation's message and in a resource's result. Rules
+see it once; the place closest to the resource is cited.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.controllers.pod_control import is_ready
 from whysync.proofs.world import SimulatedCase
-from whysync.queries.previous_revision import ran_before
+from whysync.queries.previous_revision import previous_revision_of
 
 _READY = ("readyReplicas", "numberReady", "succeeded")
 
@@ -26,7 +26,9 @@ def _ran(world: SimulatedCase) -> set[str]:
     found: set[str] = set()
     for desired_object in world.part.desired:
         before = (
-            ran_before(world.case, desired_object.ref) if desired_object.ref.kind == "Deployment" else None
+            previous_revision_of(world.case, desired_object.ref)
+            if desired_object.ref.kind == "Deployment"
+            else None
         )
         if before is not None and not before.runs:
             found |= set(_images(fields(dig(before.kept.spec, "template", "spec"))))

@@ -36,7 +36,7 @@ from whysync.proofs.runs import ROUNDS, Run, With, Without, waited, with_fix
 from whysync.proofs.trace import trace_of
 from whysync.proofs.verdicts import Rejected, not_run, proven
 from whysync.proofs.world import SimulatedCase, simulated
-from whysync.queries.previous_revision import ran_before
+from whysync.queries.previous_revision import previous_revision_of
 
 _BEHAVING: Final = re.compile("/containers/|/securitycontext/")
 _BEFORE_IT_STARTS: Final = re.compile("keyref/(?:key|name)$|/resources/requests/")
@@ -372,7 +372,7 @@ def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
     """How pods of a changed template behave nobody has seen, unless they still run."""
     if fix.target is None or fix.target.kind not in _WORKLOADS or not fix.edits:
         return []
-    before = ran_before(case, fix.target)
+    before = previous_revision_of(case, fix.target)
     if before is not None and before.edits == fix.edits:
         return []
     health = _is_unwell(signs_for(case, finding.explains))

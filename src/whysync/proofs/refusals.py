@@ -24,7 +24,7 @@ from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SecretEncoding
 from whysync.proofs.admission import configuration
 from whysync.proofs.objects import unmasked
-from whysync.queries.already_fixed import mended_by
+from whysync.queries.already_fixed import fixed_by
 
 _NAME: Final = "refused.whysync.dev"
 _KUBECTLS: Final = re.compile(r'\Aerror when (?:patching|replacing) "[^"]*": ')
@@ -60,7 +60,7 @@ class Refusals:
             reported = _reported(case, result.ref)
             if desired is None or reported is None:
                 continue
-            if mended_by(case, reported.failure, result.ref.namespace) is not None:
+            if fixed_by(case, reported.failure, result.ref.namespace) is not None:
                 continue
             self._by_key[(reported.ref or result.ref).key] = Refusal(
                 ref=result.ref,

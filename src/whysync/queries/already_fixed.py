@@ -43,14 +43,18 @@ def render_again(case: Case, fixed: bool, verdict: str, title: str) -> AlreadyFi
     return already_fixed(fixed, verdict, Fix.run(hard_refresh(case), title=title))
 
 
-def mended_by(case: Case, failure: Failure, namespace: str = "") -> Manifest | None:
-    """The live object that shows it: a namespace that is there, a quota that has room.
+def fixed_by(case: Case, failure: Failure, namespace: str = "") -> Manifest | None:
+    """The live object that shows that it is fixed: an existing namespace, a quota with room.
 
     `namespace` is that of the object that failed: quotas of other namespaces often have the same name.
     """
     if isinstance(failure, NamespaceMissing):
-        found = case.live_named("Namespace", "", failure.namespace or case.destination_namespace)
-        return found if found is not None and not found.meta.get("deletionTimestamp") else None
+        namespace_object = case.live_named("Namespace", "", failure.namespace or case.destination_namespace)
+        return (
+            namespace_object
+            if namespace_object is not None and not namespace_object.meta.get("deletionTimestamp")
+            else None
+        )
     if isinstance(failure, QuotaExceeded) and failure.requested and failure.quota:
         quota = case.live_named("ResourceQuota", namespace or case.destination_namespace, failure.quota)
         return quota if quota is not None and has_room(quota.body, failure.requested) else None
@@ -70,8 +74,8 @@ def has_room(quota: Object, requested: str) -> bool:
     return True
 
 
-def given_up_and_mended(case: Case) -> tuple[Manifest, ...]:
-    """What shows that nothing stands in the way of a commit any more that auto-sync gave up; else nothing."""
+def gave_up_but_fixed(case: Case) -> tuple[Manifest, ...]:
+    """The live objects that show that a commit which auto-sync gave up would now succeed."""
     operation = case.operation
     if operation is None or operation.phase not in FAILED_PHASES or not case.is_automated:
         return ()
@@ -86,7 +90,7 @@ def given_up_and_mended(case: Case) -> tuple[Manifest, ...]:
         if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES
         for failure in understand(result.message).failures
     ]
-    shown = [mended_by(case, failure, namespace) for failure, namespace in failures]
-    if not given_up or not shown or any(one is None for one in shown):
+    shown = [fixed_by(case, failure, namespace) for failure, namespace in failures]
+    if not given_up or not shown or any(manifest is None for manifest in shown):
         return ()
-    return tuple({one.key: one for one in shown if one is not None}.values())
+    return tuple({manifest.key: manifest for manifest in shown if manifest is not None}.values())

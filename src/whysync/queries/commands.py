@@ -1,4 +1,4 @@
-"""Commands that a person can paste: words that came from a cluster are quoted, so they stay words."""
+"""Shell commands to paste: text that comes from a cluster is quoted."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Creator(msgspec.Struct, frozen=True, kw_only=True):
     certain: bool = True
 
 
-def maker_of(case: Case, row: ResourceRow) -> Creator | None:
+def creator_of(case: Case, row: ResourceRow) -> Creator | None:
     """`None` where nothing says that another program made it: then Argo CD may have, once."""
     live = case.live_of(row.key)
     if live is not None:

@@ -1,4 +1,4 @@
-"""Failures that are one trouble: a dead webhook that breaks forty resources is one finding, not forty."""
+"""Group reported failures: a webhook that is down and breaks forty resources is one finding, not forty."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ class FailureGroup(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
 def grouped(
     case: Case, kind: type[F], *, by: Callable[[F], object] = lambda _: ""
 ) -> Iterator[FailureGroup[F]]:
-    """The failures of one kind, also those inside others, joined by what `by` answers.
+    """The failures of one type, also those inside others, grouped by what `by` returns.
 
-    A text that tells nothing by that measure joins the first that does. What no present symptom says any
-    more (an event about a Pod that is ready by now) is history, and left out.
+    A failure for which `by` returns nothing joins the first group. One that no current symptom reports (an
+    event about a Pod that is ready again) is left out.
     """
-    found: dict[object, list[tuple[ReportedFailure[F], bool]]] = {}
+    groups: dict[object, list[tuple[ReportedFailure[F], bool]]] = {}
     for report, hidden in _reports(case, kind):
-        found.setdefault(by(report.failure), []).append((report, hidden))
-    untold = [key for key in found if _is_untold(key)]
-    told = [key for key in found if not _is_untold(key)]
-    if told:
-        for key in untold:
-            found[told[0]] += found.pop(key)
+        groups.setdefault(by(report.failure), []).append((report, hidden))
+    unnamed = [key for key in groups if _is_untold(key)]
+    named = [key for key in groups if not _is_untold(key)]
+    if named:
+        for key in unnamed:
+            groups[named[0]] += groups.pop(key)
     by_id = {symptom.id: symptom for symptom in case.symptoms}
-    for group in found.values():
+    for group in groups.values():
         reports = tuple(report for report, _ in group)
         ids = dict.fromkeys(id for report in reports for id in report.symptoms if id in by_id)
         if not ids:

@@ -1,4 +1,4 @@
-"""Another tag of an image that runs somewhere: where one does not exist, it may be the one that was meant."""
+"""Image tags: another tag of the same image that runs in this cluster and may be the intended one."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _TEMPLATE: Final = "/spec/template/spec"
 def runs_elsewhere(case: Case, image: str) -> tuple[str, Evidence] | None:
     """The only other tag that runs, or of several the one that is spelt nearly alike; else nothing."""
     name, tag = _parted(image)
-    found: dict[str, Evidence] = {}
+    running: dict[str, Evidence] = {}
     for pod in case.live_of_kind("Pod"):
         for index, raw in enumerate(items(pod.status.get("containerStatuses"))):
             other = text(dig(raw, "image"))
             if dig(raw, "ready") is True and other != image and _parted(other)[0] == name:
                 says = "another tag of it runs"
-                found.setdefault(other, cite(pod, f"/status/containerStatuses/{index}/image", says=says))
-    if len(found) > 1 and tag:
-        near = [one for one in found if _likeness(tag, _parted(one)[1]) >= _NEAR]
-        found = {one: found[one] for one in near}
-    return next(iter(found.items())) if len(found) == 1 else None
+                running.setdefault(other, cite(pod, f"/status/containerStatuses/{index}/image", says=says))
+    if len(running) > 1 and tag:
+        near = [image_name for image_name in running if _likeness(tag, _parted(image_name)[1]) >= _NEAR]
+        running = {image_name: running[image_name] for image_name in near}
+    return next(iter(running.items())) if len(running) == 1 else None
 
 
 def pointers_of(manifest: Manifest | None, image: str) -> Iterator[str]:
@@ -47,10 +47,14 @@ def names_another_tag(desired: Manifest | None, live: Manifest | None, image: st
 
     Of a Pod alone nothing can be told: its image may have been written anew on the way, by a webhook.
     """
-    told = [desired.at(pointer) for pointer in pointers_of(live, image)] if desired is not None else []
+    named = [desired.at(pointer) for pointer in pointers_of(live, image)] if desired is not None else []
     name = _parted(image)[0]
-    return bool(told) and all(
-        isinstance(one, str) and one != image and "@" not in image and _parted(one)[0] == name for one in told
+    return bool(named) and all(
+        isinstance(image_name, str)
+        and image_name != image
+        and "@" not in image
+        and _parted(image_name)[0] == name
+        for image_name in named
     )
 
 

@@ -32,21 +32,25 @@ _GRACE: Final = 30
 
 def versions(case: Case, deployment: Manifest) -> list[Manifest]:
     """Its ReplicaSets, the newest first."""
-    sets = (one for one in case.owned_by(deployment.ref) if one.ref.kind == "ReplicaSet")
-    return sorted(sets, key=lambda one: -number_of(one))
+    sets = (
+        replica_set for replica_set in case.owned_by(deployment.ref) if replica_set.ref.kind == "ReplicaSet"
+    )
+    return sorted(sets, key=lambda replica_set: -number_of(replica_set))
 
 
 def number_of(replica_set: Manifest) -> int:
-    told = text(replica_set.annotations.get(_REVISION))
-    return int(told) if told.isascii() and told.isdecimal() and len(told) < 10 else 0
+    number = text(replica_set.annotations.get(_REVISION))
+    return int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0
 
 
-def well_until_then(deployment: Manifest, new: Manifest) -> Evidence | None:
+def available_until(deployment: Manifest, new: Manifest) -> Evidence | None:
     """The condition that shows it: not available since the new version came, and so available before."""
-    told = {text(fields(one).get("type")): at for at, one in enumerate(_conditions(deployment))}
-    if "Available" not in told or "Progressing" not in told:
+    index_of_type = {text(fields(one).get("type")): at for at, one in enumerate(_conditions(deployment))}
+    if "Available" not in index_of_type or "Progressing" not in index_of_type:
         return None
-    available, progress = (_conditions(deployment)[told[one]] for one in ("Available", "Progressing"))
+    available, progress = (
+        _conditions(deployment)[index_of_type[one]] for one in ("Available", "Progressing")
+    )
     if available.get("status") != "False" or progress.get("reason") == _COMPLETE:
         return None
     came, since = instant(new.meta.get("creationTimestamp")), instant(available.get("lastTransitionTime"))
@@ -56,7 +60,7 @@ def well_until_then(deployment: Manifest, new: Manifest) -> Evidence | None:
     if began is not None and came <= began + _ROUNDED:
         return None
     says = "it was available until the present version came"
-    return cite(deployment, f"/status/conditions/{told['Available']}", says=says)
+    return cite(deployment, f"/status/conditions/{index_of_type['Available']}", says=says)
 
 
 def _conditions(deployment: Manifest) -> list[Object]:
@@ -71,7 +75,7 @@ def _stopping(deployment: Manifest, new: Manifest) -> timedelta:
     return timedelta(seconds=min(max(seconds, 0), 3600))
 
 
-def brought_by(case: Case, new: Manifest) -> Evidence | None:
+def revision_introduced_by(case: Case, new: Manifest) -> Evidence | None:
     """The revision in whose sync the version was made, and how to see and take back what came with it."""
     came = instant(new.meta.get("creationTimestamp"))
     history = case.app.status.history

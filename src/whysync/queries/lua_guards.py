@@ -29,13 +29,13 @@ def guarded(script: str, live: Manifest) -> tuple[str, HealthVerdict] | None:
     name = f"{live.ref.group}/{live.ref.kind}"
     lines = script.splitlines()
     for _ in range(_MOST + 1):
-        found = assess(live.body, {name: ResourceOverride(health_lua="\n".join(lines) + "\n")})
-        if found is None:
+        health = assess(live.body, {name: ResourceOverride(health_lua="\n".join(lines) + "\n")})
+        if health is None:
             return None
-        if found.error is None:
+        if health.error is None:
             changed = "\n".join(lines) + "\n"
-            return (changed, found.verdict) if lines != script.splitlines() else None
-        at = _LINE.search(found.error)
+            return (changed, health.verdict) if lines != script.splitlines() else None
+        at = _LINE.search(health.error)
         number = int(at[1]) - 1 if at is not None else -1
         if not 0 <= number < len(lines):
             return None

@@ -24,7 +24,7 @@ from whysync.kubernetes.api.pointer import child, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import beside, on_object
-from whysync.queries.introducing_commit import brought_by, versions, well_until_then
+from whysync.queries.introducing_commit import available_until, revision_introduced_by, versions
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -56,15 +56,15 @@ class PreviousRevision(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """`image shop:1.4.2`, `resources.limits.memory 512Mi`: what differs most tellingly, and how much."""
-        told = [_in_words(edit) for edit in self.edits if edit.pointer.endswith("/image")]
-        told = told or [_in_words(edit) for edit in self.edits]
+        words = [_in_words(edit) for edit in self.edits if edit.pointer.endswith("/image")]
+        words = words or [_in_words(edit) for edit in self.edits]
         more = f" and {len(self.edits) - _NAMED} more" if len(self.edits) > _NAMED else ""
-        return ", ".join(told[:_NAMED]) + (more if len(told) > _NAMED else "")
+        return ", ".join(words[:_NAMED]) + (more if len(words) > _NAMED else "")
 
 
-def with_way_back(case: Case, finding: Finding, *, first: bool = True) -> Finding:
+def with_revert(case: Case, finding: Finding, *, first: bool = True) -> Finding:
     """The finding with the way back as its first fix (or its last), where its workload has one."""
-    before = ran_before(case, finding.about)
+    before = previous_revision_of(case, finding.about)
     if before is None or finding.already_fixed is not None:
         return finding
     if before.done:
@@ -111,7 +111,7 @@ def way_back(ref: Ref, before: PreviousRevision) -> Fix:
     )
 
 
-def ran_before(case: Case, ref: Ref) -> PreviousRevision | None:
+def previous_revision_of(case: Case, ref: Ref) -> PreviousRevision | None:
     """`None` too where Git asks for a third version by now, or where not all that differs is known."""
     live, declared = case.live_of(ref.key), case.desired_of(ref.key)
     if live is None or declared is None:
@@ -137,16 +137,16 @@ def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[
     sets = versions(case, live)
     # The newest one is not that of the present version where its own could not be made.
     present = bool(sets) and same(_plain(sets[0].at(_TEMPLATE)), _plain(live.at(_TEMPLATE)))
-    commit = brought_by(case, sets[0]) if present else None
-    told = (commit,) if commit is not None else ()
+    commit = revision_introduced_by(case, sets[0]) if present else None
+    introduced_by = (commit,) if commit is not None else ()
     running = [one for one in sets if integer(one.status.get("readyReplicas"))]
     for one in running:
         seen = cite(one, "/status/readyReplicas", says="the version before it still runs")
-        yield one, _plain(one.at(_TEMPLATE)), (seen, *told)
+        yield one, _plain(one.at(_TEMPLATE)), (seen, *introduced_by)
     if len(sets) > 1 and present and not running:
-        well = well_until_then(live, sets[0])
+        well = available_until(live, sets[0])
         if well is not None:
-            yield sets[1], _plain(sets[1].at(_TEMPLATE)), (well, *told)
+            yield sets[1], _plain(sets[1].at(_TEMPLATE)), (well, *introduced_by)
     current, new = text(live.status.get("currentRevision")), text(live.status.get("updateRevision"))
     if not current or current == new:
         return
@@ -174,9 +174,9 @@ def _plain(value: Json | Missing) -> Object:
 
     A ControllerRevision is a patch, and says so inside.
     """
-    template = {key: one for key, one in fields(value).items() if key != "$patch"}
+    template = {key: part for key, part in fields(value).items() if key != "$patch"}
     meta = fields(template.get("metadata"))
-    labels = {key: one for key, one in fields(meta.get("labels")).items() if key != _HASH}
+    labels = {key: part for key, part in fields(meta.get("labels")).items() if key != _HASH}
     return {**template, "metadata": {**meta, "labels": labels}}
 
 
@@ -205,8 +205,8 @@ def _steps(
 
 def _by_name(values: Json | Missing) -> dict[str, Json]:
     """A list of named parts; empty where it is none."""
-    found = {text(fields(value).get("name")): value for value in items(values)}
-    return found if "" not in found and len(found) == len(items(values)) else {}
+    by_name = {text(fields(value).get("name")): value for value in items(values)}
+    return by_name if "" not in by_name and len(by_name) == len(items(values)) else {}
 
 
 def _agree(git: Json | Missing, now: Json | Missing) -> bool:
@@ -225,8 +225,8 @@ def _is_out_of_reach(edit: Edit) -> bool:
 
 
 def _is_done(declared: Manifest, edit: Edit) -> bool:
-    found = declared.at(edit.pointer)
-    return isinstance(found, Missing) if isinstance(edit, Remove) else same(found, edit.value)
+    value = declared.at(edit.pointer)
+    return isinstance(value, Missing) if isinstance(edit, Remove) else same(value, edit.value)
 
 
 def _in_words(edit: Edit) -> str:

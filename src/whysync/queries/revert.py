@@ -1,4 +1,4 @@
-"""A change that the API server refuses, taken back: Git as the live object is, which goes on running.
+"""Revert a change that the API server refuses: Git gets the values of the live object.
 
 Nothing of such a change has arrived, so the cluster shows what was before it. That holds only where Git has
 moved on since the last sync: other differences have other makers, and would be written into Git with it.
@@ -25,7 +25,7 @@ _MOST = 12
 _BAD = (HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN)
 
 
-def taken_back(case: Case, ref: Ref) -> Fix | None:
+def revert_in_git(case: Case, ref: Ref) -> Fix | None:
     live = case.live_of(ref.key)
     drifts = [
         drift for drift in case.drifts if drift.ref.key == ref.key and drift.pointer != TRACKING_ID_POINTER
@@ -45,7 +45,7 @@ def taken_back(case: Case, ref: Ref) -> Fix | None:
     )
 
 
-def is_taken_back(case: Case, ref: Ref, explains: Iterable[SymptomId]) -> bool:
+def is_reverted_in_git(case: Case, ref: Ref, explains: Iterable[SymptomId]) -> bool:
     """Was the sync of this object refused, and does Git say by now what runs? Then it is not written again.
 
     What is refused later, such as its Pods, is another story: there Git and the cluster never differed.

@@ -30,10 +30,10 @@ def workloads_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
     wanted = fields(service.spec.get("selector"))
     if not wanted:
         return
-    for one in case.world.live_by_namespace.get(service.ref.namespace, ()):
-        labels = fields(dig(one.spec, "template", "metadata", "labels"))
-        if one.ref.kind in _WORKLOADS and is_selected(labels, wanted):
-            yield one
+    for workload in case.world.live_by_namespace.get(service.ref.namespace, ()):
+        labels = fields(dig(workload.spec, "template", "metadata", "labels"))
+        if workload.ref.kind in _WORKLOADS and is_selected(labels, wanted):
+            yield workload
 
 
 def is_selected(labels: Object, selector: Object) -> bool:

@@ -28,7 +28,7 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.revert import is_taken_back, taken_back
+from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
 ENGINES = {
     PolicyEngine.KYVERNO: "Kyverno policy",
@@ -57,7 +57,7 @@ def admission_denied(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
-        done = len(group.resources) == 1 and is_taken_back(case, ref, group.explains)
+        done = len(group.resources) == 1 and is_reverted_in_git(case, ref, group.explains)
         yield Finding(
             about=ref,
             field=failure.pointer or None,
@@ -73,7 +73,7 @@ def admission_denied(case: Case) -> Iterator[Finding]:
                 *_field(failure, desired),
                 *_policy(case, failure),
             ),
-            fixes=(*_fixes(case, group, ref), *filter(None, (taken_back(case, ref),))),
+            fixes=(*_fixes(case, group, ref), *filter(None, (revert_in_git(case, ref),))),
             already_fixed=sync_again(
                 case, done, "Git says by now what runs", "Sync again: Git says what runs"
             ),

@@ -27,7 +27,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import AutosyncSkipped
 from whysync.messages.wrappers import LayerKind
-from whysync.queries.already_fixed import given_up_and_mended
+from whysync.queries.already_fixed import gave_up_but_fixed
 from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped
 
@@ -53,7 +53,7 @@ def _failed(case: Case) -> Iterator[Finding]:
             continue
         symptom = SymptomId.condition(condition.type, index)
         failed = (OPERATION, *(s.id for s in case.symptoms if s.kind is SymptomKind.RESULT))
-        mended = given_up_and_mended(case)
+        mended = gave_up_but_fixed(case)
         yield Finding(
             about=case.application.ref,
             field="/status/operationState",

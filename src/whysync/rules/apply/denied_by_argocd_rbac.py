@@ -40,7 +40,7 @@ def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ArgocdDenied, by=lambda f: (f.resource, f.action, f.object, f.subject)):
         failure = group.failure
         request = Request(resource=failure.resource, action=failure.action, object=failure.object)
-        told = _explanation(case, config, failure.subject, request)
+        explanation = _explanation(case, config, failure.subject, request)
         asked = str(request) if failure.resource else "this request"
         yield Finding(
             about=case.application.ref if config is None else config.ref,
@@ -48,9 +48,9 @@ def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"Argo CD's RBAC does not let {failure.subject or 'the user'} do: {asked}"
-            + _shortfall(told),
-            evidence=(*group.cited(says="Argo CD refuses the request"), *_lines(config, told)),
-            fixes=tuple(_fixes(case, failure.subject, request, told)) if failure.resource else (),
+            + _shortfall(explanation),
+            evidence=(*group.cited(says="Argo CD refuses the request"), *_lines(config, explanation)),
+            fixes=tuple(_fixes(case, failure.subject, request, explanation)) if failure.resource else (),
         )
 
 
@@ -61,14 +61,14 @@ def _explanation(case: Case, config: Manifest | None, subject: str, request: Req
     policy, written = read_policy(_data(config)), read_policy(_data(config), builtin=False)
     projects = {case.app.project: case.project} if case.project is not None else {}
     asker = Asker(subject=subject, is_token=True)
-    told = explain(policy, asker, request, projects)
-    if told.decision.allowed or told.decision.bad_line is not None:
-        return told
+    explanation = explain(policy, asker, request, projects)
+    if explanation.decision.allowed or explanation.decision.bad_line is not None:
+        return explanation
     nearest = explain(written, asker, request, projects).nearest
     if subject:
-        return replace(told, nearest=nearest or told.nearest)
+        return replace(explanation, nearest=nearest or explanation.nearest)
     remedy = _for_role(policy, nearest.line.subject, request) if nearest is not None else None
-    return replace(told, nearest=nearest or told.nearest, remedy=remedy)
+    return replace(explanation, nearest=nearest or explanation.nearest, remedy=remedy)
 
 
 def _data(config: Manifest) -> dict[str, str]:
@@ -82,10 +82,10 @@ def _for_role(policy: Policy, role: str, request: Request) -> Permission | None:
     return found if isinstance(found, Permission) else None
 
 
-def _shortfall(told: Explanation | None) -> str:
-    if told is None:
+def _shortfall(explanation: Explanation | None) -> str:
+    if explanation is None:
         return ""
-    decision, nearest = told.decision, told.nearest
+    decision, nearest = explanation.decision, explanation.nearest
     if decision.allowed:
         return "; the policy at hand allows it by now"
     if decision.bad_line is not None:
@@ -99,12 +99,12 @@ def _shortfall(told: Explanation | None) -> str:
     return f"; the nearest line does not cover the {' and the '.join(nearest.misses)}: {nearest.line}"
 
 
-def _lines(config: Manifest | None, told: Explanation | None) -> Iterator[Evidence]:
-    if config is None or told is None:
+def _lines(config: Manifest | None, explanation: Explanation | None) -> Iterator[Evidence]:
+    if config is None or explanation is None:
         return
-    answer = told.decision.answer
+    answer = explanation.decision.answer
     line = answer.line if answer is not None and answer.line is not None else None
-    line = line or (told.nearest.line if told.nearest is not None else None)
+    line = line or (explanation.nearest.line if explanation.nearest is not None else None)
     if line is None or f"/data/{line.origin.name}" == "/data/built-in":
         yield cite(config, "/data/policy.csv", says="the policy")
         return
@@ -118,9 +118,9 @@ def _lines(config: Manifest | None, told: Explanation | None) -> Iterator[Eviden
     )
 
 
-def _fixes(case: Case, subject: str, request: Request, told: Explanation | None) -> Iterator[Fix]:
-    decision = told.decision if told is not None else None
-    remedy = told.remedy if told is not None else None
+def _fixes(case: Case, subject: str, request: Request, explanation: Explanation | None) -> Iterator[Fix]:
+    decision = explanation.decision if explanation is not None else None
+    remedy = explanation.remedy if explanation is not None else None
     who = subject or (remedy.subject if isinstance(remedy, Permission) else SOMEBODY)
     check = (
         f"argocd admin settings rbac can {quote(who)} {quote(request.action)} {quote(request.resource)}"
@@ -139,7 +139,7 @@ def _fixes(case: Case, subject: str, request: Request, told: Explanation | None)
             check,
             title="Take the denying line out: a deny beats every allow of the same subject",
         )
-    elif remedy is not None or told is None or not subject:
+    elif remedy is not None or explanation is None or not subject:
         line = str(remedy) if remedy is not None else f"p, {SOMEBODY}, {request}, allow"
         wide = "everybody with this role may do it then" if who.startswith("role:") else ""
         yield Fix.policy(line, title=f"Allow exactly this to {who}", risk=wide)

@@ -31,7 +31,7 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.previous_revision import with_way_back
+from whysync.queries.previous_revision import with_revert
 
 _CONTAINERS = ("/spec/template/spec/containers", "/spec/containers")
 # The third bound, between limit and request, is no amount that could be asked for.
@@ -75,7 +75,7 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
     """With the amount that the bound allows as an edit of Git, where it is clear which one is meant."""
     declared, live = case.desired_of(finding.about.key), case.live_of(finding.about.key)
     if declared is None or failure.per != "Container" or failure.bound not in _BOUNDS or not failure.limit:
-        return with_way_back(case, finding)
+        return with_revert(case, finding)
     asked = list(_amounts(declared, failure))
     meant = [at for at in asked if quantity_value(declared.at(at)) == quantity_value(failure.got)]
     if len(meant) == 1:
@@ -84,7 +84,7 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
             Set(pointer=meant[0], value=failure.limit),
             title=f"Ask for {failure.limit} of {failure.amount} in Git, {_BOUNDS[failure.bound]}",
         )
-        return with_way_back(case, replace(finding, field=meant[0], fixes=(fix, *finding.fixes[1:])))
+        return with_revert(case, replace(finding, field=meant[0], fixes=(fix, *finding.fixes[1:])))
     corrected = any(
         quantity_value(declared.at(at)) == quantity_value(failure.limit)
         and (live is None or quantity_value(live.at(at)) == quantity_value(failure.got))
@@ -101,7 +101,7 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
                 *finding.fixes,
             ),
         )
-    return with_way_back(case, finding)
+    return with_revert(case, finding)
 
 
 def _amounts(declared: Manifest, failure: LimitRange) -> Iterator[str]:

@@ -34,7 +34,7 @@ from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.mistyped_fields import Mistyped, is_told, mistyped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.revert import is_taken_back, taken_back
+from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
 WORDS = {
     SchemaProblem.UNKNOWN_FIELD: "the schema does not know it",
@@ -65,7 +65,7 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
         wrong = _mistyped(failure, desired)
         field = wrong.pointer if wrong else failure.pointer or None
         corrected = _corrected(failure, desired, wrong)
-        if not corrected and len(group.resources) == 1 and is_taken_back(case, ref, group.explains):
+        if not corrected and len(group.resources) == 1 and is_reverted_in_git(case, ref, group.explains):
             corrected = "Git says by now what runs"
         said = _of_type(ref, group, desired, wrong) if wrong and desired else _verdict(ref, group, desired)
         yield Finding(
@@ -168,6 +168,6 @@ def _fixes(
         sync(case),
         title="Correct the field in Git, then sync",
     )
-    back = taken_back(case, ref)
+    back = revert_in_git(case, ref)
     if back is not None:
         yield back

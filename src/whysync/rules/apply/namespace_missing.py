@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.apply import NamespaceMissing
-from whysync.queries.already_fixed import given_up_and_mended, mended_by
+from whysync.queries.already_fixed import fixed_by, gave_up_but_fixed
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import grouped
 
@@ -31,7 +31,7 @@ OPTIONS = "/spec/syncPolicy/syncOptions"
 @rule(cause="namespace-missing", since="0.1")
 def namespace_missing(case: Case) -> Iterator[Finding]:
     for group in grouped(case, NamespaceMissing, by=lambda failure: failure.namespace):
-        if mended_by(case, group.failure) is not None and given_up_and_mended(case):
+        if fixed_by(case, group.failure) is not None and gave_up_but_fixed(case):
             continue  # it is there by now: autosync_gave_up tells why nothing happens
         namespace = group.failure.namespace or case.destination_namespace
         own = namespace == case.destination_namespace

@@ -43,15 +43,15 @@ LOST = (SymptomKind.MISSING, SymptomKind.UNHEALTHY, SymptomKind.EXTRA)
 
 @rule(cause="namespace-terminating", since="0.1")
 def namespace_terminating(case: Case) -> Iterator[Finding]:
-    told: set[str] = set()
+    reported: set[str] = set()
     for group in grouped(case, NamespaceTerminating, by=lambda failure: failure.namespace):
         name = group.failure.namespace or case.destination_namespace
-        told.add(name)
+        reported.add(name)
         cited = group.cited(says="nothing can be created there now")
         yield _finding(case, name, explains=(*group.explains, *_inside(case, name)), said=cited)
     for live in case.world.being_deleted:
         name = live.ref.name
-        if live.ref.kind != "Namespace" or name in told or not _is_long(case, live):
+        if live.ref.kind != "Namespace" or name in reported or not _is_long(case, live):
             continue
         row = case.rows.get(live.key)
         explains = _inside(case, name)

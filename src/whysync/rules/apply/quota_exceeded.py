@@ -29,7 +29,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import QuotaExceeded
-from whysync.queries.already_fixed import given_up_and_mended, mended_by, sync_again
+from whysync.queries.already_fixed import fixed_by, gave_up_but_fixed, sync_again
 from whysync.queries.commands import kubectl, on_object, remark, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
@@ -44,7 +44,7 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = _held_back(case, group)
         namespace = ref.namespace or case.destination_namespace
-        if mended_by(case, failure, namespace) is not None and given_up_and_mended(case):
+        if fixed_by(case, failure, namespace) is not None and gave_up_but_fixed(case):
             continue  # there is room by now: autosync_gave_up tells why nothing happens
         quota = case.live_named("ResourceQuota", namespace, failure.quota)
         yield Finding(

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
 from whysync.diagnosis.symptom import SymptomId
 from whysync.queries.commands import on_object
-from whysync.queries.creators import maker_of
+from whysync.queries.creators import creator_of
 from whysync.queries.drift import annotation_tracking
 from whysync.queries.resource_rows import row_evidence
 
@@ -37,7 +37,7 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
         symptom = SymptomId.extra(row.key)
         if symptom not in case.symptom_ids:
             continue
-        maker = maker_of(case, row)
+        maker = creator_of(case, row)
         if maker is None:
             continue
         by_label = case.argocd.tracking_method != "annotation"

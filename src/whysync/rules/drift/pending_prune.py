@@ -26,7 +26,7 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import AutosyncWipeRefused
 from whysync.queries.commands import on_object, refresh, sync
-from whysync.queries.creators import maker_of
+from whysync.queries.creators import creator_of
 from whysync.queries.sync_options import has_option
 
 STATE = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "StatefulSet", "Namespace"})
@@ -83,7 +83,7 @@ def _other_reading(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
 
 def _is_extra(case: Case, row: ResourceRow) -> bool:
     extra = row.requires_pruning and row.status == "OutOfSync" and not _being_pruned(case)
-    if not extra or maker_of(case, row) is not None:
+    if not extra or creator_of(case, row) is not None:
         return False  # what was never in Git is another story
     live = case.live_of(row.key)
     # What forbids its pruning, or keeps it while it is being deleted, is told where it is known better.

@@ -32,15 +32,19 @@ from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ig
 @rule(cause="undetected-drift", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def undetected_drift(case: Case) -> Iterator[Finding]:
     by_object: dict[str, list[HiddenDifference]] = {}
-    hidden = (one for one in hidden_by_ignoring(case) if one.writer and one.writer.kind in BY_HAND)
+    hidden = (
+        difference
+        for difference in hidden_by_ignoring(case)
+        if difference.writer and difference.writer.kind in BY_HAND
+    )
     for unseen in (*hidden, *unseen_by_hand(case)):
-        found = by_object.setdefault(str(unseen.key), [])
-        if all(other.pointer != unseen.pointer for other in found):
-            found.append(unseen)
+        known = by_object.setdefault(str(unseen.key), [])
+        if all(other.pointer != unseen.pointer for other in known):
+            known.append(unseen)
     contradiction = APP_DIFFERS in case.symptom_ids
     for group in by_object.values():
         first = group[0]
-        names = ", ".join(one.pointer for one in group[:3])
+        names = ", ".join(difference.pointer for difference in group[:3])
         who = f"was written with {phrase(first.writer)}" if first.writer else "is not Git's"
         why = f"{first.rule.origin} hides it" if first.rule else "Argo CD's diff does not show it"
         yield Finding(
@@ -56,9 +60,9 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
                 Fix.change(
                     first.live.ref,
                     *(
-                        Set(pointer=one.pointer, value=one.difference.found)
-                        for one in group
-                        if not isinstance(one.difference.found, Missing)
+                        Set(pointer=difference.pointer, value=difference.difference.found)
+                        for difference in group
+                        if not isinstance(difference.difference.found, Missing)
                     ),
                     title="The cluster is right: bring the value into Git",
                 ),
@@ -69,7 +73,7 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
 
 def _undone(group: list[HiddenDifference]) -> Iterator[Fix]:
     """A sync does not do it: Argo CD sees no difference. Git's values may be masked: only what Git lacks."""
-    extra = [one.pointer for one in group if isinstance(one.difference.wanted, Missing)]
+    extra = [hidden.pointer for hidden in group if isinstance(hidden.difference.wanted, Missing)]
     if not extra or any(index_of(part) is not None for pointer in extra for part in split(pointer)):
         return
     patch = json.dumps([{"op": "remove", "path": pointer} for pointer in extra])
@@ -82,6 +86,6 @@ def _undone(group: list[HiddenDifference]) -> Iterator[Fix]:
 
 
 def _cited(group: list[HiddenDifference]) -> Iterator[Evidence]:
-    for one in group[:5]:
-        yield cite(one.live, one.pointer, says="the cluster has this")
-        yield cite(one.desired, one.pointer, says="Git has this")
+    for hidden in group[:5]:
+        yield cite(hidden.live, hidden.pointer, says="the cluster has this")
+        yield cite(hidden.desired, hidden.pointer, says="Git has this")

@@ -40,7 +40,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop
 from whysync.queries.commands import kubectl
-from whysync.queries.previous_revision import with_way_back
+from whysync.queries.previous_revision import with_revert
 from whysync.queries.probe_kills import killed_for_probe
 
 
@@ -58,7 +58,7 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
             if killed_for_probe(case, symptom.ref) is not None:
                 yield replace(finding, because=(symptom.id,))  # the probe is the cause
                 continue
-            yield with_way_back(case, finding)
+            yield with_revert(case, finding)
     for report in case.failures(CrashLoop):
         if report.ref is None or not told.isdisjoint(report.symptoms):
             continue

@@ -32,14 +32,14 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop, OomKilled
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl
-from whysync.queries.previous_revision import with_way_back
+from whysync.queries.previous_revision import with_revert
 
 CONTAINERS = "/spec/template/spec/containers"
 
 
 @rule(cause="oom", since="0.1")
 def container_oom_killed(case: Case) -> Iterator[Finding]:
-    told: set[str] = set()
+    explained: set[str] = set()
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
@@ -47,17 +47,17 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
             killed = next((c for c in story.containers if c.exit_reason == "OOMKilled"), None)
             if killed is not None:
                 explains = (symptom.id, *_said_below(case, symptom.ref))
-                told.update(explains)
+                explained.update(explains)
                 yield _from_pod(case, symptom.ref, tuple(dict.fromkeys(explains)), story, killed)
                 break
     for report in case.failures(OomKilled):
-        if report.ref is None or not told.isdisjoint(report.symptoms):
+        if report.ref is None or not explained.isdisjoint(report.symptoms):
             continue
         about = row_over(case, report.ref) or report.ref
         explains = tuple(dict.fromkeys((*symptoms_about(case, about), *report.symptoms)))
-        if not told.isdisjoint(explains):
+        if not explained.isdisjoint(explains):
             continue
-        told.update(explains)
+        explained.update(explains)
         yield Finding(
             about=about,
             explains=explains,
@@ -89,7 +89,7 @@ def _from_pod(
     declared = case.desired_of(ref.key)
     wanted = _limit(declared, CONTAINERS, killed.name) if declared is not None else ""
     if not limit or not wanted:
-        return with_way_back(case, finding)
+        return with_revert(case, finding)
     if (quantity_value(wanted) or 0) > (quantity_value(limit) or 0):
         return replace(
             finding,
@@ -97,7 +97,7 @@ def _from_pod(
                 case, True, f"Git gives it {wanted} by now", "Sync: Git gives it more memory", look
             ),
         )
-    return with_way_back(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
+    return with_revert(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
 
 
 def _said_below(case: Case, row: Ref) -> Iterator[SymptomId]:

@@ -30,7 +30,7 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import beside, kubectl, on_object, sync
 from whysync.queries.config_keys import asked_at, key_alike, keys_of
 from whysync.queries.container_errors import container_errors, missing_dependencies, plain_message
-from whysync.queries.previous_revision import with_way_back
+from whysync.queries.previous_revision import with_revert
 
 NON_ROOT = "runAsNonRoot and image"
 TEMPLATE = "/spec/template"
@@ -62,7 +62,7 @@ def _more_exactly(case: Case, finding: Finding, message: str) -> Finding:
         return _about_its_key(case, finding, message)
     if NON_ROOT in message:
         return _about_its_user(case, finding)
-    return with_way_back(case, finding)
+    return with_revert(case, finding)
 
 
 # --- users ---------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def _about_its_user(case: Case, finding: Finding) -> Finding:
         title="Name a user who is not root, in Git, or in the image (USER 1000)",
         risk="the program may need files or ports that only root may use",
     )
-    return with_way_back(case, replace(finding, fixes=(named,)), first=False)
+    return with_revert(case, replace(finding, fixes=(named,)), first=False)
 
 
 # --- keys ----------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def _about_its_key(case: Case, finding: Finding, message: str) -> Finding:
         evidence=(*_keys_there(holder), *finding.evidence),
         fixes=fixes,
     )
-    return finding if alike and pointer else with_way_back(case, finding)
+    return finding if alike and pointer else with_revert(case, finding)
 
 
 def _renamed(user: Manifest | None, pointer: str, alike: str, lack: DependencyMissing) -> Iterator[Fix]:

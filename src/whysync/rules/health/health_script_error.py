@@ -38,15 +38,15 @@ _KEY = "resource.customizations.health."
 
 @rule(cause="health-script-error", since="0.1")
 def health_script_error(case: Case) -> Iterator[Finding]:
-    told: set[str] = set()
+    explained: set[str] = set()
     for report in case.failures(HealthScriptError):
         failure = report.failure
         named = Named(kind=failure.kind, name=failure.name, namespace=failure.namespace)
         ref = named_ref(case, named, report.ref)
         explains = tuple(dict.fromkeys((*report.symptoms, *symptoms_about(case, ref))))
-        if not told.isdisjoint(explains):
+        if not explained.isdisjoint(explains):
             continue  # the condition and the row say the same
-        told.update(explains)
+        explained.update(explains)
         line = f" at line {failure.line}" if failure.line else ""
         live = case.live_of(ref.key)
         yield Finding(

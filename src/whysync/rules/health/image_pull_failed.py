@@ -31,7 +31,7 @@ from whysync.messages.patterns.pods import ImagePull
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import beside, kubectl
 from whysync.queries.image_tags import names_another_tag, pointers_of, runs_elsewhere
-from whysync.queries.previous_revision import with_way_back
+from whysync.queries.previous_revision import with_revert
 from whysync.queries.waiting_on import awaited_hook
 
 _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
@@ -39,7 +39,7 @@ _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "E
 
 @rule(cause="image-pull", since="0.1")
 def image_pull_failed(case: Case) -> Iterator[Finding]:
-    told: set[str] = set()
+    explained: set[str] = set()
     rows: set[Ref | None] = {awaited_hook(case)} - {None}
     for symptom in case.symptoms:
         if symptom.kind not in (SymptomKind.UNHEALTHY, SymptomKind.RESULT) or symptom.ref is None:
@@ -48,7 +48,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             waiting = next((c for c in story.containers if c.waiting in _REASONS), None)
             if waiting is None:
                 continue
-            told.add(symptom.id)
+            explained.add(symptom.id)
             rows.add(symptom.ref)
             reason = _reason(waiting.waiting_message)
             finding = Finding(
@@ -61,15 +61,15 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
                 evidence=(cite(story.pod, waiting.pointer, says=f"container {waiting.name} waits"),),
                 fixes=_fixes(story.pod.ref, waiting.image),
             )
-            yield with_way_back(case, _with_tag_that_runs(case, finding, waiting.image, reason))
+            yield with_revert(case, _with_tag_that_runs(case, finding, waiting.image, reason))
             break
     for report in case.failures(ImagePull):
-        if report.ref is None or not told.isdisjoint(report.symptoms):
+        if report.ref is None or not explained.isdisjoint(report.symptoms):
             continue
         if row_over(case, report.ref) in rows:
             continue  # the Pod itself has told it, or the hook that it belongs to
         unhealthy = [s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids]
-        if not told.isdisjoint(unhealthy):
+        if not explained.isdisjoint(unhealthy):
             continue
         image = report.failure.image
         yield Finding(

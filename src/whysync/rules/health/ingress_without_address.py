@@ -66,23 +66,23 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
             continue
         if _mended_in_git(case, row, live):
             continue  # what is left is to sync
-        told = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
+        reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         held_up = (OPERATION,) if case.operation and row.name in case.operation.message else ()
         reason = _reason(case, row, live)
-        words = told[0].failure.text if told else reason.words
+        words = reports[0].failure.text if reports else reason.words
         yield Finding(
             about=row.ref,
             field=ADDRESS,
-            explains=(symptom, *held_up, *(s for report in told for s in report.symptoms)),
+            explains=(symptom, *held_up, *(s for report in reports for s in report.symptoms)),
             because=reason.because,
             severity=Severity.INFO if case.synced_recently else Severity.WARNING,
-            confidence=Confidence.HIGH if told else reason.confidence,
+            confidence=Confidence.HIGH if reports else reason.confidence,
             verdict=f"{row.ref} has no address: {words}",
             root=words,
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, ADDRESS, says="empty"),
-                *(report.cite(says="why, as the cluster tells") for report in told),
+                *(report.cite(says="why, as the cluster tells") for report in reports),
                 *reason.evidence,
             ),
             fixes=reason.fixes,
@@ -109,8 +109,8 @@ def _reason(case: Case, row: ResourceRow, live: Manifest) -> Reason:
         return _classless(case, row, live)
     pointer = CLASS if live.at(CLASS) else OLD_CLASS
     named = cite(live, pointer, says="the class whose controller should serve it")
-    found = case.live_named("IngressClass", "", name)
-    controller = text(found.at("/spec/controller")) if found is not None else ""
+    ingress_class = case.live_named("IngressClass", "", name)
+    controller = text(ingress_class.at("/spec/controller")) if ingress_class is not None else ""
     service = _front_of(case, controller or name)
     if service is not None:
         return Reason(
@@ -122,7 +122,10 @@ def _reason(case: Case, row: ResourceRow, live: Manifest) -> Reason:
     who = f"the controller of class {name}" + (f" ({controller})" if controller else "")
     return Reason(
         words=f"{who} has written none; it does not run, does not serve it, or does not publish one",
-        evidence=(named, *((cite(found, "/spec/controller", says="who serves it"),) if found else ())),
+        evidence=(
+            named,
+            *((cite(ingress_class, "/spec/controller", says="who serves it"),) if ingress_class else ()),
+        ),
         fixes=(
             Fix.run(
                 on_object("describe", row.ref),

@@ -29,7 +29,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import Unschedulable
 from whysync.queries.commands import kubectl
-from whysync.queries.previous_revision import with_way_back
+from whysync.queries.previous_revision import with_revert
 from whysync.queries.timestamps import age_at
 from whysync.queries.unschedulable import why_unfit
 from whysync.queries.waiting_on import awaited_hook
@@ -61,7 +61,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
                 evidence=(evidence,),
                 fixes=(_look(story.pod.ref.namespace, story.pod.ref.name),),
             )
-            yield finding if _waits_for_claim(message) else with_way_back(case, finding)
+            yield finding if _waits_for_claim(message) else with_revert(case, finding)
             break
     for report in case.failures(Unschedulable):
         if report.ref is None or not told.isdisjoint(report.symptoms):

@@ -29,7 +29,7 @@ from whysync.messages.patterns.pods import ProbeFailed
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import on_object
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.previous_revision import with_way_back
+from whysync.queries.previous_revision import with_revert
 from whysync.queries.probe_kills import killed_for_probe
 from whysync.queries.probes import crashes_too, probe_in_git, running_but_not_ready, startup_probes
 
@@ -39,7 +39,7 @@ _EITHER = "killed for the probe, or failing it because it is down"
 
 @rule(cause="probe-failing", since="0.1")
 def probe_failing(case: Case) -> Iterator[Finding]:
-    told: set[str] = set()
+    explained: set[str] = set()
     groups = [
         (group, _about(case, group)) for group in grouped(case, ProbeFailed, by=lambda f: (f.probe, f.detail))
     ]
@@ -53,7 +53,7 @@ def probe_failing(case: Case) -> Iterator[Finding]:
             id for other, same in groups if killing is not None and same == about for id in other.explains
         )
         explains = tuple(dict.fromkeys((*group.explains, *others, *symptoms_about(case, about))))
-        told.update(explains)
+        explained.update(explains)
         crashes = crashes_too(case, about, explains)
         follows = crashes and failure.probe == "readiness"  # which kills nothing
         finding = Finding(
@@ -77,7 +77,7 @@ def probe_failing(case: Case) -> Iterator[Finding]:
     if case.synced_recently:
         return
     for symptom in case.symptoms:
-        if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None or symptom.id in told:
+        if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None or symptom.id in explained:
             continue
         for story in case.pods_of(symptom.ref):
             found = running_but_not_ready(story)
@@ -96,7 +96,7 @@ def probe_failing(case: Case) -> Iterator[Finding]:
                 ),
                 fixes=_fixes(story.pod.ref),
             )
-            yield with_way_back(case, finding)
+            yield with_revert(case, finding)
             break
 
 
@@ -109,7 +109,7 @@ def _at_its_port(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:
     """With the port that the container declares, where the probe asks at another; or Git already has it."""
     corrected = probe_in_git(case, finding.about, failure)
     if corrected is None:
-        return with_way_back(case, finding)
+        return with_revert(case, finding)
     if corrected.synced is False:
         return replace(
             finding,
@@ -118,7 +118,7 @@ def _at_its_port(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:
     fix = Fix.change(
         finding.about, Set(pointer=corrected.pointer, value=corrected.value), title=corrected.title
     )
-    return with_way_back(case, replace(finding, field=corrected.pointer, fixes=(fix, *finding.fixes)))
+    return with_revert(case, replace(finding, field=corrected.pointer, fixes=(fix, *finding.fixes)))
 
 
 def _severity(case: Case, probe: str) -> Severity:

@@ -28,7 +28,7 @@ from whysync.diagnosis.symptoms import health_of_row
 from whysync.diagnosis.words import one_line
 from whysync.json_tree import fields, items, text
 from whysync.queries.commands import kubectl
-from whysync.queries.previous_revision import with_way_back
+from whysync.queries.previous_revision import with_revert
 from whysync.queries.resource_rows import row_evidence
 
 
@@ -66,7 +66,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
-        yield with_way_back(case, finding)
+        yield with_revert(case, finding)
 
 
 def _said(condition: Evidence) -> str:
