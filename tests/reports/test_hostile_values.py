@@ -31,7 +31,6 @@ from whysync.cli.fix import OUTPUTS as FIX_OUTPUTS
 from whysync.cli.lint import FORMS as LINT_FORMS
 from whysync.cli.output_flags import OUTPUTS
 from whysync.cli.plan import FORMS as PLAN_FORMS
-from whysync.comparing import Comparer
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import Report
@@ -336,8 +335,7 @@ def _everything(bundle: Path) -> Shown:
     yield from _diagnose(report)
     yield from _alerts(report)
     yield from _get(cases)
-    comparer = Comparer(world)
-    yield from _diff([AppDiff(comparer.compare(case), wanted=lambda _: True) for case in cases])
+    yield from _diff([AppDiff(case, wanted=lambda _: True) for case in cases])
     yield from _audit(audit(cases))
     objects = tuple(
         JudgedObject(ref=live_object.ref, origin=live_object.origin, judged=judged(live_object.body, {}))

@@ -51,16 +51,11 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from whysync import app
     from whysync.cli.sources import facts
-    from whysync.comparing import Comparer
     from whysync.reports.diff_model import AppDiff
 
     world = facts(options)
-    comparer = Comparer(world)
     selected = _selected(options.resource)
-    apps = [
-        AppDiff(comparer.compare(case), wanted=selected)
-        for case in chosen(app.cases(world, options.apps), options)
-    ]
+    apps = [AppDiff(case, wanted=selected) for case in chosen(app.cases(world, options.apps), options)]
     if options.resource and not any(app.resources for app in apps if app.comparison):
         raise NotFound(
             what=f"no resource is {' or '.join(options.resource)}",

@@ -15,13 +15,14 @@ import msgspec
 from whysync.argocd.api.application import Application, OperationState, ResourceResult, ResourceRow
 from whysync.argocd.api.git_head import Head
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.compare.normalization import Normalization
+from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.ignore_differences import BadRule, Normalizer
 from whysync.argocd.repo_server.git_url import repository_key
 from whysync.argocd.settings import Settings
 from whysync.argocd.tracking import TRACKING_ID
+from whysync.diagnosis.comparison import NotCompared, comparison_of
 from whysync.diagnosis.drift import Drift, drifts_of
 from whysync.diagnosis.failures import ReportedFailure, reported_in
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
@@ -110,19 +111,6 @@ class Case:
     def argocd(self) -> Settings:
         """What Argo CD is told by its ConfigMaps; its defaults where they are not at hand."""
         return self.world.argocd
-
-    @cached_property
-    def normalization(self) -> Normalization | None:
-        """What Argo CD evens out before it compares; `None` where an ignore rule does not compile."""
-        try:
-            return Normalization.build(
-                self.app.spec.ignore_differences,
-                self.argocd.overrides,
-                tracking_method=self.argocd.tracking_method,
-                label_key=self.argocd.instance_label_key,
-            )
-        except BadRule:
-            return None
 
     @cached_property
     def own_ignoring(self) -> Normalizer | None:
@@ -292,6 +280,22 @@ class Case:
     @cached_property
     def symptom_ids(self) -> frozenset[SymptomId]:
         return frozenset(symptom.id for symptom in self.symptoms)
+
+    @cached_property
+    def comparison(self) -> Comparison | NotCompared:
+        """What Argo CD 3.6 would find; a second opinion next to what it reports in the app's status."""
+        return comparison_of(self)
+
+    def compared(self, key: Key) -> ComparedResource | None:
+        """The comparison of one resource; an object without a namespace may be in the destination's."""
+        namespaces = (key.namespace, self.destination_namespace, "")
+        places = (key._replace(namespace=namespace) for namespace in namespaces)
+        return next((self._compared[place] for place in places if place in self._compared), None)
+
+    @cached_property
+    def _compared(self) -> dict[Key, ComparedResource]:
+        found = self.comparison
+        return {} if isinstance(found, NotCompared) else {one.key: one for one in found.resources}
 
     @cached_property
     def drifts(self) -> tuple[Drift, ...]:

@@ -1,31 +1,29 @@
 """Where Git and the cluster differ, field by field, each with its writer.
 
-What Argo CD says of a row is a fact; whysync compares for itself, as Argo CD does, with the same rules.
-Where that shows nothing although the row is OutOfSync (another version, another setting, a stale status),
-the cause is sought in the plain difference of the two objects.
+What Argo CD reports in a row is a fact; the comparison of the Case is a second opinion. Where it shows
+nothing although the row is OutOfSync (another version, another setting, a stale status), the cause is
+sought in the raw difference of the two objects, and each such field is marked with what hides it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from whysync.argocd.diff.compare import diff
-from whysync.argocd.diff.compare_options import DiffOptions
-from whysync.argocd.diff.strategy import Strategy, strategy_for
-from whysync.argocd.tracking import TRACKING_ID, MalformedMetadata
-from whysync.argocd.tracking.marks import with_annotation
+from whysync.argocd.compare.comparison import ComparedResource, Comparison
+from whysync.argocd.compare.ignored_fields import IgnoredFields
+from whysync.argocd.diff.strategy import Strategy
 from whysync.diagnosis.difference import Difference, differences
 from whysync.diagnosis.evidence import Evidence, shortened
 from whysync.diagnosis.symptom import SymptomId
-from whysync.json_tree import MISSING, Json, Missing, Object, text
+from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.field_writers import Writer, writer_of
-from whysync.kubernetes.merge.errors import DiffError
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -48,6 +46,17 @@ _OPEN_MAPS = ("annotations", "labels", "data", "stringData")
 _OLDER = ("0", "1", "2")
 
 
+class HiddenBy(StrEnum):
+    """Why the comparison of Argo CD 3.6 does not show a difference of the two objects."""
+
+    NORMALIZATION = "normalization"
+    """Both values are the same to Argo CD, or only live has the field."""
+    IGNORE_RULE = "ignore-rule"
+    CONVERSION = "conversion"
+    """The live object is read in Git's API version."""
+    FAILED_COMPARISON = "failed-comparison"
+
+
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """One field that differs. `wanted` is missing where only the cluster has it, `found` where only Git.
 
@@ -62,8 +71,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     desired: Manifest
     live: Manifest
     symptom: SymptomId
-    # does Argo CD's own way of comparing show it, or only the plain difference?
-    shown: bool = True
+    hidden_by: HiddenBy | None = None
+    """`None`: Argo CD 3.6 shows it."""
 
     @property
     def only_live(self) -> bool:
@@ -113,7 +122,7 @@ def drifts_of(case: Case) -> tuple[Drift, ...]:
 
 
 def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
-    """The resources that Argo CD calls OutOfSync, of which both sides are known."""
+    """The resources that Argo CD calls OutOfSync and whose two sides are known."""
     for row in case.app.status.resources:
         if row.status != "OutOfSync" or row.requires_pruning:
             continue
@@ -122,94 +131,82 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
             yield row.key, desired, live
 
 
-def is_shown(case: Case, desired: Manifest, live: Manifest) -> bool:
-    """Would Argo CD, by whysync's reckoning, call this pair OutOfSync?"""
-    placed = _placed_as(live, _marked_as(live, desired, case))
-    return bool(_as_argocd_shows(case, placed, live))
-
-
 def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
-    desired = _marked_as(live, desired, case)
-    placed = _placed_as(live, desired)
-    found = _as_argocd_shows(case, placed, live)
-    if found == [] and _is_sure(case, placed, live):
-        return  # it differed when Argo CD looked, and does not any more
-    shown = bool(found)
-    for difference in _one_by_one(found or _plain(case, placed, live)):
+    resource = case.compared(key)
+    if resource is not None and resource.live is None:
+        return  # the project hides the live object: Argo CD reports it as missing
+    target = desired
+    if resource is not None and resource.target is not None:
+        target = desired.with_body(resource.target)
+    shown = list(one_by_one(_shown(resource)))
+    hidden = _hidden(case, resource, target, live) if not shown else _version(desired, live)
+    declared = target if desired.ref.namespace else _without_namespace(target)
+    for difference, hidden_by in (*((one, None) for one in shown), *hidden):
         yield Drift(
             ref=live.ref,
             key=key,
             pointer=difference.pointer,
             wanted=difference.wanted,
             found=difference.found,
-            desired=desired,
+            desired=declared,
             live=live,
             symptom=SymptomId.differs(key, difference.pointer),
-            shown=shown,
+            hidden_by=hidden_by,
         )
 
 
-def _marked_as(live: Manifest, desired: Manifest, case: Case) -> Manifest:
-    """Argo CD marks what it renders; manifests that somebody else rendered have no mark to compare."""
-    mark = text(live.annotations.get(TRACKING_ID))
-    if not mark or case.desired_is_marked or TRACKING_ID in desired.annotations:
-        return desired
-    try:
-        return desired.with_body(with_annotation(desired.body, TRACKING_ID, mark))
-    except MalformedMetadata:
-        return desired
+def _without_namespace(target: Manifest) -> Manifest:
+    """As Git declares it: the comparison adds the destination's namespace."""
+    meta = {key: value for key, value in target.meta.items() if key != "namespace"}
+    return target.with_body({**target.body, "metadata": meta})
 
 
-def _placed_as(live: Manifest, desired: Manifest) -> Manifest:
-    """Argo CD puts what names no namespace into the destination's: ignore rules with one then match it."""
-    space, meta = live.meta.get("namespace"), desired.body.get("metadata")
-    if not space or not isinstance(meta, dict) or meta.get("namespace"):
-        return desired
-    return desired.with_body({**desired.body, "metadata": {**meta, "namespace": space}})
+def _shown(resource: ComparedResource | None) -> Iterator[Difference]:
+    changes = resource.diff.changes if resource is not None and resource.diff is not None else ()
+    for change in changes:
+        yield Difference(change.pointer, change.desired, change.live)
+
+
+def _version(desired: Manifest, live: Manifest) -> list[tuple[Difference, HiddenBy]]:
+    """Argo CD reads the live object in Git's API version, so it never shows this difference."""
+    wanted, found = desired.body.get("apiVersion"), live.body.get("apiVersion")
+    return [(Difference("/apiVersion", wanted, found), HiddenBy.CONVERSION)] if wanted != found else []
+
+
+def _hidden(
+    case: Case, resource: ComparedResource | None, desired: Manifest, live: Manifest
+) -> Iterator[tuple[Difference, HiddenBy]]:
+    """The raw differences of a resource that Argo CD calls OutOfSync and whose comparison shows nothing."""
+    if resource is not None and resource.diff is not None and _is_sure(case, desired, live):
+        return  # it differed when Argo CD compared it, and does not differ now
+    comparison = case.comparison
+    ignored: set[str] = set()
+    if resource is not None and isinstance(comparison, Comparison):
+        ignored = {field.change.pointer for field in IgnoredFields(comparison).of(resource)}
+    for difference in one_by_one(_plain(case, desired, live)):
+        if resource is None or resource.diff is None:
+            yield difference, HiddenBy.FAILED_COMPARISON
+        elif difference.pointer == "/apiVersion":
+            yield difference, HiddenBy.CONVERSION
+        else:
+            yield (
+                difference,
+                HiddenBy.IGNORE_RULE if difference.pointer in ignored else HiddenBy.NORMALIZATION,
+            )
 
 
 def _is_sure(case: Case, desired: Manifest, live: Manifest) -> bool:
-    """Is all at hand that Argo CD goes by, and does it go by the rules that are known here?"""
-    major = case.world.snapshot.argocd_version.removeprefix("v").partition(".")[0]
+    """Are all facts available that Argo CD compares, and does it compare by the rules known here?"""
+    major = case.argocd_version.removeprefix("v").partition(".")[0]
+    comparison = case.comparison
     return (
         case.desired_is_marked
         and bool(live.meta.get("managedFields"))
         and major not in _OLDER
-        and _strategy(case, desired) is not Strategy.SERVER_SIDE
+        and desired.body.get("apiVersion") == live.body.get("apiVersion")
+        and isinstance(comparison, Comparison)
+        and comparison.strategy is not Strategy.SERVER_SIDE
     )
-
-
-def _strategy(case: Case, desired: Manifest) -> Strategy:
-    return strategy_for(
-        case.application.annotations,
-        case.app.spec.sync_policy.sync_options,
-        server_side_diff=case.argocd.server_side_diff,
-        target_annotations=desired.annotations,
-    )
-
-
-def _as_argocd_shows(case: Case, desired: Manifest, live: Manifest) -> list[Difference] | None:
-    """A server-side diff needs the API server's answer, which a bundle seldom has: then three ways serve.
-
-    `None` where it cannot be told.
-    """
-    settings = case.argocd
-    strategy = _strategy(case, desired)
-    normalization = case.normalization
-    options = DiffOptions(
-        strategy=Strategy.LEGACY if strategy is Strategy.SERVER_SIDE else strategy,
-        normalizer=normalization,
-        ignore_aggregated_roles=settings.compare_options.ignore_aggregated_roles,
-    )
-    try:
-        sides = desired.body, live.body
-        if normalization is not None:
-            sides = normalization.before_diff(*sides)
-        result = diff(*sides, options)
-    except (DiffError, MalformedMetadata):
-        return None
-    changes = result.changes if result.modified else ()
-    return [Difference(change.pointer, change.desired, change.live) for change in changes]
 
 
 def _plain(case: Case, desired: Manifest, live: Manifest) -> list[Difference]:
@@ -229,7 +226,7 @@ def _left(case: Case, manifest: Manifest) -> Object:
     return rules.normalize(manifest.body) if rules is not None else manifest.body
 
 
-def _one_by_one(found: Iterable[Difference]) -> Iterator[Difference]:
+def one_by_one(found: Iterable[Difference]) -> Iterator[Difference]:
     """Annotations and labels that only one side has come as a whole map: each key has its own story."""
     for difference in found:
         wanted, live = difference.wanted, difference.found

@@ -10,16 +10,22 @@ from functools import cached_property
 import msgspec
 
 from whysync.argocd.api.application import Application, Destination
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.compare.custom_types import CustomTypes
+from whysync.argocd.compare.kind_scopes import Scopes
+from whysync.argocd.compare.live_objects import LiveIndex
 from whysync.argocd.projects import Cluster
 from whysync.argocd.settings import Settings
+from whysync.argocd.sync.request import is_definition
 from whysync.diagnosis.destination_clusters import IN_CLUSTER, cluster_for, known_clusters, where_live
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
-from whysync.json_tree import fields, items, text
+from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.event import Event
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.merge.structured import Schemas
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -33,7 +39,8 @@ class SnapshotIndex:
     def with_settings(self, settings: tuple[Manifest, ...]) -> SnapshotIndex:
         """The same facts under other settings of Argo CD; what was indexed already stays so."""
         other = SnapshotIndex(msgspec.structs.replace(self.snapshot, settings=settings))
-        kept = {name: value for name, value in vars(self).items() if name not in ("snapshot", "argocd")}
+        changed = ("snapshot", "argocd", "_by_place")  # what depends on the settings
+        kept = {name: value for name, value in vars(self).items() if name not in changed}
         vars(other).update(kept)
         return other
 
@@ -55,7 +62,7 @@ class SnapshotIndex:
         if len(self._places) < 2:
             return self
         destination = app.spec.destination
-        cluster = cluster_for(destination, self._clusters)
+        cluster = cluster_for(destination, self.clusters)
         place = where_live(cluster, destination, self._places)
         if place not in self._by_place:
             self._by_place[place] = self._narrowed(place)
@@ -66,7 +73,7 @@ class SnapshotIndex:
         return frozenset(manifest.cluster for manifest in self.snapshot.live)
 
     @cached_property
-    def _clusters(self) -> list[Cluster]:
+    def clusters(self) -> list[Cluster]:
         return known_clusters(self.snapshot.settings)
 
     @cached_property
@@ -141,6 +148,47 @@ class SnapshotIndex:
         """What Argo CD is told by its ConfigMaps; its defaults where they are not at hand."""
         by_name = {manifest.ref.name: manifest.body for manifest in self.snapshot.settings}
         return Settings.from_config_maps(by_name.get("argocd-cm"), by_name.get("argocd-cmd-params-cm"))
+
+    # --- what comparisons share ------------------------------------------------------------------
+
+    def live_index(self, cluster: Cluster, destination: Destination) -> LiveIndex | None:
+        """The live objects of one cluster; `None` where the facts have none of it."""
+        place = where_live(cluster, destination, self._places)
+        if place is None:
+            return None
+        settings = self.argocd
+        tracking = settings.tracking_method, settings.instance_label_key, settings.installation_id
+        index = self._live_indexes.get((place, tracking))
+        if index is None:
+            bodies = (manifest.body for manifest in self.snapshot.live if manifest.cluster == place)
+            index = self._live_indexes[place, tracking] = LiveIndex(bodies, settings)
+        return index
+
+    @cached_property
+    def _live_indexes(self) -> dict[tuple[str, tuple[str, str, str]], LiveIndex]:
+        return {}
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        bodies = (manifest.body for manifest in self.snapshot.live)
+        return Scopes.from_objects([*bodies, *self._definitions_in_git])
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        live = (manifest.body for manifest in self.live_by_kind.get("CustomResourceDefinition", ()))
+        return CustomTypes([*filter(is_definition, live), *self._definitions_in_git])
+
+    @cached_property
+    def _definitions_in_git(self) -> tuple[Object, ...]:
+        every = (manifest for manifests in self.snapshot.desired.values() for manifest in manifests)
+        return tuple(manifest.body for manifest in every if is_definition(manifest.body))
+
+    @cached_property
+    def projects_by_name(self) -> dict[str, AppProject]:
+        decoded = (decode(project.body, AppProject)[0] for project in self.snapshot.projects)
+        return {project.metadata.name: project for project in decoded if project is not None}
+
+    # --- look-ups --------------------------------------------------------------------------------
 
     @cached_property
     def live_by_key(self) -> dict[Key, list[Manifest]]:

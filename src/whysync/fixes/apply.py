@@ -6,7 +6,6 @@ import msgspec
 
 from whysync.argocd.api.application import Application
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.drift import is_shown
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.fixes.edit import edited
@@ -71,8 +70,8 @@ def compared_anew(case: Case) -> Case:
     """The Application after another comparison: resources that no longer differ are Synced."""
     body = copy_object(case.application.body)
     for raw, row in zip(items(dig(body, "status", "resources")), case.app.status.resources, strict=False):
-        desired, live = case.desired_of(row.key), case.live_of(row.key)
-        if row.status == "OutOfSync" and desired and live and not is_shown(case, desired, live):
+        resource = case.compared(row.key) if row.status == "OutOfSync" else None
+        if resource is not None and resource.has_both_sides and not resource.is_modified:
             fields(raw)["status"] = "Synced"
     app, _ = decode(body, Application)
     return Case(case.world, case.application.with_body(body), app or case.app)

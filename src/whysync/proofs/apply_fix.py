@@ -12,7 +12,7 @@ from whysync.argocd.simulation.commands.argocd_cli import run_argocd
 from whysync.argocd.simulation.commands.command_line import Command
 from whysync.argocd.simulation.commands.kubectl_cli import Terminal
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.drift import is_shown
+from whysync.diagnosis.comparison import would_be_written
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
@@ -118,8 +118,7 @@ class Player:
                     for new in (left if desired_object is target else [desired_object])
                 ]
                 self._push(desired, fix.title)
-                live = case.live_of(target.key)
-                written = live is None or is_shown(case, changed, live)
+                written = would_be_written(case, changed)
                 self.gaps += lift(self._world, touched_by(fix, case), written=written)
             case FixKind.POLICY | FixKind.COMMAND:
                 raise Unplayable("it says nothing that could be done")

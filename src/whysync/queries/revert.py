@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
-from whysync.diagnosis.drift import is_shown
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
@@ -50,7 +49,7 @@ def is_reverted_in_git(case: Case, ref: Ref, explains: Iterable[SymptomId]) -> b
 
     What is refused later, such as its Pods, is another story: there Git and the cluster never differed.
     """
-    live, desired = case.live_of(ref.key), case.desired_of(ref.key)
-    if live is None or desired is None or not any(explain.kind is SymptomKind.RESULT for explain in explains):
+    if not any(explain.kind is SymptomKind.RESULT for explain in explains):
         return False
-    return not is_shown(case, desired, live)
+    resource = case.compared(ref.key)
+    return resource is not None and resource.has_both_sides and not resource.is_modified

@@ -133,7 +133,7 @@ def _page(app: AppDiff) -> Iterator[Md]:
     yield md("# {}", answer(app, _PLAIN))
     yield BLANK
     if app.comparison is None:
-        yield md("{}", app.compared.next)
+        yield md("{}", app.next)
         yield BLANK
         return
     yield md("Compared by {}.", strategy_words(app))

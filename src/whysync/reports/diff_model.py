@@ -12,7 +12,8 @@ from whysync.argocd.api.application import SyncCode
 from whysync.argocd.compare.comparison import ComparedResource
 from whysync.argocd.compare.ignored_fields import IdleRule, IgnoredField, IgnoredFields
 from whysync.argocd.diff.changes import FieldChange
-from whysync.comparing import ComparedApp
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.comparison import NotCompared, is_not_provided
 from whysync.kubernetes.field_writers import ManagedFieldsIndex, Ownership
 
 
@@ -69,16 +70,13 @@ class ResourceDiff(msgspec.Struct, frozen=True, kw_only=True):
 class AppDiff:
     """`wanted` chooses resources, as `--resource` does."""
 
-    def __init__(self, compared: ComparedApp, *, wanted: Callable[[ComparedResource], bool]) -> None:
-        self.case = compared.case
-        self.compared = compared
-        self.comparison = compared.comparison
+    def __init__(self, case: Case, *, wanted: Callable[[ComparedResource], bool]) -> None:
+        self.case = case
+        found = case.comparison
+        self.comparison = None if isinstance(found, NotCompared) else found
+        self.problem, self.next = (found.problem, found.next) if isinstance(found, NotCompared) else ("", "")
         self._wanted = wanted
-        self._ignored = IgnoredFields(compared.comparison) if compared.comparison else None
-
-    @property
-    def problem(self) -> str:
-        return self.compared.problem
+        self._ignored = IgnoredFields(self.comparison) if self.comparison else None
 
     @property
     def settings_problem(self) -> str:
@@ -114,7 +112,7 @@ class AppDiff:
         return bool(self.in_state(*COUNTED)) or (whole and not by_rows)
 
     def _diff(self, resource: ComparedResource) -> ResourceDiff:
-        row = self.compared.row(resource)
+        row = self.case.rows.get(resource.key)
         state = self._state(resource)
         changed: tuple[ChangedField, ...] = ()
         if state is State.DIFFERS and resource.diff is not None and resource.live is not None:
@@ -136,7 +134,7 @@ class AppDiff:
             return State.ERROR
         if resource.sync is None:
             return State.IGNORED
-        if self.compared.is_unseen(resource):
+        if is_not_provided(self.case, resource):
             return State.UNSEEN
         if resource.live is None:
             # A Namespace that the app makes itself may be absent.

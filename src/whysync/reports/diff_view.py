@@ -59,7 +59,7 @@ def render(apps: Sequence[AppDiff], screen: Screen, shown: Shown) -> Safe:
 def _app(app: AppDiff, screen: Screen, shown: Shown, *, alone: bool) -> Iterator[str]:
     yield answer(app, screen)
     if app.comparison is None:
-        yield from screen.wrap(one_line(app.compared.next), indent=_LABEL, first="  next")
+        yield from screen.wrap(one_line(app.next), indent=_LABEL, first="  next")
         return
     if alone or app.differs or app.failed:
         yield ""

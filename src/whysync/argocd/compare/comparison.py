@@ -102,10 +102,13 @@ class ComparedResource:
         return self.target is None
 
     @property
+    def has_both_sides(self) -> bool:
+        return self.target is not None and self.live is not None
+
+    @property
     def is_modified(self) -> bool:
-        """Both sides are there, and they differ."""
-        both = self.target is not None and self.live is not None
-        return both and self.diff is not None and self.diff.modified
+        """Both sides exist, and they differ."""
+        return self.has_both_sides and self.diff is not None and self.diff.modified
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ import pytest
 from tests.situations import application, row
 from whysync.argocd.api.application import SyncCode
 from whysync.argocd.compare.comparison import Comparison
-from whysync.comparing import ComparedApp, Comparer
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.comparison import NotCompared, is_not_provided
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.bundle import read_bundle
 from whysync.json_tree import Json, Object, fields
@@ -34,30 +34,30 @@ def config_map(
     }
 
 
-def compared(*objects: Object, app: Object | None = None) -> ComparedApp:
+def case_with(*objects: Object, app: Object | None = None) -> Case:
     every: list[Json] = [app or application(), *objects]
     snapshot = read_bundle(["-"], stdin=io.BytesIO(json.dumps({"kind": "List", "items": every}).encode()))
     world = SnapshotIndex(snapshot)
     manifest, decoded = world.decoded[0]
-    return Comparer(world).compare(Case(world, manifest, decoded))
+    return Case(world, manifest, decoded)
 
 
 def comparison(*objects: Object, app: Object | None = None) -> Comparison:
-    found = compared(*objects, app=app).comparison
-    assert found is not None
+    found = case_with(*objects, app=app).comparison
+    assert isinstance(found, Comparison)
     return found
 
 
 def test_without_rendered_manifests_there_is_nothing_to_compare() -> None:
-    found = compared(config_map())
-    assert found.comparison is None
+    found = case_with(config_map()).comparison
+    assert isinstance(found, NotCompared)
     assert "no rendered manifests" in found.problem
     assert "desired/shop/" in found.next
 
 
 def test_without_live_objects_there_is_nothing_to_compare() -> None:
-    found = compared(config_map(desired=True))
-    assert found.comparison is None
+    found = case_with(config_map(desired=True)).comparison
+    assert isinstance(found, NotCompared)
     assert "no live objects" in found.problem
 
 
@@ -84,10 +84,10 @@ def test_an_extra_object_is_known_by_its_mark() -> None:
 def test_an_extra_object_without_a_mark_is_known_by_its_row() -> None:
     rows: Json = [row("ConfigMap", "old", "OutOfSync", requiresPruning=True)]
     app = application(status={"resources": rows})
-    found = compared(config_map(desired=True), config_map(), config_map("old"), app=app)
-    assert found.comparison is not None
-    extra = next(resource for resource in found.comparison.resources if resource.is_extra)
-    assert not found.is_unseen(extra)
+    case = case_with(config_map(desired=True), config_map(), config_map("old"), app=app)
+    assert isinstance(case.comparison, Comparison)
+    extra = next(resource for resource in case.comparison.resources if resource.is_extra)
+    assert not is_not_provided(case, extra)
 
 
 def test_what_argo_cd_calls_synced_and_the_facts_lack_is_unseen() -> None:
@@ -96,7 +96,7 @@ def test_what_argo_cd_calls_synced_and_the_facts_lack_is_unseen() -> None:
         row("ConfigMap", "other"),
         row("ConfigMap", "gone", "OutOfSync"),
     ]
-    found = compared(
+    case = case_with(
         config_map(desired=True),
         config_map(),
         config_map("other"),
@@ -104,9 +104,9 @@ def test_what_argo_cd_calls_synced_and_the_facts_lack_is_unseen() -> None:
         config_map("hidden", desired=True),
         app=application(status={"resources": [*rows, row("ConfigMap", "hidden")]}),
     )
-    assert found.comparison is not None
-    unseen = {resource.ref.name: found.is_unseen(resource) for resource in found.comparison.resources}
-    assert unseen == {"settings": False, "other": True, "gone": False, "hidden": True}
+    assert isinstance(case.comparison, Comparison)
+    lacking = {resource.ref.name: is_not_provided(case, resource) for resource in case.comparison.resources}
+    assert lacking == {"settings": False, "other": True, "gone": False, "hidden": True}
 
 
 def test_settings_and_project_are_found() -> None:
