@@ -17,6 +17,7 @@ from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import AppReport, Safety
+from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.proofs import prove, safety
 
@@ -65,4 +66,6 @@ def _key(case: Case, findings: Sequence[Finding]) -> bytes:
 def _encoded(value: object) -> object:
     if isinstance(value, Manifest):
         return (value.role, value.origin, value.cluster, value.body)
+    if isinstance(value, SymptomId):
+        return str(value)
     raise NotImplementedError(type(value))

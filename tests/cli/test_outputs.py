@@ -30,7 +30,7 @@ FINDING = {
     "explains", "causedBy", "evidence", "fixes", "rejectedFixes",
 }  # fmt: skip
 FIX = {"title", "kind", "patch", "risk", "destroys", "proof"}
-PROOF = {"status", "rounds", "why", "trace"}
+PROOF = {"status", "kind", "rounds", "why", "trace"}
 REF = {"group", "version", "kind", "namespace", "name", "cluster"}
 EVIDENCE = {"source", "ref", "pointer", "value", "says"}
 WRITER = {"manager", "operation", "subresource", "time", "kind"}
@@ -89,8 +89,8 @@ def test_json_has_exactly_the_promised_keys(whysync: Whysync, tmp_path: Path) ->
         (writers, WRITER),
         ([fields(fix["proof"]) for fix in fixes], PROOF),
         ([fields(finding["about"]) for finding in findings], REF),
-        ([fields(app["safety"]) for app in apps], {"sync", "reasons"}),
-        ([r for app in apps for r in objects(fields(app["safety"])["reasons"])], {"text", "refs"}),
+        ([fields(app["safety"]) for app in apps], {"sync", "outcome", "reasons"}),
+        ([r for app in apps for r in objects(fields(app["safety"])["reasons"])], {"kind", "text", "refs"}),
         ([obj for app in apps for obj in objects(app["skipped"])], {"rule", "needs"}),
     ):
         assert all(one.keys() == keys for one in group)

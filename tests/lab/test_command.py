@@ -35,7 +35,7 @@ def test_list(whysync: Whysync) -> None:
 def test_show(whysync: Whysync) -> None:
     ran = whysync("lab", "show", "hook-leftover")
     assert ran.code == 0
-    assert "hook-leftover   The Job of a failed hook is still there" in ran.out
+    assert "hook-leftover   The Job of a failed hook still exists" in ran.out
     assert "    5m      the fix: git push: vat: add the column only where it is missing" in ran.out
     assert "apps/billing/migrate.yaml" in ran.out
     assert "from: GitOps Failure Modes" in ran.out
