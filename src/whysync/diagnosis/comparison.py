@@ -17,6 +17,7 @@ from whysync.argocd.compare.compare_app_state import compare
 from whysync.argocd.compare.comparison import ComparedResource, Comparison, Inputs
 from whysync.argocd.compare.live_objects import LiveIndex
 from whysync.argocd.projects import Cluster, effective_project
+from whysync.argocd.projects.permissions import destination_verdict
 from whysync.argocd.settings import Settings
 from whysync.argocd.tracking import instance_name, owner_of
 from whysync.diagnosis.destination_clusters import cluster_for
@@ -77,7 +78,7 @@ def inputs_of(case: Case, desired: Sequence[Manifest] | None = None) -> Inputs |
     return Inputs(
         application=case.application.body,
         app=case.app,
-        project=_project(case),
+        project=_project(case, cluster),
         settings=settings,
         targets=targets,
         live=index if marked else _WithRows(index, case),
@@ -108,10 +109,18 @@ def _clusters_of(project: str, clusters: Sequence[Cluster]) -> list[Cluster]:
     return [cluster for cluster in clusters if cluster.project == project]
 
 
-def _project(case: Case) -> AppProject | None:
+def _project(case: Case, cluster: Cluster) -> AppProject | None:
+    """The project that Argo CD compared with; `None` permits everything.
+
+    With a project that does not permit the destination, Argo CD compares nothing. Rows with live objects were
+    then compared with another project than the one among the facts.
+    """
     if case.project is None:
         return None
-    return effective_project(case.project, case.argocd.global_projects, case.world.projects_by_name)
+    project = effective_project(case.project, case.argocd.global_projects, case.world.projects_by_name)
+    scoped = _clusters_of(case.app.project, case.world.clusters) or [cluster]
+    permitted = destination_verdict(project, cluster, case.destination_namespace, scoped).permitted
+    return project if permitted else None
 
 
 def _control_plane(case: Case) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.argocd.api.application import HealthCode
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.compare.ignored_fields import IgnoredFields
 from whysync.argocd.diff.strategy import Strategy
@@ -134,7 +135,9 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
 def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
     resource = case.compared(key)
     if resource is not None and resource.live is None:
-        return  # the project hides the live object: Argo CD reports it as missing
+        if _is_reported_missing(case, key):
+            return  # the project hides the live object from Argo CD
+        resource = None  # Argo CD saw the object, so it compared with other facts than these
     target = desired
     if resource is not None and resource.target is not None:
         target = desired.with_body(resource.target)
@@ -153,6 +156,11 @@ def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterato
             symptom=SymptomId.differs(key, difference.pointer),
             hidden_by=hidden_by,
         )
+
+
+def _is_reported_missing(case: Case, key: Key) -> bool:
+    row = case.rows.get(key)
+    return row is not None and row.health is not None and row.health.status == HealthCode.MISSING
 
 
 def _without_namespace(target: Manifest) -> Manifest:
