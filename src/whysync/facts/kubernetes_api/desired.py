@@ -49,7 +49,7 @@ def local_manifests(
                         kind=GapKind.UNREADABLE,
                         what=f"a part of {found.name}",
                         why=str(document),
-                        how_to_get="mend the file",
+                        how_to_get="fix the file",
                     )
                 )
                 continue
