@@ -9,10 +9,10 @@ import pytest
 
 from tests.golden import Golden
 from whysync.lint.autofix import fixed
-from whysync.lint.check import Check, Layer, all_checks
-from whysync.lint.configuration import Configuration, read_configuration
 from whysync.lint.lint import lint
-from whysync.lint.remark import Outcome, Remark
+from whysync.manifests.check import Check, Layer, all_checks
+from whysync.manifests.configuration import Configuration, read_configuration
+from whysync.manifests.remark import Outcome, Remark
 
 CASES = Path(__file__).with_name("cases")
 CHECKS = {check.id: check for check in all_checks()}

@@ -75,7 +75,7 @@ def test_severity_decides_the_exit_code(whysync: Whysync) -> None:
 def test_what_could_not_be_read_is_another_answer_than_nothing_found(
     whysync: Whysync, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whysync.lint.read_files.LARGEST", 10)
+    monkeypatch.setattr("whysync.manifests.read_files.LARGEST", 10)
     Path("a.yaml").write_text(GOOD)
     ran = whysync("lint")
     assert ran.code == 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.situations import ROOT
-from whysync.lint.check import Layer, all_checks
+from whysync.manifests.check import Layer, all_checks
 
 
 def table() -> str:

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.yaml import dump
-from whysync.lint.check import all_checks
-from whysync.lint.configuration import Configuration, matches
-from whysync.lint.files import File
-from whysync.lint.read_files import Reader, tree_of
-from whysync.lint.remark import Outcome
 from whysync.lint.runner import run
-from whysync.lint.schemas.violation import as_pointer
+from whysync.manifests.check import all_checks
+from whysync.manifests.configuration import Configuration, matches
+from whysync.manifests.files import File
+from whysync.manifests.read_files import Reader, tree_of
+from whysync.manifests.remark import Outcome
+from whysync.manifests.schemas.violation import as_pointer
 from whysync.reports import lint_json, lint_markdown, lint_view
 from whysync.reports.annotations import github, gitlab, junit, sarif
 from whysync.reports.annotations.lint_rows import lint_rows

@@ -11,8 +11,8 @@ from whysync.argocd.repo_server.render.tools import Tool, helm, kustomize
 from whysync.diagnosis.finding import Severity
 from whysync.errors import WhysyncError
 from whysync.lint.lint import lint
-from whysync.lint.remark import Remark
 from whysync.lint.rendered import beyond
+from whysync.manifests.remark import Remark
 
 
 def has(tool: Callable[[], Tool]) -> bool:

@@ -41,7 +41,7 @@ from whysync.facts.collect import CollectedCounts
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json
 from whysync.kubernetes.api import yaml
-from whysync.lint.remark import Outcome
+from whysync.manifests.remark import Outcome
 from whysync.plan.plan import Plan
 from whysync.reports import (
     diff_forms,

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ElementTree
 
 from whysync.diagnosis.finding import Severity
 from whysync.kubernetes.api.ref import Ref
-from whysync.lint.check import all_checks
-from whysync.lint.remark import AutoFix, Note, Outcome, Remark, Suppressed
+from whysync.manifests.check import all_checks
+from whysync.manifests.remark import AutoFix, Note, Outcome, Remark, Suppressed
 from whysync.reports import lint_json, lint_markdown, lint_view
 from whysync.reports.annotations import github, gitlab, junit, sarif
 from whysync.reports.annotations.lint_rows import lint_rows

@@ -18,11 +18,11 @@ from whysync.reports.screen import Screen
 
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.diagnosis.finding import Severity
-    from whysync.lint.check import Check
-    from whysync.lint.configuration import Configuration
-    from whysync.lint.files import File
-    from whysync.lint.remark import Outcome, Remark
-    from whysync.lint.tree import Tree
+    from whysync.manifests.check import Check
+    from whysync.manifests.configuration import Configuration
+    from whysync.manifests.files import File
+    from whysync.manifests.remark import Outcome, Remark
+    from whysync.manifests.tree import Tree
 
 FORMS = ("text", "wide", "json", "sarif", "junit", "github", "gitlab", "markdown")
 
@@ -79,8 +79,8 @@ def run(options: argparse.Namespace) -> int:
 
     from whysync.diagnosis.finding import Severity
     from whysync.lint import baseline
-    from whysync.lint.check import all_checks
     from whysync.lint.lint import lint as linted
+    from whysync.manifests.check import all_checks
 
     known = {check.id: check for check in all_checks()}
     if options.explain is not None:
@@ -146,7 +146,7 @@ def _chosen(options: argparse.Namespace, known: dict[str, Check]) -> list[Check]
 def _configuration(options: argparse.Namespace, paths: list[str], known: dict[str, Check]) -> Configuration:
     import msgspec
 
-    from whysync.lint.configuration import Configuration, Outside, check_version, read_configuration
+    from whysync.manifests.configuration import Configuration, Outside, check_version, read_configuration
 
     path = options.lint_config or _found(paths)
     configuration = Configuration()
@@ -170,7 +170,7 @@ def _configuration(options: argparse.Namespace, paths: list[str], known: dict[st
 
 def _found(paths: list[str]) -> str:
     """The file beside what is linted, or in a folder above it, as far as the repository reaches."""
-    from whysync.lint.configuration import NAME
+    from whysync.manifests.configuration import NAME
 
     start = Path(paths[0])
     here = (start if start.is_dir() else start.parent).absolute()

@@ -10,8 +10,8 @@ from whysync.fixes.edit import edited
 from whysync.fixes.yaml_edit import Rewriting, Uneditable
 from whysync.json_tree import Missing, fields
 from whysync.kubernetes.api import pointer
-from whysync.lint.files import File
-from whysync.lint.remark import Remark
+from whysync.manifests.files import File
+from whysync.manifests.remark import Remark
 
 # If some edits are impossible, smaller groups are tried. The number of tries is bounded, so that the time
 # stays linear in the size of the file; findings that are left over are not fixed.

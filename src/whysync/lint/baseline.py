@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from whysync.errors import Unreadable
-from whysync.lint.remark import Remark
+from whysync.manifests.remark import Remark
 
 _VERSION: Final = 1
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from whysync.fixes.yaml_edit.nodes import Node, Shape, unreadable_nodes, written_documents
 from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.api.yaml.errors import Invalid
-from whysync.lint.files import File
+from whysync.manifests.files import File
 
 
 class Lines:

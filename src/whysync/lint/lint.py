@@ -8,14 +8,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from whysync.json_tree import Object
-from whysync.lint.check import Check, all_checks
-from whysync.lint.configuration import Configuration
-from whysync.lint.files import unfolded
-from whysync.lint.read_files import Reader, tree_of
-from whysync.lint.remark import Note, Outcome, in_order
 from whysync.lint.rendered import beyond, rendered
 from whysync.lint.runner import run
-from whysync.lint.tree import Tree
+from whysync.manifests.check import Check, all_checks
+from whysync.manifests.configuration import Configuration
+from whysync.manifests.files import unfolded
+from whysync.manifests.read_files import Reader, tree_of
+from whysync.manifests.remark import Note, Outcome, in_order
+from whysync.manifests.tree import Tree
 
 
 def lint(

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whysync.errors import WhysyncError
 from whysync.json_tree import Object, fields, items, text
-from whysync.lint.check import Check, Layer
-from whysync.lint.files import File, Item, Part
-from whysync.lint.kustomizations import Kustomization
-from whysync.lint.remark import Note, Remark
 from whysync.lint.runner import CheckContext
-from whysync.lint.tree import Tree
+from whysync.manifests.check import Check, Layer
+from whysync.manifests.files import File, Item, Part
+from whysync.manifests.kustomizations import Kustomization
+from whysync.manifests.remark import Note, Remark
+from whysync.manifests.tree import Tree
 
 if TYPE_CHECKING:
     from whysync.argocd.repo_server.git.tree import Tree as Copy

@@ -9,14 +9,14 @@ import msgspec
 
 from whysync.diagnosis.finding import Severity
 from whysync.kubernetes.api.pointer import join
-from whysync.lint.check import Check, Layer
-from whysync.lint.configuration import OFF
-from whysync.lint.files import File, Item
 from whysync.lint.lines import Lines
-from whysync.lint.read_files import kinds_without_schema
-from whysync.lint.remark import Note, Outcome, Remark, Suppressed, in_order
 from whysync.lint.suppressions import Ignore, covering, ignores_in, ignores_of
-from whysync.lint.tree import Tree
+from whysync.manifests.check import Check, Layer
+from whysync.manifests.configuration import OFF
+from whysync.manifests.files import File, Item
+from whysync.manifests.read_files import kinds_without_schema
+from whysync.manifests.remark import Note, Outcome, Remark, Suppressed, in_order
+from whysync.manifests.tree import Tree
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from whysync.json_tree import text
-from whysync.lint.files import File, Item
-from whysync.lint.remark import Remark
+from whysync.manifests.files import File, Item
+from whysync.manifests.remark import Remark
 
 ANNOTATION: Final = "whysync.dev/ignore"
 _COMMENT: Final = re.compile(r"#\s*whysync:\s*(ignore(?:-file)?)\b[ \t]*(.*)$")

@@ -6,7 +6,7 @@ import msgspec
 
 from whysync.diagnosis.finding import Severity
 from whysync.kubernetes.api.ref import Ref
-from whysync.lint.remark import Outcome, Remark, Suppressed
+from whysync.manifests.remark import Outcome, Remark, Suppressed
 from whysync.reports.json_yaml import as_json
 from whysync.reports.output import Safe
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from whysync.diagnosis.finding import Severity
-from whysync.lint.remark import Outcome, Remark
+from whysync.manifests.remark import Outcome, Remark
 from whysync.reports.lint_view import told_counts
 from whysync.reports.markdown_text import BLANK, Md, code, md, page, row, rule
 from whysync.reports.output import Safe

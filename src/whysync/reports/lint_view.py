@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from whysync.diagnosis.finding import Severity
-from whysync.lint.remark import Outcome, Remark
+from whysync.manifests.remark import Outcome, Remark
 from whysync.reports import output
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, one_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from hashlib import sha256
 
-from whysync.lint.remark import Outcome, Remark
+from whysync.manifests.remark import Outcome, Remark
 from whysync.reports.annotations.annotation import Annotation
 
 

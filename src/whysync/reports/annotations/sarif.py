@@ -8,8 +8,8 @@ from urllib.parse import quote
 from whysync import __version__
 from whysync.diagnosis.finding import Severity
 from whysync.json_tree import Json, Object
-from whysync.lint.check import Check
-from whysync.lint.remark import Note
+from whysync.manifests.check import Check
+from whysync.manifests.remark import Note
 from whysync.reports.annotations.annotation import Annotation
 from whysync.reports.json_yaml import as_json
 from whysync.reports.output import Safe

@@ -1,1 +1,0 @@
-"""Lint checks, one per module. The file name is the id; the docstring has the reason and examples."""

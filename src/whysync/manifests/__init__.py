@@ -1,0 +1,1 @@
+"""The files of a repository, as rules on files read them: `Tree`, its objects, and their schemas."""

@@ -1,0 +1,223 @@
+"""Find and read files: which are skipped, and the role of each file for Argo CD."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from whysync.errors import NotFound, TooLarge
+from whysync.files import read_file
+from whysync.json_tree import Object, fields, items, text
+from whysync.kubernetes.api.yaml import Broken, Document, Invalid, documents
+from whysync.kubernetes.api.yaml.load import decoded
+from whysync.manifests.configuration import Configuration
+from whysync.manifests.files import File, Item, Part, unfolded
+from whysync.manifests.kustomizations import NAMES, Kustomization
+from whysync.manifests.remark import Note
+from whysync.manifests.schemas.custom import Definitions
+from whysync.manifests.tree import Tree
+from whysync.queries.removed_apis import removal_of
+
+_ENDINGS: Final = (".yaml", ".yml", ".json")
+_LEFT_ALONE: Final = frozenset({"node_modules", "testdata", "__pycache__"})
+"""Vendored files, and files that are invalid on purpose."""
+LARGEST: Final = 64 << 20
+_HEAD: Final = 1 << 16
+MOST_FILES: Final = 200_000
+_OBJECT: Final = re.compile(r"""(?:^(?:- )?|[{,])\s*["']?(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
+_TEMPLATE: Final = ("{{", "{%", "<%", "((", "#@")
+_PLACEHOLDER: Final = re.compile(r"\{[A-Z][A-Z0-9_]{2,}\}")
+_LOCAL: Final = ("config.kubernetes.io/local-config", "config.kubernetes.io/function")
+"""Objects that tools read and that are not applied."""
+_DEFINITION: Final = "CustomResourceDefinition"
+
+
+class Reader:
+    """Paths are shown as given, or relative to what was given, with `/`."""
+
+    def __init__(self, configuration: Configuration, *, root: str = "") -> None:
+        self.configuration = configuration
+        self.root = root
+        self.notes: list[Note] = []
+        self.charts: set[str] = set()
+        self._seen: set[str] = set()
+
+    def files(self, paths: Iterable[str]) -> list[File]:
+        found: list[File] = []
+        for given in paths:
+            start = Path(given)
+            if start.is_dir():
+                found += (self._file(full, shown, asked=False) for full, shown in self._walk(given))
+            elif start.exists():
+                found.append(self._file(start, _shown(given), asked=True))
+            else:
+                raise NotFound(
+                    what=f"there is no file or folder {given!r}",
+                    next="name files or folders with manifests, or none for the current folder",
+                )
+        return found
+
+    def _walk(self, given: str) -> Iterator[tuple[Path, str]]:
+        base = Path(given)
+        for folder, folders, names in os.walk(base, followlinks=False):
+            below = Path(folder).relative_to(base).as_posix()
+            here = _shown(given) if below == "." else _joined(_shown(given), below)
+            if "Chart.yaml" in names:
+                self._chart(here, folders)
+            folders[:] = sorted(
+                name
+                for name in folders
+                if not name.startswith(".")
+                and name not in _LEFT_ALONE
+                and not self.configuration.excludes(_joined(here, name))
+            )
+            for name in sorted(names):
+                if not name.endswith(_ENDINGS) and name not in NAMES:
+                    continue
+                full, shown = Path(folder, name), _joined(here, name)
+                if full.is_symlink() or name.startswith(".") or self.configuration.excludes(shown):
+                    continue  # links may lead outside
+                if not full.is_file():
+                    self.notes.append(Note(path=shown, why="not a regular file: not read"))
+                    continue
+                if len(self._seen) >= MOST_FILES:
+                    raise TooLarge(
+                        what=f"there are more than {MOST_FILES} files below {given!r}",
+                        next="lint it part by part, or leave folders out with exclude in .whysync.yaml",
+                    )
+                if shown not in self._seen:
+                    self._seen.add(shown)
+                    yield full, shown
+
+    def _chart(self, here: str, folders: list[str]) -> None:
+        """Templates are not YAML, and charts in `charts/` are vendored."""
+        self.charts.add(here)
+        folders[:] = [name for name in folders if name not in ("templates", "charts", "tests", "ci")]
+
+    def _file(self, full: Path, shown: str, *, asked: bool) -> File:
+        try:
+            if full.stat().st_size > LARGEST:
+                why = f"larger than {LARGEST >> 20} MiB"
+                self.notes.append(Note(path=shown, why=why, matters=True))
+                return File(shown, "", [], [])
+            data = read_file(full, most=LARGEST)
+        except OSError as problem:
+            self.notes.append(Note(path=shown, why=f"cannot be read: {problem.strerror}", matters=True))
+            return File(shown, "", [], [])
+        return self.read(shown, data, asked=asked)
+
+    def read(self, shown: str, data: bytes, *, asked: bool = False) -> File:
+        try:
+            written = decoded(data)
+        except Invalid as problem:
+            why = Broken(problem=problem.problem, line=problem.line)
+            made = File(shown, "", [], [why] if asked else [])
+            made.unread = why if shown.endswith(".json") and not asked else None
+            return made
+        if shown.endswith(".json") and not asked and "\0" in written[:_HEAD]:
+            made = File(shown, "", [], [])
+            made.unread = Broken(problem="control characters are not allowed: it is no text", line=1)
+            return made
+        found: list[Document] = []
+        broken = list[Broken]()
+        if not asked and not _OBJECT.search(written) and shown.rpartition("/")[2] not in NAMES:
+            return File(shown, written, [], [])  # not a manifest
+        for document in documents(written):
+            if isinstance(document, Broken):
+                broken.append(document)
+            else:
+                found.append(document)
+        if broken and (any(mark in written for mark in _TEMPLATE) or _PLACEHOLDER.search(written)):
+            self.notes.append(Note(path=shown, why="a template, not YAML: not read"))
+            broken = []
+        return File(shown, written, found, broken)
+
+
+def _shown(given: str) -> str:
+    path = Path(given).as_posix()
+    return "" if path == "." else path
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def tree_of(
+    files: list[File],
+    configuration: Configuration,
+    *,
+    charts: Iterable[str] = (),
+    definitions: Iterable[Object] = (),
+) -> Tree:
+    """The role of each file, and the objects of those with complete ones."""
+    known = Definitions()
+    tree = Tree(files, configuration, known)
+    for file in files:
+        if file.name in NAMES and file.documents:
+            body = fields(file.documents[0].body)
+            file.part = Part.KUSTOMIZATION
+            tree.kustomizations[file.folder] = Kustomization(file.folder, body, file.path)
+    patches = {path for kustomization in tree.kustomizations.values() for path in kustomization.patches}
+    named = {path for kustomization in tree.kustomizations.values() for path in kustomization.resources}
+    values = {_joined(folder, name) for folder in charts for name in ("Chart.yaml", "values.yaml")}
+    crds = list(definitions)
+    for file in files:
+        if file.part is Part.KUSTOMIZATION or file.path in values:
+            continue
+        objects = [
+            Item(body, file, number, inside)
+            for number, document in enumerate(file.documents)
+            for inside, body in unfolded(document.body)
+            if not any(mark in fields(fields(body.get("metadata")).get("annotations")) for mark in _LOCAL)
+        ]
+        if not objects:
+            continue
+        file.part = _part(file, patches, named, tree)
+        crds += [obj.body for obj in objects if obj.body.get("kind") == _DEFINITION]
+        for item in objects:
+            item.kustomized = file.path in named
+            tree.add(item)
+    known.add(crds)
+    for file in files:
+        if file.unread is not None and _is_deployed(file, tree, charts):
+            file.broken.append(file.unread)
+    return tree
+
+
+def _is_deployed(file: File, tree: Tree, charts: Iterable[str]) -> bool:
+    """Does an Application apply every file of this folder as it is?
+
+    In that case Argo CD fails on invalid JSON, but skips YAML that does not look like a manifest.
+    """
+    if file.folder in tree.kustomizations or file.folder in charts:
+        return False
+    for app in tree.app_specs:
+        for one in (fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))):
+            path = text(one.get("path")).strip("/").removeprefix("./")
+            if path and (file.folder == path or file.folder.endswith(f"/{path}")) and not one.get("plugin"):
+                return True
+    return False
+
+
+def _part(file: File, patches: set[str], named: set[str], tree: Tree) -> Part:
+    if file.path in named:
+        return Part.MANIFESTS
+    if file.path in patches or file.folder.rpartition("/")[2] in ("patches", "patch"):
+        return Part.PATCH
+    return Part.LOOSE if file.folder in tree.kustomizations else Part.MANIFESTS
+
+
+def kinds_without_schema(tree: Tree) -> dict[str, int]:
+    """Custom kinds without a schema, and the number of objects of each."""
+    found: dict[str, int] = {}
+    for item in tree.items:
+        ref = item.ref
+        if not tree.is_custom(ref) or removal_of(ref.api_version, ref.kind) is not None:
+            continue
+        if not tree.definitions.of(ref.group, ref.version, ref.kind):
+            name = f"{text(item.body.get('apiVersion'))} {ref.kind}"
+            found[name] = found.get(name, 0) + 1
+    return found

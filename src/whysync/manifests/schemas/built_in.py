@@ -1,0 +1,128 @@
+"""Validate objects of built-in kinds as the API server does on creation.
+
+Kinds and fields are those of the chosen Kubernetes release; values are always checked as in 1.36.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import count
+from typing import Final
+
+from whysync.json_tree import Object, fields
+from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
+from whysync.kubernetes.apiserver.registry import RegistryContext
+from whysync.kubernetes.apiserver.registry_strategies import prepare_create
+from whysync.kubernetes.apiserver.resource_kind import BuiltIn
+from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.schema import type_of
+from whysync.kubernetes.schema.releases import BASE, OLDEST, span_of_kind, type_in
+from whysync.kubernetes.validation import FieldProblem, problems_on_create
+from whysync.manifests.schemas.typed import misfits
+from whysync.manifests.schemas.violation import SchemaViolation, ViolationKind, as_pointer
+
+# Requests to a running server, which are not committed to Git.
+_NOT_KEPT: Final = ("authorization.k8s.io", "authentication.k8s.io")
+
+
+@cache
+def _served() -> dict[tuple[str, str], Resource]:
+    return {(one.api_version, one.kind): one for one in built_in().values()}
+
+
+def is_built_in(api_version: str, kind: str) -> bool:
+    """Is it a kind of any known release?"""
+    return type_of(api_version, kind) is not None or span_of_kind(api_version, kind) is not None
+
+
+def is_served(api_version: str, kind: str) -> bool:
+    return (api_version, kind) in _served()
+
+
+def kinds_of(api_version: str) -> list[str]:
+    return [name for version, name in _served() if version == api_version]
+
+
+def is_namespaced(api_version: str, kind: str) -> bool | None:
+    known = _served().get((api_version, kind))
+    return None if known is None else known.namespaced
+
+
+def field_misfits(body: Object, api_version: str, kind: str, release: int) -> list[SchemaViolation]:
+    """Unknown fields; none if the release does not have the kind. Removed kinds have their last fields."""
+    known = type_in(api_version, kind, release)
+    if known is None and (span := span_of_kind(api_version, kind)) is not None and span.last < OLDEST:
+        known = type_of(api_version, kind)
+    return [] if known is None else misfits(body, known, release)
+
+
+def built_in_misfits(body: Object, api_version: str, kind: str, release: int = BASE) -> list[SchemaViolation]:
+    """Fields first; an object that can be decoded is validated further, as the server does."""
+    found = field_misfits(body, api_version, kind, release)
+    resource = _served().get((api_version, kind))
+    if found or resource is None or not resource.kept:
+        return found
+    try:
+        problems = problems_on_create(_as_created(body, resource))
+    except Refused:
+        return []  # depends on the cluster, such as dual-stack addresses
+    return [
+        SchemaViolation(ViolationKind.REFUSED, as_pointer(body, problem.path), str(problem))
+        for problem in problems
+        if not _hangs_on_the_cluster(problem)
+    ]
+
+
+def _hangs_on_the_cluster(problem: FieldProblem) -> bool:
+    """Feature gates allow it, such as scaling to zero by an autoscaler."""
+    return problem.path == "spec.minReplicas" and problem.value == "0"
+
+
+@cache
+def _kind(api_version: str, kind: str) -> BuiltIn:
+    return BuiltIn(_served()[api_version, kind])
+
+
+def _as_created(body: Object, resource: Resource) -> Object:
+    """As it would be stored: with a namespace, a uid and all defaults."""
+    given = fields(body.get("metadata"))
+    meta: Object = {**given, "uid": "00000000-0000-4000-8000-000000000000"}
+    if resource.namespaced and not meta.get("namespace"):
+        meta["namespace"] = "default"
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = f"{meta['generateName']}x"
+    for key in ("managedFields", "resourceVersion", "ownerReferences"):
+        meta.pop(key, None)
+    served = _kind(resource.api_version, resource.kind)
+    try:
+        obj, _ = served.decode({**body, "metadata": meta})
+    except Refused:
+        return {**body, "metadata": meta}
+    obj = served.defaulted(obj)
+    return prepare_create(obj, resource, _zero(resource.api_version, resource.kind), _GROUND)
+
+
+@cache
+def _zero(api_version: str, kind: str) -> Object:
+    return _kind(api_version, kind).zero()
+
+
+def _find(group: str, plural: str, namespace: str, name: str) -> Object | None:
+    """There are no other objects on this server."""
+    del group, plural, namespace, name
+    return None
+
+
+def _all_of(group: str, plural: str) -> list[Object]:
+    del group, plural
+    return []
+
+
+_COUNTER: Final = count()
+_GROUND: Final = RegistryContext(
+    next_ip=lambda: f"10.96.0.{next(_COUNTER) % 200 + 10}",
+    next_port=lambda: 30000 + next(_COUNTER) % 2_000,
+    find=_find,
+    all_of=_all_of,
+    now="2026-01-01T00:00:00Z",
+)

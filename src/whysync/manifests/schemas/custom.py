@@ -1,0 +1,173 @@
+"""Validate custom kinds: the CRDs of the tree and of `--crds`, and Argo CD's three kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+import msgspec
+
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.custom_resources import CustomResource
+from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.merge.structured import DEDUCED
+from whysync.manifests.schemas.violation import SchemaViolation, ViolationKind, as_pointer
+
+
+class Definitions:
+    """By `apiVersion` and kind; a tree may have several copies of a CRD, and any of them may be the right
+    one.
+    """
+
+    def __init__(self) -> None:
+        self._bodies: dict[tuple[str, str], list[Object]] = {}
+        self._customs: dict[tuple[str, str, str], list[CustomResource]] = {}
+        self.judged: dict[bytes, list[SchemaViolation]] = {}
+        """Errors in the CRDs themselves, by their bytes."""
+
+    def add(self, bodies: Iterable[Object]) -> None:
+        for body in bodies:
+            spec = fields(body.get("spec"))
+            key = text(spec.get("group")), text(fields(spec.get("names")).get("kind"))
+            known = self._bodies.setdefault(key, [])
+            if all(other.get("spec") != spec for other in known):
+                known.append(body)
+
+    def of(self, group: str, version: str, kind: str) -> list[CustomResource]:
+        key = group, version, kind
+        if key not in self._customs:
+            found: list[CustomResource] = []
+            for body in self._bodies.get((group, kind), ()):
+                found += [custom for custom in _customs(body) if custom.resource.version == version]
+            if not found and group == "argoproj.io" and version == "v1alpha1":
+                found = own_kinds().get(kind, [])
+            self._customs[key] = found
+        return self._customs[key]
+
+    def knows(self, group: str, kind: str) -> list[str]:
+        """The versions that the CRDs serve; none without a CRD."""
+        bodies = self._bodies.get((group, kind), ())
+        return [text(version.get("name")) for body in bodies for version in _served(body)]
+
+
+def _served(definition: Object) -> list[Object]:
+    versions = map(fields, items(fields(definition.get("spec")).get("versions")))
+    return [version for version in versions if version.get("served") is True]
+
+
+def _customs(definition: Object) -> list[CustomResource]:
+    """Each version separately: storage and field ownership do not matter here."""
+    spec = fields(definition.get("spec"))
+    names = fields(spec.get("names"))
+    return [
+        CustomResource(
+            Resource(
+                group=text(spec.get("group")),
+                version=text(version.get("name")),
+                kind=text(names.get("kind")),
+                plural=text(names.get("plural")),
+                namespaced=spec.get("scope") == "Namespaced",
+                custom=True,
+            ),
+            version,
+            {},
+            DEDUCED,
+            terminating=False,
+        )
+        for version in _served(definition)
+    ]
+
+
+@cache
+def own_kinds() -> dict[str, list[CustomResource]]:
+    """Application, ApplicationSet and AppProject of Argo CD 3.6: their CRDs without descriptions."""
+    data = files("whysync.manifests.schemas").joinpath("argocd.json").read_bytes()
+    tables = cast("dict[str, dict[str, Object]]", msgspec.json.decode(data))
+    shared = tables["shared"]
+    for schema in shared.values():
+        _resolve(schema, shared)
+    found: dict[str, list[CustomResource]] = {}
+    for kind, one in tables["kinds"].items():
+        _resolve(one, shared)
+        definition: Object = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{text(one['plural'])}.argoproj.io"},
+            "spec": {
+                "group": "argoproj.io",
+                "scope": "Namespaced",
+                "names": {"kind": kind, "plural": one["plural"]},
+                "versions": [
+                    {
+                        "name": "v1alpha1",
+                        "served": True,
+                        "storage": True,
+                        "schema": {"openAPIV3Schema": one["schema"]},
+                    }
+                ],
+            },
+        }
+        found[kind] = _customs(definition)
+    return found
+
+
+def _resolve(node: Json, shared: dict[str, Object]) -> None:
+    """Expand shared parts, which are stored once."""
+    entries = list(node.items()) if isinstance(node, dict) else list(enumerate(cast("list[Json]", node)))
+    for key, value in entries:
+        if isinstance(value, dict) and isinstance(ref := value.get("$ref"), str):
+            cast("dict[object, Json]", node)[key] = shared[ref]
+        elif isinstance(value, (dict, list)):
+            _resolve(value, shared)
+
+
+def custom_misfits(body: Object, customs: list[CustomResource]) -> list[SchemaViolation]:
+    """No violations if one of the CRDs accepts it, otherwise those of the first."""
+    first: list[SchemaViolation] | None = None
+    for custom in customs:
+        found = _misfits(body, custom)
+        if not found:
+            return []
+        first = found if first is None else first
+    return first or []
+
+
+def _misfits(body: Object, custom: CustomResource) -> list[SchemaViolation]:
+    try:
+        obj, strangers = custom.decode(body)
+    except Refused as problem:
+        return [SchemaViolation(ViolationKind.TYPE, "/metadata", str(problem))]
+    found: list[SchemaViolation] = []
+    for stranger in strangers:
+        path = stranger.removeprefix('unknown field "').removesuffix('"')
+        pointer = as_pointer(body, path)
+        found.append(
+            SchemaViolation(ViolationKind.UNKNOWN, pointer, stranger, _near(custom.openapi, pointer))
+        )
+    for cause in custom.problems(custom.defaulted(obj), None):
+        path = cause.field if cause.field != "<nil>" else ""
+        found.append(
+            SchemaViolation(ViolationKind.REFUSED, as_pointer(body, path), f"{path}: {cause.message}")
+        )
+    return found
+
+
+def _near(schema: Object, pointer: str) -> str:
+    """A sibling field with a similar name."""
+    from difflib import get_close_matches
+
+    *above, last = pointer.split("/")[1:] or [""]
+    node = schema
+    for part in above:
+        if part.isdecimal() and "items" in node:
+            node = fields(node.get("items"))
+        else:
+            node = fields(fields(node.get("properties")).get(part)) or fields(
+                node.get("additionalProperties")
+            )
+    known = list(fields(node.get("properties")))
+    folded = next((one for one in known if one.lower() == last.lower()), "")
+    return folded or next(iter(get_close_matches(last, known, 1, 0.8)), "")

@@ -1,0 +1,245 @@
+"""All files and objects that were read, with the queries of checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import takewhile
+from typing import NamedTuple
+
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.ref import Ref
+from whysync.manifests.configuration import Configuration
+from whysync.manifests.files import File, Item, Part
+from whysync.manifests.kustomizations import Kustomization
+from whysync.manifests.schemas.built_in import is_built_in, is_namespaced
+from whysync.manifests.schemas.custom import Definitions
+from whysync.manifests.schemas.validate import judged
+from whysync.manifests.schemas.violation import SchemaViolation
+from whysync.manifests.similar_names import Names
+
+_ARGOCD = "argoproj.io"
+# `test` and `demo` are missing, because environments have these names.
+_FOR_SHOW = frozenset({"_archived", "archive", "docs", "e2e", "example", "examples", "samples", "tests"})
+_SECRET_MAKERS = ("SealedSecret", "ExternalSecret", "Certificate", "VaultStaticSecret", "OnePasswordItem")
+_SECRET_NAMES = (
+    ("secretName",),
+    ("target", "name"),
+    ("template", "metadata", "name"),
+    ("destination", "name"),
+)
+
+
+class AppSpec(NamedTuple):
+    """The spec of an Application, or of the template of an ApplicationSet."""
+
+    item: Item
+    at: str
+    spec: Object
+    is_template: bool
+
+
+class Unit(NamedTuple):
+    """Objects that are synced together: those of an Application, a kustomization, or a folder."""
+
+    name: str
+    items: tuple[Item, ...]
+    app: AppSpec | None
+    is_open: bool
+
+
+class Tree:
+    """`beside`: another tree to search for objects, if this one is the output of one source."""
+
+    def __init__(
+        self,
+        files: list[File],
+        configuration: Configuration,
+        definitions: Definitions,
+        *,
+        beside: Tree | None = None,
+    ) -> None:
+        self.beside = beside
+        self.files = files
+        self.configuration = configuration
+        self.definitions = definitions
+        self.kustomizations: dict[str, Kustomization] = {}
+        self.items: list[Item] = []
+        self._by_kind: dict[str, list[Item]] = {}
+        self._near: dict[str, Names] = {}
+
+    def add(self, item: Item) -> None:
+        self.items.append(item)
+        self._by_kind.setdefault(text(item.body.get("kind")), []).append(item)
+
+    def of_kind(self, *kinds: str) -> Iterator[Item]:
+        for kind in kinds:
+            yield from self._by_kind.get(kind, ())
+
+    # --- names -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, str], list[Item]]:
+        found: dict[tuple[str, str], list[Item]] = {}
+        for item in self.items:
+            found.setdefault((item.ref.kind, item.ref.name), []).append(item)
+        return found
+
+    @cached_property
+    def _generated(self) -> set[tuple[str, str]]:
+        return {name for kustomization in self.kustomizations.values() for name in kustomization.generated}
+
+    def named(self, kind: str, name: str, namespace: str) -> list[Item]:
+        """Objects that a reference may mean: a namespace that one side does not set matches any."""
+        found = [
+            item
+            for item in self._named.get((kind, name), ())
+            if not namespace or item.ref.namespace in ("", namespace)
+        ]
+        return found or (self.beside.named(kind, name, namespace) if self.beside else [])
+
+    def may_be_generated(self, kind: str, name: str) -> bool:
+        return (kind, name) in self._generated or bool(
+            self.beside and self.beside.may_be_generated(kind, name)
+        )
+
+    def near_name(self, kind: str, name: str) -> str:
+        """An object of that kind with a similar name."""
+        if kind not in self._near:
+            self._near[kind] = Names(self.names_of(kind))
+        return self._near[kind].near(name)
+
+    @cached_property
+    def made_secrets(self) -> set[str]:
+        """Secrets that custom resources among the files create, with their own or a configured name."""
+        found: set[str] = set()
+        for maker in self.of_kind(*_SECRET_MAKERS):
+            found.add(maker.ref.name)
+            found.update(text(dig(maker.spec, *path)) for path in _SECRET_NAMES)
+        return found - {""}
+
+    def names_of(self, kind: str) -> list[str]:
+        made = [name for known, name in self._generated if known == kind]
+        return [item.ref.name for item in self._by_kind.get(kind, ())] + made
+
+    def lives_outside(self, kind: str, name: str, namespace: str) -> bool:
+        return self.configuration.lives_outside(kind, name, namespace)
+
+    def is_for_show(self, path: str) -> bool:
+        """Does the folder name show that its files are not deployed? Not if it contains all files."""
+        whole = self.beside or self
+        return not _FOR_SHOW.isdisjoint(path.split("/")[whole.depth : -1])
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of folders that all files have in common."""
+        folders = sorted(file.folder.split("/") for file in self.files)
+        if not folders:
+            return 0
+        pairs = zip(folders[0], folders[-1], strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    # --- kinds -------------------------------------------------------------------------------------
+
+    def is_custom(self, ref: Ref) -> bool:
+        return not is_built_in(ref.api_version, ref.kind)
+
+    def is_namespaced(self, ref: Ref) -> bool | None:
+        return is_namespaced(ref.api_version, ref.kind)
+
+    @cached_property
+    def misfits(self) -> list[tuple[Item, SchemaViolation]]:
+        """Schema violations of all objects, computed once for several checks."""
+        return list(judged(self.items, self.definitions, self.configuration.release))
+
+    # --- Argo CD -----------------------------------------------------------------------------------
+
+    @cached_property
+    def app_specs(self) -> list[AppSpec]:
+        found = [
+            AppSpec(item, "/spec", item.spec, is_template=False)
+            for item in self.of_kind("Application")
+            if item.ref.group == _ARGOCD
+        ]
+        for item in self.of_kind("ApplicationSet"):
+            if item.ref.group == _ARGOCD:
+                spec = fields(dig(item.spec, "template", "spec"))
+                found.append(AppSpec(item, "/spec/template/spec", spec, is_template=True))
+        return found
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """Applications with the objects of their folders, then kustomizations and folders without one."""
+        if self.beside is not None:
+            return [Unit("rendered", tuple(self.items), None, is_open=False)]
+        by_folder: dict[str, list[Item]] = {}
+        by_file: dict[str, list[Item]] = {}
+        for item in self.items:
+            if item.file.part is Part.MANIFESTS:
+                by_file.setdefault(item.file.path, []).append(item)
+                by_folder.setdefault(item.file.folder, []).append(item)
+        found: list[Unit] = []
+        used: set[str] = set()
+        known: dict[str, list[str]] = {}
+        for folder in sorted(by_folder.keys() | self.kustomizations.keys()):
+            known.setdefault(folder.rpartition("/")[2], []).append(folder)
+        for app in self.app_specs:
+            for folder, recurse in _folders(app, known):
+                members, is_open = self._members(folder, by_folder, by_file, recurse=recurse)
+                used.add(folder)
+                if members:
+                    found.append(Unit(app.item.ref.name, tuple(members), app, is_open))
+        for folder in [*self.kustomizations, *by_folder]:
+            if folder not in used:
+                used.add(folder)
+                members, is_open = self._members(folder, by_folder, by_file, recurse=False)
+                if members:
+                    found.append(Unit(folder or ".", tuple(members), None, is_open))
+        return found
+
+    def _members(
+        self, folder: str, by_folder: dict[str, list[Item]], by_file: dict[str, list[Item]], *, recurse: bool
+    ) -> tuple[list[Item], bool]:
+        if folder in self.kustomizations:
+            return self._of_kustomization(folder, by_file, set())
+        names = [folder]
+        if recurse:
+            prefix = f"{folder}/" if folder else ""
+            names += [other for other in by_folder if other != folder and other.startswith(prefix)]
+        return [item for name in names for item in by_folder.get(name, ())], False
+
+    def _of_kustomization(
+        self, folder: str, by_file: dict[str, list[Item]], seen: set[str]
+    ) -> tuple[list[Item], bool]:
+        """With all its bases; a cycle is visited once."""
+        if folder in seen or len(seen) > 500:
+            return [], False
+        seen.add(folder)
+        here = self.kustomizations[folder]
+        found: list[Item] = []
+        is_open = here.is_open
+        for path in here.resources:
+            if path in self.kustomizations:
+                below, more = self._of_kustomization(path, by_file, seen)
+                found += below
+                is_open = is_open or more
+            else:
+                found += by_file.get(path, ())
+        return found, is_open
+
+
+def _folders(app: AppSpec, known: Mapping[str, list[str]]) -> Iterator[tuple[str, bool]]:
+    """Folders of the tree that a source's path matches, and whether subfolders count.
+
+    `known` are all folders by the last part of their names.
+    """
+    sources = [fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))]
+    for source in sources:
+        path = text(source.get("path")).strip("/").removeprefix("./")
+        if not path or path == "." or "{{" in path or source.get("chart"):
+            continue
+        recurse = dig(source, "directory", "recurse") is True
+        alike = known.get(path.rpartition("/")[2], ())
+        fits = [folder for folder in alike if folder == path or folder.endswith(f"/{path}")]
+        if len(fits) == 1:
+            yield fits[0], recurse

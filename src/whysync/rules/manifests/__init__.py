@@ -1,0 +1,1 @@
+"""Mistakes that files alone show, before anything is synced."""

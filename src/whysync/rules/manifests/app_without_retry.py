@@ -1,0 +1,56 @@
+"""An automated Application without a retry policy.
+
+## Why
+Argo CD tries an automated sync five more times, within about two and a half minutes. If the cluster or a
+webhook is away for longer, that commit is never tried again. With `limit: 0` it is tried once.
+
+## Bad
+```yaml
+syncPolicy:
+  automated: {}
+```
+
+## Good
+```yaml
+syncPolicy:
+  automated: {}
+  retry:
+    limit: 10
+    backoff: {duration: 10s, factor: 2, maxDuration: 10m}
+```
+"""
+
+from __future__ import annotations
+
+from whysync.diagnosis.finding import Severity
+from whysync.json_tree import dig
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.remark import Remark
+from whysync.manifests.tree import Tree
+
+
+@check(Layer.ARGOCD, Severity.WARNING)
+def app_without_retry(tree: Tree) -> Found:
+    for app in tree.app_specs:
+        automated = dig(app.spec, "syncPolicy", "automated")
+        if not isinstance(automated, dict) or automated.get("enabled") is False:
+            continue
+        retry = dig(app.spec, "syncPolicy", "retry")
+        if not isinstance(retry, dict):
+            yield (
+                app.item,
+                Remark(
+                    message="no retry: a sync that fails for longer than some minutes is not tried again",
+                    field=f"{app.at}/syncPolicy",
+                    hint="set syncPolicy.retry",
+                    severity=Severity.INFO,
+                ),
+            )
+        elif retry.get("limit") == 0:
+            yield (
+                app.item,
+                Remark(
+                    message="retry.limit is 0: an automated sync that fails once is not tried again",
+                    field=f"{app.at}/syncPolicy/retry/limit",
+                ),
+            )

@@ -1,0 +1,58 @@
+"""An Application with a missing or contradictory source or destination.
+
+## Why
+Argo CD shows InvalidSpecError, and the app stays Unknown.
+
+## Bad
+```yaml
+destination:
+  name: prod
+  server: https://kubernetes.default.svc
+```
+
+## Good
+```yaml
+destination:
+  name: prod
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Object, fields, items, text
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import Part
+from whysync.manifests.remark import Remark
+from whysync.manifests.tree import Tree
+
+
+@check(Layer.ARGOCD, Severity.CRITICAL)
+def application_source_invalid(tree: Tree) -> Found:
+    for app in tree.app_specs:
+        # A patch, or the part of a template that generators or overlays fill, is no whole spec.
+        if app.item.file.part is not Part.MANIFESTS or app.is_template or app.item.kustomized:
+            continue
+        for where, said in _problems(app.spec):
+            yield app.item, Remark(message=said, field=app.at + where)
+
+
+def _problems(spec: Object) -> Iterator[tuple[str, str]]:
+    to = fields(spec.get("destination"))
+    if to.get("name") and to.get("server"):
+        yield "/destination", "the destination has both a name and a server: Argo CD takes one of them only"
+    elif to and not to.get("name") and not to.get("server"):
+        yield "/destination", "the destination names no cluster: it needs a server or a name"
+    sources = [fields(spec.get("source"))] if spec.get("source") else []
+    sources += [fields(source) for source in items(spec.get("sources"))]
+    if not sources and not spec.get("sourceHydrator"):
+        yield "", "there is no source: Argo CD does not know what to deploy"
+    for source in sources:
+        if not source.get("repoURL"):
+            continue  # the schema says so
+        if not source.get("path") and not source.get("chart") and not source.get("ref"):
+            yield "/source", f"source {text(source.get('repoURL'))} has neither a path nor a chart"
+        elif source.get("path") and source.get("chart"):
+            yield "/source", "a source has either a path or a chart, not both"

@@ -1,0 +1,55 @@
+"""A HorizontalPodAutoscaler references a workload that is not among the files.
+
+## Why
+It scales nothing, and its health in Argo CD is Degraded: `the HPA controller was unable to get the target's
+current scale`.
+
+## Bad
+```yaml
+kind: HorizontalPodAutoscaler
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: wep}
+```
+
+## Good
+```yaml
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+```
+"""
+
+from __future__ import annotations
+
+from whysync.diagnosis.finding import Severity
+from whysync.json_tree import fields, text
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import Part
+from whysync.manifests.remark import Remark
+from whysync.manifests.tree import Tree
+
+_SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+
+
+@check(Layer.REFERENCES, Severity.WARNING)
+def autoscaler_target_missing(tree: Tree) -> Found:
+    for item in tree.of_kind("HorizontalPodAutoscaler"):
+        target = fields(item.spec.get("scaleTargetRef"))
+        kind, name, namespace = text(target.get("kind")), text(target.get("name")), item.ref.namespace
+        if item.file.part is not Part.MANIFESTS or not name or kind not in _SCALED or "{" in name:
+            continue
+        if tree.named(kind, name, namespace) or tree.lives_outside(kind, name, namespace):
+            continue
+        others = [other for other in _SCALED if tree.named(other, name, namespace)]
+        meant = tree.near_name(kind, name)
+        if others:
+            hint = f"there is a {others[0]} of that name"
+        else:
+            hint = f"did you mean {meant}?" if meant else "if it lives outside, say so in .whysync.yaml"
+        yield (
+            item,
+            Remark(
+                message=f"the autoscaler's target {kind} {name} is not among the files",
+                field="/spec/scaleTargetRef/name",
+                hint=hint,
+                severity=Severity.WARNING if others or meant else Severity.INFO,
+            ),
+        )

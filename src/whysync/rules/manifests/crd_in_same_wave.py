@@ -1,0 +1,63 @@
+"""A custom resource is applied in the same wave as its CRD, or in an earlier one.
+
+## Why
+In an earlier wave it cannot be created at all: `no matches for kind`. In the same wave Argo CD applies the
+CRD first, but the controller behind it may not be up: webhooks refuse, defaults are missing, and on an empty
+cluster the first sync often needs a second try.
+
+## Bad
+```yaml
+kind: CustomResourceDefinition   # wave 0
+---
+apiVersion: example.com/v1
+kind: Widget                     # wave 0
+```
+
+## Good
+```yaml
+kind: CustomResourceDefinition
+metadata:
+  annotations: {argocd.argoproj.io/sync-wave: "-1"}
+```
+"""
+
+from __future__ import annotations
+
+from whysync.argocd.hooks import sync_phases
+from whysync.diagnosis.finding import Severity
+from whysync.json_tree import dig, text
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import Item
+from whysync.manifests.remark import Remark
+from whysync.manifests.tree import Tree
+from whysync.queries.sync_position import comes_before
+
+
+@check(Layer.GITOPS, Severity.WARNING)
+def crd_in_same_wave(tree: Tree) -> Found:
+    for unit in tree.units:
+        definitions: dict[tuple[str, str], Item] = {}
+        for item in unit.items:
+            if item.ref.kind == "CustomResourceDefinition":
+                definitions[text(item.spec.get("group")), text(dig(item.spec, "names", "kind"))] = item
+        if not definitions:
+            continue
+        told: set[tuple[str, bool]] = set()
+        for item in unit.items:
+            crd = definitions.get((item.ref.group, item.ref.kind))
+            if crd is None or not sync_phases(item.body) or comes_before(crd, item):
+                continue
+            late = comes_before(item, crd)
+            if (crd.ref.name, late) in told:  # the first one speaks for the others
+                continue
+            told.add((crd.ref.name, late))
+            where = "before" if late else "in the same wave as"
+            yield (
+                item,
+                Remark(
+                    message=f"{item.ref} is applied {where} its CRD {crd.ref.name}",
+                    field="/kind",
+                    hint="give the CRD an earlier wave",
+                    severity=Severity.WARNING if late else Severity.INFO,
+                ),
+            )

@@ -1,0 +1,64 @@
+"""An object that contains data is pruned when it is removed from Git.
+
+## Why
+The Application prunes by itself: a renamed file or a wrong path in Git deletes the claim, and its data too.
+The same goes for a Namespace and a CRD, which take along all that they hold.
+
+## Bad
+```yaml
+kind: PersistentVolumeClaim
+metadata: {name: data}
+```
+
+## Good
+```yaml
+kind: PersistentVolumeClaim
+metadata:
+  name: data
+  annotations:
+    argocd.argoproj.io/sync-options: Prune=false
+```
+"""
+
+from __future__ import annotations
+
+from whysync.argocd.hooks import SYNC_OPTIONS, options
+from whysync.diagnosis.finding import Severity
+from whysync.json_tree import dig, items
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.tree import Tree
+from whysync.queries.sync_options import with_options
+
+_HOLDS = {
+    "PersistentVolumeClaim": "the data of its volume",
+    "Namespace": "everything in it",
+    "CustomResourceDefinition": "all objects of its kind",
+}
+_SAFE = {"Prune=false", "Prune=confirm", "Delete=false"}
+
+
+@check(Layer.GITOPS, Severity.WARNING)
+def critical_resource_prunable(tree: Tree) -> Found:
+    for unit in tree.units:
+        if unit.app is None or dig(unit.app.spec, "syncPolicy", "automated", "prune") is not True:
+            continue
+        told = items(dig(unit.app.spec, "syncPolicy", "syncOptions"))
+        if any(option in ("Prune=false", "Prune=confirm") for option in told):
+            continue
+        for item in unit.items:
+            lost = _HOLDS.get(item.ref.kind)
+            if lost is None or _SAFE & set(options(item.body, SYNC_OPTIONS)):
+                continue
+            yield (
+                item,
+                Remark(
+                    message=f"Application {unit.name} prunes {item.ref} when it leaves Git: {lost} goes too",
+                    field="/metadata/name",
+                    hint=f"annotate it with {SYNC_OPTIONS}: Prune=false",
+                    severity=Severity.WARNING if item.ref.kind == "PersistentVolumeClaim" else Severity.INFO,
+                    mend=AutoFix(
+                        title="Keep it from being pruned", edits=(with_options(item, "Prune=false"),)
+                    ),
+                ),
+            )

@@ -1,0 +1,75 @@
+"""An object is applied before another one that it needs.
+
+## Why
+Argo CD applies a wave, and waits until it is healthy, before the next. A workload whose Secret comes in a
+later wave never gets healthy: the later wave is never reached, and the sync hangs.
+
+## Bad
+```yaml
+kind: Secret
+metadata:
+  name: db
+  annotations: {argocd.argoproj.io/sync-wave: "2"}
+---
+kind: Deployment   # wave 0, needs Secret db
+```
+
+## Good
+```yaml
+kind: Secret
+metadata:
+  name: db
+  annotations: {argocd.argoproj.io/sync-wave: "-1"}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.argocd.hooks import is_ignored, sync_phases
+from whysync.diagnosis.finding import Severity
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import Item
+from whysync.manifests.remark import Remark
+from whysync.manifests.tree import Tree
+from whysync.queries.references import references_of
+from whysync.queries.sync_position import applied_before, place_in_words
+
+_NEEDED = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
+
+
+@check(Layer.GITOPS, Severity.WARNING)
+def dependency_comes_later(tree: Tree) -> Found:
+    for unit in tree.units:
+        if not any(item.annotations for item in unit.items):
+            continue
+        by_name = {(item.ref.kind, item.ref.name): item for item in unit.items if not is_ignored(item.body)}
+        for item in unit.items:
+            if not sync_phases(item.body):
+                continue
+            for needed, pointer in _needs(item, by_name):
+                if needed is item or not sync_phases(needed.body) or applied_before(needed, item):
+                    continue
+                yield (
+                    item,
+                    Remark(
+                        message=f"{item.ref} ({place_in_words(item)}) needs {needed.ref}, which comes later "
+                        f"({place_in_words(needed)})",
+                        field=pointer,
+                        hint=f"give {needed.ref.kind} {needed.ref.name} an earlier phase or wave",
+                    ),
+                )
+
+
+def _needs(item: Item, by_name: dict[tuple[str, str], Item]) -> Iterator[tuple[Item, str]]:
+    for reference in references_of(item):
+        found = by_name.get((reference.kind, reference.name))
+        if found is None or reference.kind not in _NEEDED:
+            continue
+        if item.ref.namespace and found.ref.namespace not in ("", item.ref.namespace):
+            continue
+        yield found, reference.pointer
+    space = by_name.get(("Namespace", item.ref.namespace)) if item.ref.namespace else None
+    if space is not None and not space.ref.group:
+        yield space, "/metadata/namespace"

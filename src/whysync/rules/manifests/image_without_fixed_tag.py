@@ -1,0 +1,69 @@
+"""An image with the tag `latest` or without a tag.
+
+## Why
+Git does not say what runs: two nodes may run different images, a rollback rolls nothing back, and Argo CD
+shows Synced all the while.
+
+## Bad
+```yaml
+image: registry.example.com/web:latest
+```
+
+## Good
+```yaml
+image: registry.example.com/web:1.8.3
+```
+"""
+
+from __future__ import annotations
+
+from whysync.diagnosis.finding import Severity
+from whysync.json_tree import text
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import Part
+from whysync.manifests.pods import TEMPLATES, containers_of
+from whysync.manifests.remark import Remark
+from whysync.manifests.tree import Tree
+
+_LONG_RUNNING = ("Deployment", "StatefulSet", "DaemonSet", "Rollout")
+_LEFT_OPEN = ("$", "{", "<", "@sha256:", " ")
+
+
+@check(Layer.GITOPS, Severity.WARNING)
+def image_without_fixed_tag(tree: Tree) -> Found:
+    replaced = {name for kustomization in tree.kustomizations.values() for name in kustomization.images}
+    for item in tree.of_kind(*TEMPLATES):
+        if item.file.part is not Part.MANIFESTS:
+            continue
+        for container, at in containers_of(item):
+            image = text(container.get("image"))
+            name, colon, tag = image.rpartition(":")
+            if not colon or "/" in tag:
+                name, tag = image, ""
+            if not image or any(mark in image for mark in _LEFT_OPEN) or tag not in ("", "latest"):
+                continue
+            if name in replaced or _is_named_by_a_tool(name, tag):
+                continue
+            problem = "floats" if tag else "has no tag"
+            yield (
+                item,
+                Remark(
+                    message=f"image {image} {problem}: Git does not say what runs",
+                    field=f"{at}/image",
+                    hint="name a version or a digest",
+                    severity=Severity.WARNING if item.ref.kind in _LONG_RUNNING else Severity.INFO,
+                ),
+            )
+
+
+def _is_named_by_a_tool(name: str, tag: str) -> bool:
+    """A bare name that no public registry has: a build tool puts the real image there."""
+    return not tag and "/" not in name and name not in _PUBLIC
+
+
+_PUBLIC = (
+    "alpine", "busybox", "cassandra", "centos", "consul", "debian", "docker", "elasticsearch", "golang",
+    "haproxy", "httpd", "influxdb", "kibana", "mariadb", "memcached", "mongo", "mysql", "nats", "nginx",
+    "node", "perl", "php", "postgres", "python", "rabbitmq", "redis", "registry", "ruby", "tomcat", "traefik",
+    "ubuntu", "vault", "wordpress", "zookeeper",
+)  # fmt: skip

@@ -1,0 +1,88 @@
+"""An Ingress references a Service or port that does not exist.
+
+## Why
+The ingress controller answers 503 for that path, or does not take the Ingress at all.
+
+## Bad
+```yaml
+kind: Service
+metadata: {name: web}
+spec:
+  ports: [{port: 80}]
+---
+kind: Ingress
+spec:
+  defaultBackend:
+    service: {name: web, port: {number: 8080}}
+```
+
+## Good
+```yaml
+    service: {name: web, port: {number: 80}}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import Item, Part
+from whysync.manifests.remark import Remark
+from whysync.manifests.tree import Tree
+
+
+@check(Layer.REFERENCES, Severity.WARNING)
+def ingress_backend_missing(tree: Tree) -> Found:
+    for item in tree.of_kind("Ingress"):
+        if item.file.part is not Part.MANIFESTS or item.ref.group != "networking.k8s.io":
+            continue
+        for backend, at in _backends(item):
+            name = text(backend.get("name"))
+            # A controller of AWS takes the name of an annotation there.
+            if not name or "{" in name or dig(backend, "port", "name") == "use-annotation":
+                continue
+            found = tree.named("Service", name, item.ref.namespace)
+            if found:
+                problem = _port_problem(backend, found)
+                if problem:
+                    yield item, Remark(message=f"Service {name} {problem}", field=f"{at}/port")
+            elif not tree.lives_outside("Service", name, item.ref.namespace):
+                meant = tree.near_name("Service", name)
+                yield (
+                    item,
+                    Remark(
+                        message=f"Service {name} is not among the files",
+                        field=f"{at}/name",
+                        hint=f"did you mean {meant}?"
+                        if meant
+                        else "if it lives outside, say so in .whysync.yaml",
+                        severity=Severity.WARNING if meant else Severity.INFO,
+                    ),
+                )
+
+
+def _backends(item: Item) -> Iterator[tuple[Object, str]]:
+    yield fields(dig(item.spec, "defaultBackend", "service")), "/spec/defaultBackend/service"
+    for number, rule in enumerate(items(item.spec.get("rules"))):
+        for index, path in enumerate(items(dig(rule, "http", "paths"))):
+            at = f"/spec/rules/{number}/http/paths/{index}/backend/service"
+            yield fields(dig(path, "backend", "service")), at
+
+
+def _port_problem(backend: Object, services: list[Item]) -> str:
+    port = fields(backend.get("port"))
+    number, name = port.get("number"), text(port.get("name"))
+    ports = [fields(port) for service in services for port in items(service.spec.get("ports"))]
+    if (
+        any(service.kustomized or service.spec.get("type") == "ExternalName" for service in services)
+        or not ports
+    ):
+        return ""
+    if name and all(port.get("name") != name for port in ports):
+        return f"has no port named {name}"
+    if isinstance(number, int) and all(port.get("port") != number for port in ports):
+        return f"has no port {number}: it has {', '.join(sorted({str(port.get('port')) for port in ports}))}"
+    return ""

@@ -1,0 +1,61 @@
+"""An object without apiVersion, kind or name.
+
+## Why
+Nobody can tell what it is: Argo CD refuses the folder that holds it.
+
+## Bad
+```yaml
+kind: ConfigMap
+metadata:
+  name: settings
+```
+
+## Good
+```yaml
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Json, fields, text
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import File, Part
+from whysync.manifests.remark import Remark
+from whysync.manifests.schemas.built_in import is_served
+from whysync.manifests.tree import Tree
+
+_OF_ARGOCD = ("Application", "ApplicationSet", "AppProject")
+
+
+@check(Layer.SYNTAX, Severity.CRITICAL)
+def object_incomplete(tree: Tree) -> Found:
+    for file in tree.files:
+        for document in file.documents:
+            for message in _missing(document.body, file):
+                yield file, Remark(message=message, line=document.line)
+
+
+def _missing(value: Json, file: File) -> Iterator[str]:
+    """Only where the rest leaves no doubt that an object was meant."""
+    body = fields(value)
+    meta = fields(body.get("metadata"))
+    named = bool(text(meta.get("name")) or text(meta.get("generateName")))
+    kind, version = text(body.get("kind")), text(body.get("apiVersion"))
+    if named and kind and not version and ("spec" in body or "data" in body):
+        yield f"{kind} {text(meta.get('name'))} has no apiVersion"
+    elif named and version and not kind and ("spec" in body or "data" in body):
+        yield f"an object of {version} has no kind"
+    elif file.part is Part.MANIFESTS and not named and "spec" in body and _is_surely_an_object(version, kind):
+        yield f"this {kind} has no name"
+
+
+def _is_surely_an_object(version: str, kind: str) -> bool:
+    """Files of settings look like objects, and have no names."""
+    return is_served(version, kind) or (version == "argoproj.io/v1alpha1" and kind in _OF_ARGOCD)

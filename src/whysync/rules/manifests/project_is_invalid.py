@@ -1,0 +1,41 @@
+"""An AppProject that Argo CD refuses.
+
+## Why
+All Applications of the project go to an error, with these words.
+
+## Bad
+```yaml
+roles:
+  - name: ci
+    policies: ["p, ci, applications, sync, shop/*, allow"]
+```
+
+## Good
+```yaml
+roles:
+  - name: ci
+    policies: ["p, proj:shop:ci, applications, sync, shop/*, allow"]
+```
+"""
+
+from __future__ import annotations
+
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.projects.validation import project_problem
+from whysync.diagnosis.finding import Severity
+from whysync.kubernetes.api.decode import decode
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import Part
+from whysync.manifests.remark import Remark
+from whysync.manifests.tree import Tree
+
+
+@check(Layer.ARGOCD, Severity.CRITICAL)
+def project_is_invalid(tree: Tree) -> Found:
+    for item in tree.of_kind("AppProject"):
+        if item.ref.group != "argoproj.io" or item.file.part is not Part.MANIFESTS:
+            continue
+        project, _ = decode(item.body, AppProject)
+        problem = project_problem(project) if project is not None else None
+        if problem and "{{" not in problem:
+            yield item, Remark(message=f"Argo CD refuses this project: {problem}", field="/spec")

@@ -1,0 +1,81 @@
+"""A workload sets replicas although an autoscaler scales it.
+
+## Why
+Every sync writes the number from Git, the autoscaler writes its own back: the app is OutOfSync again minutes
+after each sync, and each sync moves Pods.
+
+## Bad
+```yaml
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+---
+kind: HorizontalPodAutoscaler
+spec:
+  scaleTargetRef: {kind: Deployment, name: web}
+```
+
+## Good
+```yaml
+kind: Deployment
+metadata: {name: web}
+spec: {}   # no replicas: the autoscaler owns them
+```
+"""
+
+from __future__ import annotations
+
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.fix import Remove
+from whysync.json_tree import fields, items, text
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import Item, Part
+from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.tree import Tree
+
+_SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
+
+
+@check(Layer.GITOPS, Severity.WARNING)
+def replicas_with_autoscaler(tree: Tree) -> Found:
+    ignored = _ignored_kinds(tree)
+    scaled = () if "*" in ignored else tuple(kind for kind in _SCALED if kind not in ignored)
+    for kind, target in (("HorizontalPodAutoscaler", "scaleTargetRef"), ("ScaledObject", "scaleTargetRef")):
+        for scaler in tree.of_kind(kind):
+            ref = fields(scaler.spec.get(target))
+            name = text(ref.get("name"))
+            if not name or scaler.file.part is not Part.MANIFESTS:
+                continue
+            for item in tree.named(text(ref.get("kind"), "Deployment"), name, scaler.ref.namespace):
+                if item.ref.kind not in scaled or item.spec.get("replicas") is None:
+                    continue
+                if item.spec.get("replicas") == 0 or not _same_place(scaler, item):
+                    continue
+                yield (
+                    item,
+                    Remark(
+                        message=f"{item.ref.kind} {name} sets replicas, and {scaler.ref} scales it",
+                        field="/spec/replicas",
+                        hint="leave spec.replicas out: the autoscaler owns it",
+                        mend=AutoFix(
+                            title="Let the autoscaler own it", edits=(Remove(pointer="/spec/replicas"),)
+                        ),
+                    ),
+                )
+
+
+def _same_place(scaler: Item, item: Item) -> bool:
+    """In folders with many examples, two of the same name need not belong together."""
+    return scaler.file.folder == item.file.folder or (scaler.kustomized and item.kustomized)
+
+
+def _ignored_kinds(tree: Tree) -> set[str]:
+    """Kinds whose replicas some Application of the tree does not compare."""
+    found: set[str] = set()
+    for app in tree.app_specs:
+        for rule in map(fields, items(app.spec.get("ignoreDifferences"))):
+            told = " ".join(map(text, items(rule.get("jqPathExpressions"))))
+            if "/spec/replicas" in items(rule.get("jsonPointers")) or ".spec.replicas" in told:
+                found.add(text(rule.get("kind")))
+    return found

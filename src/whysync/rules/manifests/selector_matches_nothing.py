@@ -1,0 +1,133 @@
+"""A Service or PodDisruptionBudget whose selector matches no Pod.
+
+## Why
+The Service has no endpoints: connections to it are refused, and an Ingress answers 503. A budget that selects
+nothing protects nothing.
+
+## Bad
+```yaml
+kind: Service
+spec:
+  selector: {app: web}
+---
+kind: Deployment
+spec:
+  template:
+    metadata:
+      labels: {app: website}
+```
+
+## Good
+```yaml
+kind: Service
+spec:
+  selector: {app: website}
+```
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Object, dig, fields
+from whysync.manifests.check import Found, Layer, check
+from whysync.manifests.files import Item, Part
+from whysync.manifests.pods import TEMPLATES, pod_labels_of
+from whysync.manifests.remark import Remark
+from whysync.manifests.tree import Tree, Unit
+
+
+@check(Layer.REFERENCES, Severity.WARNING)
+def selector_matches_nothing(tree: Tree) -> Found:
+    pods = _Pods(tree)
+    for unit in tree.units:
+        if unit.is_open or any(_may_make_pods(tree, item) for item in unit.items):
+            continue
+        for item in unit.items:
+            selector, at = _selector(item)
+            if not selector or tree.lives_outside(item.ref.kind, item.ref.name, item.ref.namespace):
+                continue
+            if pods.have(selector):
+                continue
+            meant, surely = _meant(unit, item, selector)
+            if meant is None:
+                continue
+            yield (
+                item,
+                Remark(
+                    message=f"{item.ref.kind} {item.ref.name} selects no Pod: {_told(selector)}",
+                    field=at,
+                    hint=f"{meant.ref.kind} {meant.ref.name} has {_told(pod_labels_of(meant))}",
+                    severity=Severity.WARNING if surely else Severity.INFO,
+                ),
+            )
+
+
+class _Pods:
+    """The labels of all Pods that the files make, by each of them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._by_label: dict[tuple[str, str], list[Object]] = {}
+        for item in tree.of_kind(*TEMPLATES):
+            labels = pod_labels_of(item)
+            for key, value in labels.items():
+                self._by_label.setdefault((key, str(value)), []).append(labels)
+
+    def have(self, selector: Object) -> bool:
+        rarest = min((self._by_label.get((key, str(value)), []) for key, value in selector.items()), key=len)
+        return any(all(labels.get(key) == value for key, value in selector.items()) for labels in rarest)
+
+
+def _selector(item: Item) -> tuple[Object, str]:
+    if item.file.part is not Part.MANIFESTS:
+        return {}, ""
+    if item.ref.kind == "Service" and not item.ref.group and item.spec.get("type") != "ExternalName":
+        return _by_people(fields(item.spec.get("selector"))), "/spec/selector"
+    if item.ref.kind == "PodDisruptionBudget" and not dig(item.spec, "selector", "matchExpressions"):
+        return _by_people(fields(dig(item.spec, "selector", "matchLabels"))), "/spec/selector/matchLabels"
+    return {}, ""
+
+
+def _may_make_pods(tree: Tree, item: Item) -> bool:
+    """An operator may turn a custom resource into Pods with any labels."""
+    return tree.is_custom(item.ref) and item.ref.kind not in _NO_PODS and item.ref.group != "argoproj.io"
+
+
+_NO_PODS = ("ServiceMonitor", "PodMonitor", "PrometheusRule", "Certificate", "ExternalSecret", "SealedSecret")
+
+
+def _by_people(selector: Object) -> Object:
+    """Without the labels that controllers give to each Pod."""
+    return {key: value for key, value in selector.items() if key not in _GIVEN}
+
+
+_GIVEN = (
+    "apps.kubernetes.io/pod-index", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name",
+    "controller-revision-hash", "job-name", "pod-template-hash", "rollouts-pod-template-hash",
+    "statefulset.kubernetes.io/pod-name",
+)  # fmt: skip
+
+
+def _meant(unit: Unit, item: Item, selector: Object) -> tuple[Item | None, bool]:
+    """The workload that was probably meant, and whether that is beyond doubt.
+
+    It has all the labels, with other values: a label that is not there at all may come at run time.
+    """
+    near: list[Item] = []
+    for other in unit.items:
+        labels = pod_labels_of(other)
+        if not labels or not labels.keys() >= selector.keys():
+            continue
+        if item.ref.namespace and other.ref.namespace not in ("", item.ref.namespace):
+            continue
+        differing = [key for key in selector if selector[key] != labels[key]]
+        alike = all(get_close_matches(str(selector[key]), [str(labels[key])], 1, 0.8) for key in differing)
+        if other.ref.name == item.ref.name or alike:
+            return other, True
+        near.append(other)
+    return (near[0], False) if len(near) == 1 else (None, False)
+
+
+def _told(labels: Object) -> str:
+    return ", ".join(f"{key}={value}" for key, value in list(labels.items())[:4])
