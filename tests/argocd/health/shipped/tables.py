@@ -1,4 +1,4 @@
-"""All tables that there are."""
+"""All tables of the shipped health checks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from importlib import import_module
 from whysync.argocd.health import shipped
 from whysync.argocd.health.shipped.vocabulary import Check
 
-WORDS = {"lua", "vocabulary"}
+WITHOUT_TABLES = {"lua", "vocabulary"}
 
 
-def group_modules() -> Iterator[tuple[str, str, dict[str, Check]]]:
-    """Module, group and checks; modules that only help others have no group."""
-    for module in pkgutil.iter_modules(shipped.__path__):
-        if module.name in WORDS or module.name.startswith("family_"):
-            continue
-        found = import_module(f"{shipped.__name__}.{module.name}")
-        yield module.name, found.GROUP, found.CHECKS
+def tables() -> Iterator[tuple[str, str, dict[str, Check]]]:
+    """Module, group and checks."""
+    for info in pkgutil.iter_modules(shipped.__path__):
+        if info.name not in WITHOUT_TABLES:
+            module = import_module(f"{shipped.__name__}.{info.name}")
+            for group, checks in module.CHECKS.items():
+                yield info.name, group, checks

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.argocd.health.shipped.tables import group_modules
+from tests.argocd.health.shipped.tables import tables
 from whysync.argocd.health.shipped import judge
 from whysync.json_tree import Json, Object
 
-CHECKS = [(group, kind, check) for _, group, checks in group_modules() for kind, check in checks.items()]
+CHECKS = [(group, kind, check) for _, group, checks in tables() for kind, check in checks.items()]
 
 NAMES = [
     "conditions",

@@ -1,0 +1,339 @@
+"""Argo and Numaproj: Rollouts, ApplicationSets, Workflows, Events, Numaflow, Numaplane."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.argocd.health.shipped import lua
+from whysync.argocd.health.shipped.vocabulary import (
+    DEGRADED,
+    HEALTHY,
+    PROGRESSING,
+    SUSPENDED,
+    Check,
+    Step,
+    absent,
+    all_of,
+    any_of,
+    by,
+    conditions,
+    degraded,
+    each,
+    either,
+    healthy,
+    in_order,
+    is_,
+    isnt,
+    less,
+    none_of,
+    nothing,
+    present,
+    progressing,
+    same,
+    says,
+    some,
+    suspended,
+    true,
+    unknown,
+    verdict,
+    when,
+)
+from whysync.argocd.health.verdict import HealthVerdict
+from whysync.json_tree import Json, Object
+
+CHECKS: Final[dict[str, dict[str, Check]]] = {}
+
+
+# Argo itself: Rollouts with their analyses and experiments, ApplicationSets, Workflows, Events.
+
+_HASH: Final = ".status.currentPodHash"
+
+
+def _spec_not_observed(obj: Object, _it: Json) -> bool:
+    """An observed generation that is no number is the hash of an old controller, and taken for good."""
+    status = obj.get("status")
+    if status is None:
+        return True
+    observed = lua.to_number(lua.at(status, "observedGeneration"))
+    generation = None if observed is None else lua.named(obj, "metadata", "generation")
+    if observed is not None and lua.less(observed, generation):
+        return True
+    if lua.named(obj, "spec", "workloadRef") is None:
+        return False
+    annotations = lua.named(obj, "metadata", "annotations")
+    if annotations is None:
+        return False
+    wanted = lua.to_number(lua.at(annotations, "rollout.argoproj.io/workload-generation"))
+    return wanted != lua.to_number(lua.at(status, "workloadObservedGeneration"))
+
+
+def _phase(obj: Object, _it: Json = None, /) -> HealthVerdict:
+    """The controller's own word is taken as it is, except that paused is suspended."""
+    phase = lua.named(obj, "status", "phase")
+    return verdict(SUSPENDED if phase == "Paused" else phase, lua.named(obj, "status", "message"))
+
+
+def _stable(obj: Object) -> Json:
+    stable = lua.named(obj, "status", "stableRS")
+    canary = lua.named(obj, "status", "canary")
+    if stable is not None or canary is None:
+        return stable if stable is not None else ""
+    return lua.at(canary, "stableRS")
+
+
+def _stable_is_another(obj: Object, _it: Json) -> bool:
+    return not lua.same(_stable(obj), lua.named(obj, "status", "currentPodHash"))
+
+
+def _stable_is_known(obj: Object, _it: Json) -> bool:
+    return _stable(obj) != ""
+
+
+_ROLLOUT: Final = in_order(
+    when(_spec_not_observed, then=progressing("Waiting for rollout spec update to be observed")),
+    when(present(".status.phase"), then=_phase),
+    # From here on: controllers that do not tell a phase yet.
+    each(
+        ".status.conditions",
+        says("InvalidSpec", None, degraded("{message}")),
+        says("Progressing", None, degraded("{message}"), reason="RolloutAborted"),
+        says("Progressing", None, degraded("{message}"), reason="ProgressDeadlineExceeded"),
+        required=True,
+    ),
+    when(any_of(some(".status.pauseConditions"), true(".spec.paused")), then=suspended("Rollout is paused")),
+    when(
+        absent(_HASH),
+        then=progressing("Waiting for rollout to finish: status has not been reconciled."),
+    ),
+    when(
+        less(".status.updatedReplicas|0", ".spec.replicas|1"),
+        then=progressing("Waiting for roll out to finish: More replicas need to be updated"),
+    ),
+    when(
+        less(".status.availableReplicas|0", ".status.updatedReplicas|0"),
+        then=progressing("Waiting for roll out to finish: updated replicas are still becoming available"),
+    ),
+    when(
+        present(".spec.strategy.blueGreen"),
+        then=in_order(
+            when(
+                any_of(absent(".status.blueGreen"), none_of(same(".status.blueGreen.activeSelector", _HASH))),
+                then=progressing("active service cutover pending"),
+            ),
+            when(
+                _stable_is_known,
+                _stable_is_another,
+                then=progressing("waiting for analysis to complete"),
+            ),
+            healthy(),
+        ),
+    ),
+    when(
+        present(".spec.strategy.canary"),
+        then=in_order(
+            when(
+                less(".status.updatedReplicas|0", ".status.replicas|0"),
+                then=progressing("Waiting for roll out to finish: old replicas are pending termination"),
+            ),
+            when(
+                any_of(none_of(_stable_is_known), _stable_is_another),
+                then=progressing("Waiting for rollout to finish steps"),
+            ),
+        ),
+    ),
+    healthy(),
+)
+
+
+def _first(kind: str, status: str, then: Step) -> Step:
+    return each(".status?.conditions", says(kind, status, then), keyed=True)
+
+
+CHECKS["argoproj.io"] = {
+    "AnalysisRun": in_order(
+        when(
+            absent(".status"),
+            then=progressing("Waiting for analysis run to finish: status has not been reconciled."),
+        ),
+        by(
+            ".status.phase",
+            {
+                "Pending": progressing("Analysis run is running"),
+                "Running": progressing("Analysis run is running"),
+                "Successful": healthy("{.status.message|Analysis run completed successfully}"),
+                "Failed": degraded("{.status.message|Analysis run failed}"),
+                "Error": degraded("{.status.message|Analysis run had an error}"),
+                "Inconclusive": unknown("{.status.message|Analysis run was inconclusive}"),
+            },
+            other=nothing,
+        ),
+    ),
+    "ApplicationSet": in_order(
+        _first("ErrorOccurred", "True", degraded("{message}")),
+        _first("ResourcesUpToDate", "False", degraded("{message}")),
+        _first("RolloutProgressing", "True", progressing("{message}")),
+        _first("ResourcesUpToDate", "True", healthy("{message}")),
+        progressing("Waiting for the status to be reported"),
+    ),
+    "CronWorkflow": in_order(
+        each(
+            ".status?.conditions",
+            says("SpecError", "True", degraded("{message}")),
+            says("SubmissionError", "True", degraded("{message}")),
+            says("Completed", "True", healthy("{message}")),
+            keyed=True,
+        ),
+        healthy("CronWorkflow is healthy."),
+    ),
+    "EventBus": in_order(
+        conditions(
+            says("Deployed", "False", degraded(either("{message}", "{reason}"))),
+            says("Deployed", "True", healthy(either("{message}", "{reason}"))),
+        ),
+        progressing("Waiting for initialization"),
+    ),
+    "Experiment": in_order(
+        when(
+            absent(".status"),
+            then=progressing("Waiting for experiment to finish: status has not been reconciled."),
+        ),
+        by(
+            ".status.phase",
+            {
+                "Pending": progressing("Experiment is pending"),
+                "Running": progressing("Experiment is running"),
+                "Successful": healthy("Experiment is successful"),
+                "Failed": degraded("Experiment has failed"),
+                "Error": degraded("Experiment had an error"),
+            },
+            other=nothing,
+        ),
+    ),
+    "Rollout": _ROLLOUT,
+}
+
+
+# Numaflow: pipelines, their vertices and the buffers between them.
+
+_UPGRADE = "numaplane.numaproj.io/progressive-result-state"
+
+
+def _running(
+    kind: str,
+    *,
+    paused: tuple[str, ...] = (),
+    names_the_ill_part: bool = False,
+    upgraded_by_numaplane: bool = True,
+) -> Check:
+    """Judged by phase, once the controller has seen the latest spec.
+
+    `names_the_ill_part`: the message of the (last) False condition is told, not only that there is one.
+    """
+
+    def check(obj: Object) -> HealthVerdict:
+        waiting = HealthVerdict(PROGRESSING, f"Waiting for {kind} status")
+        status = lua.at(obj, "status")
+        if status is None:
+            return waiting
+        phase, ill = lua.at(status, "phase"), _false_conditions(status)
+        upgrade_failed = upgraded_by_numaplane and _upgrade_failed(obj)
+        if not lua.same(lua.named(obj, "metadata", "generation"), lua.at(status, "observedGeneration")):
+            return waiting
+        if phase == "Failed":
+            return verdict(DEGRADED, lua.at(status, "message"))
+        if upgrade_failed:
+            return HealthVerdict(DEGRADED, "Failed progressive upgrade")
+        if ill:
+            said = lua.at(ill[-1], "message") if names_the_ill_part else "Subresources are unhealthy"
+            return verdict(DEGRADED, said)
+        if phase in paused:
+            return HealthVerdict(HEALTHY, f"{kind} is paused")
+        return HealthVerdict(HEALTHY, f"{kind} is healthy") if phase == "Running" else waiting
+
+    return check
+
+
+def _false_conditions(status: Json) -> list[Json]:
+    entries = lua.at(status, "conditions")
+    return (
+        [it for it in lua.ipairs(entries) if lua.at(it, "status") == "False"] if entries is not None else []
+    )
+
+
+def _upgrade_failed(obj: Object) -> bool:
+    labels = lua.named(obj, "metadata", "labels")
+    return labels is not None and lua.at(labels, _UPGRADE) == "failed"
+
+
+CHECKS["numaflow.numaproj.io"] = {
+    "InterStepBufferService": _running("InterStepBufferService", names_the_ill_part=True),
+    "MonoVertex": _running("MonoVertex", paused=("Paused",)),
+    "Pipeline": _running("Pipeline", paused=("Paused", "Pausing")),
+    "Vertex": _running("Vertex", paused=("Paused",), names_the_ill_part=True, upgraded_by_numaplane=False),
+}
+
+
+# Numaplane: rollouts of Numaflow. Progress comes first, then failures, then pauses, then health.
+
+_CHILD = "ChildResourcesHealthy"
+_NUMAPLANE_UPGRADE = "ProgressiveUpgradeSucceeded"
+
+
+def _numaplane_upgrade_failed(obj: Object, _it: Json) -> bool:
+    entries = lua.named(obj, "status", "conditions")
+    found = False
+    for condition in lua.ipairs(entries) if entries is not None else ():
+        found |= lua.at(condition, "type") == _NUMAPLANE_UPGRADE and lua.at(condition, "status") == "False"
+    return found
+
+
+_NOT_RECONCILED = when(
+    any_of(absent(".status"), none_of(same(".metadata.generation", ".status.observedGeneration"))),
+    then=progressing("Not yet reconciled"),
+)
+_UPDATING = any_of(
+    all_of(present(".status.upgradeInProgress"), isnt(".status.upgradeInProgress", "")),
+    is_(".status.phase", "Pending"),
+)
+_UPDATE_IN_PROGRESS = progressing("Update in progress")
+_CHILD_PROGRESSING = conditions(says(_CHILD, "False", progressing("Child Progressing"), reason="Progressing"))
+_FAILED = when(is_(".status.phase", "Failed"), then=degraded("{.status.message}"))
+_CHILD_HEALTHY = conditions(says(_CHILD, "True", healthy("Healthy")))
+
+
+def _rollout(*, failure: str, paused: str | None = None, unclear: str) -> Check:
+    """A failed progressive upgrade is Degraded, although the update is still going on."""
+    steps: list[Step] = [
+        _NOT_RECONCILED,
+        when(_UPDATING, none_of(_numaplane_upgrade_failed), then=_UPDATE_IN_PROGRESS),
+        _CHILD_PROGRESSING,
+        _FAILED,
+        conditions(
+            says(_CHILD, "False", degraded("{message}"), reason=failure),
+            says(_NUMAPLANE_UPGRADE, "False", degraded("Progressive upgrade failed")),
+        ),
+    ]
+    if paused is not None:
+        steps.append(conditions(says(paused, "True", healthy("{message}"))))
+    return in_order(*steps, _CHILD_HEALTHY, unknown(unclear))
+
+
+CHECKS["numaplane.numaproj.io"] = {
+    "ISBServiceRollout": _rollout(failure="ISBSvcFailed", unclear="Unknown status"),
+    "MonoVertexRollout": _rollout(
+        failure="MonoVertexFailed", paused="MonoVertexPausingOrPaused", unclear="Unknown MonoVertex status"
+    ),
+    # The controller itself is not upgraded progressively.
+    "NumaflowControllerRollout": in_order(
+        _NOT_RECONCILED,
+        when(_UPDATING, then=_UPDATE_IN_PROGRESS),
+        _CHILD_PROGRESSING,
+        _FAILED,
+        conditions(when(isnt("reason", "Progressing"), then=says(_CHILD, "False", degraded("{message}")))),
+        _CHILD_HEALTHY,
+        unknown("Unknown status"),
+    ),
+    "PipelineRollout": _rollout(
+        failure="PipelineFailed", paused="PipelinePausingOrPaused", unclear="Unknown Pipeline status"
+    ),
+}

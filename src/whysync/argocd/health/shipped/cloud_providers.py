@@ -1,0 +1,251 @@
+"""Operators that manage resources of a cloud: AWS, Google, SAP, Pulumi, Spot, Karpenter."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.argocd.health.shipped import lua
+from whysync.argocd.health.shipped.vocabulary import (
+    DEGRADED,
+    Check,
+    absent,
+    any_of,
+    by,
+    conditions,
+    degraded,
+    each,
+    healthy,
+    in_order,
+    is_,
+    message,
+    none_of,
+    nothing,
+    path,
+    present,
+    progressing,
+    same,
+    says,
+    suspended,
+    true,
+    verdict,
+    when,
+)
+from whysync.argocd.health.verdict import HealthVerdict
+from whysync.json_tree import Json, Object
+
+CHECKS: Final[dict[str, dict[str, Check]]] = {}
+
+
+# Google Config Connector: all kinds of all groups under `cnrm.cloud.google.com`.
+
+_OBSERVED: Final = any_of(
+    absent(".status.observedGeneration"), same(".status.observedGeneration", ".metadata.generation")
+)
+
+CHECKS["*.cnrm.cloud.google.com"] = {
+    "*": in_order(
+        when(absent(".status"), then=progressing("Update in progress")),
+        when(
+            is_(".kind", "ConfigConnector", "ConfigConnectorContext"),
+            present(".status.healthy"),
+            _OBSERVED,
+            then=in_order(
+                when(is_(".status.healthy", True), then=healthy("{.kind} is healthy")),
+                degraded("{.kind} is not healthy"),
+            ),
+        ),
+        when(
+            present(".status.conditions"),
+            _OBSERVED,
+            then=conditions(
+                when(is_("reason", "UpToDate"), is_("status", "True"), then=healthy("{message}")),
+                by(
+                    "reason",
+                    {
+                        "UpdateFailed": degraded("{message}"),
+                        "DependencyNotFound": degraded("{message}"),
+                        "DependencyNotReady": suspended("{message}"),
+                    },
+                ),
+            ),
+        ),
+        progressing("Update in progress"),
+    )
+}
+
+
+# Google Kubernetes Engine: managed certificates.
+
+CHECKS["networking.gke.io"] = {
+    "ManagedCertificate": in_order(
+        each(
+            ".status?.domainStatus",
+            when(
+                is_("status", "FailedNotVisible"),
+                then=degraded("At least one certificate has failed to be provisioned"),
+            ),
+        ),
+        when(is_(".status?.certificateStatus", "Active"), then=healthy("All certificates are active")),
+        progressing("At least one certificate is still being provisioned"),
+    ),
+}
+
+
+# AWS Controllers for Kubernetes: all kinds of all groups under `services.k8s.aws`.
+
+CHECKS["*.services.k8s.aws"] = {
+    "*": in_order(
+        conditions(
+            says("ACK.Terminal", "True", degraded("{message}")),
+            says("Ready", "False", progressing("{message}")),
+            says("Ready", "True", healthy()),
+        ),
+        progressing("Waiting for resource to be ready"),
+    )
+}
+
+
+# iam-manager: roles in AWS.
+
+_WHICH = message(
+    "for role '{.status.roleName|<none>}' with ARN '{.status.roleARN|<none>}' "
+    "and ID '{.status.roleID|<none>}'."
+)
+
+
+def _failed(obj: Object, it: Json = None, /) -> HealthVerdict:
+    status = lua.at(obj, "status")
+    retries, error = lua.at(status, "retryCount"), lua.at(status, "errorDescription")
+    said = "Failed to reconcile the Iamrole "
+    if retries is not None and lua.less(0, retries):
+        said = lua.concat(said, "(retry ", retries, ") ")
+    said = lua.concat(said, _WHICH(obj, it))
+    if error is not None:
+        said = lua.concat(said, " Reconciliation error was: ", error)
+    return verdict(DEGRADED, said)
+
+
+CHECKS["iammanager.keikoproj.io"] = {
+    "Iamrole": by(
+        ".status?.state",
+        {
+            "Ready": healthy(
+                "Role '{.status.roleName|<none>}' exists with ARN '{.status.roleARN|<none>}' "
+                "and ID '{.status.roleID|<none>}'."
+            ),
+            "Error": _failed,
+            "RolesMaxLimitReached": _failed,
+            "PolicyNotAllowed": _failed,
+            "RoleNameNotAvailable": _failed,
+        },
+        progressing("Waiting for Iamrole to be reconciled"),
+    ),
+}
+
+
+# Karpenter on AWS: node classes.
+
+CHECKS["karpenter.k8s.aws"] = {
+    "EC2NodeClass": in_order(
+        conditions(
+            says("Ready", "False", degraded("{message}")),
+            says("Ready", "True", healthy("EC2NodeClass is ready")),
+        ),
+        progressing("Waiting for EC2NodeClass to be ready"),
+    ),
+}
+
+
+# Karpenter: node pools and the nodes claimed from them.
+
+_READY = conditions(
+    says("Ready", "True", healthy("{message}")),
+    says("Ready", "False", degraded("{message}")),
+)
+
+CHECKS["karpenter.sh"] = {
+    "NodeClaim": in_order(
+        when(
+            present(".metadata.generation"),
+            present(".status?.observedGeneration"),
+            none_of(same(".metadata.generation", ".status.observedGeneration")),
+            then=progressing("Waiting for NodeClaim spec to be reconciled"),
+        ),
+        conditions(says("Disrupting", "True", suspended("{message}"))),
+        _READY,
+        conditions(says("Initialized", "True", progressing("Node initialized, waiting for Ready"))),
+        conditions(says("Registered", "True", progressing("Node registered, waiting for initialization"))),
+        conditions(says("Launched", "True", progressing("Node launched, waiting for registration"))),
+        progressing("Waiting for NodeClaim to be launched"),
+    ),
+    "NodePool": in_order(_READY, progressing("Waiting for NodePool to be ready")),
+}
+
+
+# SAP BTP: service instances and bindings. With conditions, only a failure keeps them from being healthy.
+
+_FAILED = degraded("{message|}")
+_CONDITIONS = path(".status?.conditions")
+
+
+def _has_conditions(obj: Object, it: Json) -> bool:
+    return isinstance(_CONDITIONS(obj, it), list | dict)
+
+
+_SERVICE = in_order(
+    when(true(".metadata.deletionTimestamp"), then=progressing("Resource is being deleted")),
+    when(
+        _has_conditions,
+        then=in_order(
+            conditions(
+                when(
+                    true("observedGeneration"),
+                    true(".metadata.generation"),
+                    none_of(same("observedGeneration", ".metadata.generation")),
+                    then=progressing("Waiting for spec update to be observed"),
+                ),
+                says("Succeeded", "False", _FAILED),
+                says("Failed", "True", _FAILED),
+            ),
+            healthy("Ready to use"),
+        ),
+    ),
+    progressing("Waiting for status"),
+)
+
+CHECKS["services.cloud.sap.com"] = {"ServiceBinding": _SERVICE, "ServiceInstance": _SERVICE}
+
+
+# Pulumi: stacks.
+
+CHECKS["pulumi.com"] = {
+    "Stack": in_order(
+        when(
+            any_of(absent(".status"), none_of(same(".status.observedGeneration", ".metadata.generation"))),
+            then=progressing("Waiting for the operator to observe the latest spec change"),
+        ),
+        conditions(
+            says("Stalled", "True", degraded("{message}")),
+            says("Reconciling", "True", progressing("{message}")),
+            says("Ready", "True", healthy("{message}")),
+        ),
+        progressing("Waiting for the stack to be reconciled"),
+    ),
+}
+
+
+# Spot by NetApp: deployments. Without conditions, the check has no answer.
+
+CHECKS["spot.io"] = {
+    "SpotDeployment": in_order(
+        when(absent(".status?.conditions"), then=nothing),
+        conditions(
+            says("InvalidSpec", None, degraded("{message}")),
+            says("Progressing", None, degraded("{message}"), reason="RolloutAborted"),
+            says("Progressing", None, degraded("{message}"), reason="ProgressDeadlineExceeded"),
+            says("Paused", "True", suspended("Rollout is paused")),
+        ),
+        when(is_(".status.phase", "Progressing"), then=progressing("Waiting for rollout to finish steps")),
+        healthy(),
+    ),
+}

@@ -1,0 +1,327 @@
+"""Clusters that manage clusters: Cluster API, Open Cluster Management, Karmada, Gardener."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.shipped import lua
+from whysync.argocd.health.shipped.vocabulary import (
+    DEGRADED,
+    HEALTHY,
+    PROGRESSING,
+    Check,
+    absent,
+    any_of,
+    by,
+    code_for,
+    conditions,
+    degraded,
+    each,
+    healthy,
+    in_order,
+    is_,
+    isnt,
+    none_of,
+    present,
+    progressing,
+    same,
+    says,
+    some,
+    suspended,
+    true,
+    unknown,
+    verdict,
+    when,
+)
+from whysync.argocd.health.verdict import HealthVerdict
+from whysync.json_tree import Json, Object
+
+CHECKS: Final[dict[str, dict[str, Check]]] = {}
+
+
+# Cluster API: add-ons.
+
+CHECKS["addons.cluster.x-k8s.io"] = {
+    "ClusterResourceSet": in_order(
+        conditions(
+            says("ResourcesApplied", "True", healthy("cluster resource set is applied")),
+            says("ResourcesApplied", "False", degraded("{message}")),
+        ),
+        progressing("Initializing cluster resource set"),
+    )
+}
+
+
+# Cluster API: clusters and their machines.
+
+_POOL_PHASES: Final = {"Running": HEALTHY, "Scaling": HEALTHY, "Failed": DEGRADED, "Unknown": DEGRADED}
+
+
+def machine_pool(obj: Object) -> HealthVerdict:
+    """The phase decides; the message goes on with all that is not well."""
+    code, text = PROGRESSING, ""
+    phase = lua.maybe(obj, "status", "phase")
+    if phase is not None:
+        text = lua.concat("MachinePool is ", phase)
+        code = code_for(phase, _POOL_PHASES)
+    entries = lua.maybe(obj, "status", "conditions")
+    complaints = [
+        lua.concat("Not ", kind) + (lua.concat(" (", reason, ")") if reason is not None else "")
+        for kind, reason in _false_conditions([] if entries is None else entries)
+    ]
+    return HealthVerdict(code, f"{text}: {', '.join(complaints)}" if complaints else text)
+
+
+def _false_conditions(entries: Json) -> list[tuple[Json, Json]]:
+    return [
+        (lua.at(entry, "type"), lua.at(entry, "reason"))
+        for entry in lua.ipairs(entries)
+        if lua.at(entry, "type") is not None and lua.at(entry, "status") == "False"
+    ]
+
+
+CHECKS["cluster.x-k8s.io"] = {
+    "Cluster": in_order(
+        when(true(".spec.paused"), then=suspended("Cluster is paused")),
+        conditions(
+            when(
+                is_("type", "Ready"),
+                is_("status", "False"),
+                isnt("severity", "Info"),
+                then=degraded("{message}"),
+            )
+        ),
+        by(".status?.phase", {"Provisioned": healthy("Cluster is running"), "Failed": degraded()}),
+        progressing("Waiting for clusters"),
+    ),
+    "Machine": in_order(
+        by(".status?.phase", {"Running": healthy("Machine is running")}),
+        conditions(
+            says(
+                "Ready",
+                "False",
+                by(
+                    ".status.phase",
+                    {"Failed": degraded("{message}")},
+                    other=progressing("{message}"),
+                ),
+            )
+        ),
+        by(".status?.phase", {"Failed": degraded("Condition is unknown")}),
+        progressing("Condition is unknown"),
+    ),
+    "MachineDeployment": in_order(
+        when(true(".spec.paused"), then=suspended("MachineDeployment is paused")),
+        by(
+            ".status?.phase",
+            {
+                "Running": healthy("Machines are running under this deployment"),
+                "ScalingUp": progressing("Cluster is spawning machines"),
+                "ScalingDown": progressing("Cluster is stopping machines"),
+                "Failed": degraded("MachineDeployment is failed"),
+            },
+        ),
+        progressing("Waiting for machines"),
+    ),
+    "MachineHealthCheck": in_order(
+        when(absent(".status?.currentHealthy"), then=progressing()),
+        when(same(".status.expectedMachines", ".status.currentHealthy"), then=healthy()),
+        degraded(),
+    ),
+    "MachinePool": machine_pool,
+}
+
+
+# Cluster API: control planes.
+
+
+def _ready_unless_errors(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
+    """Ready wins over errors; without it, all errors are told, each with a blank behind it."""
+    errors = ""
+    for condition in lua.ipairs(lua.named(obj, "status", "conditions")):
+        status = lua.at(condition, "status")
+        if lua.at(condition, "type") == "Ready" and status == "True":
+            return HealthVerdict(HEALTHY, "Control plane is ready")
+        if status == "False" and lua.at(condition, "severity") == "Error":
+            errors += lua.concat(lua.at(condition, "message"), " ")
+    return HealthVerdict(DEGRADED, errors) if errors else None
+
+
+CHECKS["controlplane.cluster.x-k8s.io"] = {
+    "AWSManagedControlPlane": in_order(
+        when(absent(".status"), then=progressing("Provisioning...")),
+        when(
+            present(".metadata.generation"),
+            present(".status.observedGeneration"),
+            none_of(same(".status.observedGeneration", ".metadata.generation")),
+            then=progressing("Waiting for the control plane spec to be reconciled"),
+        ),
+        when(
+            present(".status.failureMessage"),
+            isnt(".status.failureMessage", ""),
+            then=degraded("{.status.failureMessage}"),
+        ),
+        when(absent(".status.conditions"), then=progressing("Provisioning...")),
+        conditions(says("EKSControlPlaneUpdating", "True", progressing("EKS control plane is updating"))),
+        _ready_unless_errors,
+        when(
+            is_(".status.ready", False),
+            then=progressing("Control plane is not ready (.status.ready is false)"),
+        ),
+        progressing("Control plane is not ready"),
+    )
+}
+
+
+# Open Cluster Management: policies and whether clusters comply with them.
+
+_NOT_REPORTED = progressing("Waiting for the status to be reported")
+_NOT_UPDATED = progressing("Waiting for the status to be updated")
+
+
+def _configuration_details(obj: Object, _it: Json = None, /) -> HealthVerdict:
+    """All that was found, of all clusters, in one line; without details there is no verdict yet."""
+    details = lua.named(obj, "status", "compliancyDetails")
+    if details is None:
+        return HealthVerdict(PROGRESSING, "Waiting for compliance")
+    said: list[str] = []
+    for compliancy in lua.ipairs(details):
+        found = lua.at(compliancy, "conditions")
+        for condition in lua.ipairs(found) if found is not None else ():
+            kind, message = lua.at(condition, "type"), lua.at(condition, "message")
+            if kind is not None and message is not None:
+                said.append(lua.concat(kind, " - ", message))
+    return HealthVerdict(_compliance(obj), "; ".join(said))
+
+
+def _who_does_not_comply(obj: Object, _it: Json = None, /) -> HealthVerdict:
+    """A root policy knows its clusters (`status`), a replicated one its templates (`details`)."""
+    status = lua.at(obj, "status")
+    clusters, templates = lua.at(status, "status"), lua.at(status, "details")
+    if clusters is not None:
+        bad = [lua.at(entry, "clustername") for entry in _not_compliant(clusters)]
+        return verdict(_compliance(obj), _listed("clusters", bad))
+    if templates is not None:
+        bad = [lua.named(entry, "templateMeta", "name") for entry in _not_compliant(templates)]
+        return verdict(_compliance(obj), _listed("templates", bad))
+    return verdict(_compliance(obj))
+
+
+def _not_compliant(entries: Json) -> list[Json]:
+    return [entry for entry in lua.ipairs(entries) if lua.at(entry, "compliant") != "Compliant"]
+
+
+def _listed(what: str, names: list[Json]) -> str:
+    if lua.length(names) == 0:  # nameless ones are not counted
+        return f"All {what} are compliant"
+    return f"NonCompliant {what}: {lua.joined(names, ', ')}"
+
+
+def _compliance(obj: Object) -> HealthCode:
+    return HEALTHY if lua.named(obj, "status", "compliant") == "Compliant" else DEGRADED
+
+
+CHECKS["policy.open-cluster-management.io"] = {
+    "CertificatePolicy": in_order(
+        when(absent(".status?.compliant"), then=_NOT_REPORTED),
+        by(
+            ".status.compliant",
+            {"Compliant": healthy("All certificates found comply with the policy")},
+            degraded("At least once certificate does not comply with the policy"),
+        ),
+    ),
+    "ConfigurationPolicy": in_order(
+        when(absent(".status?.compliant"), then=_NOT_REPORTED),
+        when(
+            none_of(same(".status.lastEvaluatedGeneration", ".metadata.generation")),
+            then=_NOT_UPDATED,
+        ),
+        _configuration_details,
+    ),
+    "OperatorPolicy": in_order(
+        when(absent(".status?.conditions"), then=_NOT_REPORTED),
+        when(
+            present(".status.observedGeneration"),
+            none_of(same(".status.observedGeneration", ".metadata.generation")),
+            then=_NOT_UPDATED,
+        ),
+        conditions(
+            says("Compliant", "True", healthy("{message}")),
+            says("Compliant", None, degraded("{message}")),
+        ),
+        progressing("Waiting for the compliance condition"),
+    ),
+    "Policy": in_order(
+        when(true(".spec.disabled"), then=healthy("Policy is disabled")),
+        when(absent(".status"), then=_NOT_REPORTED),
+        when(
+            absent(".status.compliant"),
+            absent(".status.status"),
+            some(".status.placement"),
+            then=healthy("No clusters match this policy"),
+        ),
+        when(absent(".status.compliant"), then=_NOT_REPORTED),
+        _who_does_not_comply,
+    ),
+}
+
+
+# Karmada: bindings of resources to clusters. All clusters have to report before any is judged.
+
+_INSUFFICIENT = progressing("Current resource status is insufficient")
+_UNHEALTHY = degraded("Current resource status is unhealthy")
+
+
+def _some_are_missing(obj: Object, _it: Json) -> bool:
+    clusters, reported = lua.named(obj, "spec", "clusters"), lua.named(obj, "status", "aggregatedStatus")
+    return lua.length(clusters) != lua.length(reported)
+
+
+_EACH_CLUSTER = in_order(
+    each(
+        ".status.aggregatedStatus",
+        when(is_("health", "Unhealthy"), then=_UNHEALTHY),
+        when(is_("health", "Unknown"), isnt("applied", True), then=_UNHEALTHY),
+    ),
+    healthy(),
+)
+
+CHECKS["work.karmada.io"] = {
+    "ClusterResourceBinding": in_order(
+        when(
+            any_of(
+                absent(".status"),
+                none_of(some(".spec.clusters")),
+                absent(".status?.aggregatedStatus"),
+                _some_are_missing,
+            ),
+            then=_INSUFFICIENT,
+        ),
+        _EACH_CLUSTER,
+    ),
+    # One that follows a dependency names no clusters.
+    "ResourceBinding": in_order(
+        when(absent(".status"), then=_INSUFFICIENT),
+        when(present(".spec.clusters"), none_of(some(".spec.clusters")), then=_INSUFFICIENT),
+        when(none_of(some(".status.aggregatedStatus")), then=_INSUFFICIENT),
+        when(present(".spec.clusters"), _some_are_missing, then=_INSUFFICIENT),
+        _EACH_CLUSTER,
+    ),
+}
+
+
+# Gardener: a Shoot carries its state in a label.
+
+CHECKS["core.gardener.cloud"] = {
+    "Shoot": by(
+        (".metadata.labels?", "shoot.gardener.cloud/status"),
+        {
+            "healthy": healthy("Component state: Healthy"),
+            "progressing": progressing("Component state: Update in progress"),
+            "unhealthy": degraded("Component state: Unhealthy"),
+            "unknown": unknown("Component state: Unknown"),
+        },
+        other=progressing("Update in progress"),
+    )
+}

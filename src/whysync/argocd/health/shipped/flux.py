@@ -1,0 +1,173 @@
+"""Flux and Flagger."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.shipped import lua
+from whysync.argocd.health.shipped.vocabulary import (
+    DEGRADED,
+    HEALTHY,
+    PROGRESSING,
+    UNKNOWN,
+    Check,
+    Step,
+    code_for,
+    healthy,
+    in_order,
+    is_,
+    progressing,
+    suspended,
+    verdict,
+    when,
+)
+from whysync.argocd.health.verdict import HealthVerdict
+from whysync.json_tree import Json, Object
+
+CHECKS: Final[dict[str, dict[str, Check]]] = {}
+
+
+# How Flux objects are judged: by counting what their conditions say.
+#
+# An object is busy when Ready is not settled *and* it is Reconciling, and done when enough of the
+# conditions it lives by are True. Everything between is Degraded, even an empty list of conditions.
+
+SUSPENDED_BY_SPEC = when(is_(".spec.suspend", True), then=suspended("{.kind} is suspended"))
+STATUS_UNKNOWN = progressing("Status unknown")
+
+
+def counted(
+    *,
+    unsettled: str = "Unknown",
+    busy: HealthCode = PROGRESSING,
+    busy_reasons: tuple[str, ...] = (),
+    also_true: tuple[str, ...] = (),
+    tells_outdated: bool = False,
+) -> Step:
+    """The verdict of `.status.conditions`; `None` where there are none.
+
+    `unsettled` is the status of Ready while Flux works; `busy_reasons`, where given, are the only reasons of
+    Reconciling that count. `also_true` names conditions of which one, besides Ready, has to be True.
+    """
+    enough = 2 if also_true else 1
+
+    def ask(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
+        entries = lua.maybe(obj, "status", "conditions")
+        if entries is None:
+            return None
+        working = done = 0
+        message: Json = ""
+        for condition in lua.ipairs(entries):
+            kind, status = lua.at(condition, "type"), lua.at(condition, "status")
+            reason = lua.at(condition, "reason")
+            if kind == "Ready":
+                done += status == "True"
+                working += status == unsettled
+                message = reason
+            elif status != "True":
+                continue
+            elif kind == "Reconciling":
+                working += not busy_reasons or reason in busy_reasons
+            elif tells_outdated and kind == "ArtifactOutdated":
+                message = lua.concat(message, " ", reason)
+            else:
+                done += kind in also_true
+        code = busy if working == 2 else HEALTHY if done == enough else DEGRADED
+        return verdict(code, message)
+
+    return ask
+
+
+# Flux: Helm releases.
+
+CHECKS["helm.toolkit.fluxcd.io"] = {
+    "HelmRelease": in_order(
+        SUSPENDED_BY_SPEC, counted(also_true=("Released", "TestSuccess")), STATUS_UNKNOWN
+    ),
+}
+
+
+# Flux: image scanning and the updates that follow from it.
+
+CHECKS["image.toolkit.fluxcd.io"] = {
+    # A policy cannot be suspended.
+    "ImagePolicy": in_order(
+        counted(unsettled="False", busy_reasons=("NewGeneration", "AccessingRepository", "ApplyingPolicy")),
+        STATUS_UNKNOWN,
+    ),
+    "ImageRepository": in_order(
+        SUSPENDED_BY_SPEC,
+        counted(unsettled="False", busy_reasons=("NewGeneration", "Scanning")),
+        STATUS_UNKNOWN,
+    ),
+    "ImageUpdateAutomation": in_order(SUSPENDED_BY_SPEC, counted(), STATUS_UNKNOWN),
+}
+
+
+# Flux: kustomizations.
+
+CHECKS["kustomize.toolkit.fluxcd.io"] = {
+    "Kustomization": in_order(SUSPENDED_BY_SPEC, counted(), STATUS_UNKNOWN),
+}
+
+
+# Flux: webhook receivers.
+
+CHECKS["notification.toolkit.fluxcd.io"] = {
+    # Unlike the other Flux kinds, a receiver that is not ready and still reconciling counts as broken.
+    "Receiver": in_order(SUSPENDED_BY_SPEC, counted(unsettled="False", busy=DEGRADED), STATUS_UNKNOWN),
+}
+
+
+# Flux: the sources that artifacts come from.
+
+_ARTIFACT = counted(also_true=("ArtifactInStorage",), tells_outdated=True)
+_SOURCE = in_order(SUSPENDED_BY_SPEC, _ARTIFACT, STATUS_UNKNOWN)
+
+CHECKS["source.toolkit.fluxcd.io"] = {
+    "Bucket": _SOURCE,
+    "GitRepository": _SOURCE,
+    "HelmChart": _SOURCE,
+    "HelmRepository": in_order(
+        SUSPENDED_BY_SPEC,
+        when(
+            is_(".spec.type", "oci"),
+            then=healthy("Helm repositories of type 'oci' do not contain any information in the status."),
+        ),
+        _ARTIFACT,
+        STATUS_UNKNOWN,
+    ),
+    "OCIRepository": _SOURCE,
+}
+
+
+# Flagger: canaries.
+
+_BETWEEN: Final = " --- "
+_PHASES: Final = {
+    "Failed": DEGRADED,
+    "Progressing": PROGRESSING,
+    "Finalising": PROGRESSING,
+    "Promoting": PROGRESSING,
+    "Succeeded": HEALTHY,
+    "Initialized": HEALTHY,
+}
+
+
+def canary(obj: Object) -> HealthVerdict:
+    """The message is the phase, the weight if there is any, and what all conditions say."""
+    status = obj.get("status")
+    if status is None:
+        return HealthVerdict(UNKNOWN, "No status")
+    weight = lua.at(status, "canaryWeight")
+    told = ""
+    if lua.less(0, lua.to_number(weight)):
+        told = lua.concat("Canary Weight: ", weight, " %")
+    for condition in lua.ipairs(lua.at(status, "conditions")):
+        told = lua.concat(told, _BETWEEN if told else "", lua.at(condition, "message"))
+    phase = lua.at(status, "phase")
+    return HealthVerdict(code_for(phase, _PHASES, UNKNOWN), lua.concat(phase, _BETWEEN, told))
+
+
+CHECKS["flagger.app"] = {"Canary": canary}

@@ -1,0 +1,260 @@
+"""Kubernetes and its SIGs: CronJobs, CRDs, PodDisruptionBudgets, volume snapshots, the Gateway API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.shipped import lua
+from whysync.argocd.health.shipped.vocabulary import (
+    DEGRADED,
+    HEALTHY,
+    PROGRESSING,
+    Check,
+    absent,
+    all_of,
+    by,
+    conditions,
+    degraded,
+    healthy,
+    in_order,
+    is_,
+    isnt,
+    less,
+    none_of,
+    present,
+    progressing,
+    same,
+    says,
+    some,
+    true,
+    verdict,
+    when,
+)
+from whysync.argocd.health.verdict import HealthVerdict
+from whysync.json_tree import Json, Object
+
+CHECKS: Final[dict[str, dict[str, Check]]] = {}
+
+
+# CronJobs. (The check of Jobs is written in Go.)
+
+CHECKS["batch"] = {
+    "CronJob": in_order(
+        when(is_(".spec.suspend", True), then=healthy("CronJob is Suspended")),
+        when(absent(".status"), then=progressing("Waiting for CronJob")),
+        when(
+            absent(".status.lastScheduleTime"),
+            then=healthy("CronJob has not been scheduled yet"),
+        ),
+        when(
+            absent(".status.lastSuccessfulTime"),
+            then=healthy("The CronJob never completed successfully. It may not be healthy"),
+        ),
+        when(
+            some(".status.active"),
+            then=healthy("The job is running. Its last execution may not have been successful"),
+        ),
+        # Times are compared as text, which is right for RFC 3339 in UTC.
+        when(
+            less(".status.lastSuccessfulTime", ".status.lastScheduleTime"),
+            then=degraded("CronJob has not completed its last execution successfully"),
+        ),
+        healthy("CronJob has completed its last execution successfully"),
+    )
+}
+
+
+# PodDisruptionBudgets.
+
+
+def _pod_disruption_budget(obj: Object) -> HealthVerdict:
+    """Too few pods is no failure of the budget: some are made to never allow a disruption."""
+    found = HealthVerdict(PROGRESSING, "Waiting for status")
+    entries = lua.maybe(obj, "status", "conditions")
+    for condition in lua.ipairs(entries) if entries is not None else ():
+        reason = lua.at(condition, "reason")
+        said = lua.concat("PodDisruptionBudget has ", reason)
+        if lua.at(condition, "status") == "False" and reason != "InsufficientPods":
+            return HealthVerdict(DEGRADED, said)
+        found = HealthVerdict(HEALTHY, said)
+    return found
+
+
+CHECKS["policy"] = {"PodDisruptionBudget": _pod_disruption_budget}
+
+
+# CustomResourceDefinitions.
+
+CHECKS["apiextensions.k8s.io"] = {
+    "CustomResourceDefinition": in_order(
+        when(present(".metadata.deletionTimestamp"), then=progressing("CRD is terminating")),
+        # A CRD without any status is an error of the script: Unknown.
+        when(none_of(some(".status.conditions")), then=progressing("Status conditions not found")),
+        conditions(
+            says("Terminating", "True", progressing("CRD is terminating: {message}")),
+            says("NamesAccepted", "False", degraded("CRD names have not been accepted: {message}")),
+            says("NonStructuralSchema", "True", degraded("Schema violations found: {message}")),
+            when(
+                is_("type", "Established"),
+                isnt("status", "True"),
+                is_("reason", "Installing"),
+                then=progressing("CRD is being installed"),
+            ),
+        ),
+        conditions(says("Established", "True", healthy("CRD is healthy"))),
+        degraded("CRD is not established"),
+    )
+}
+
+
+# Volume snapshots.
+
+_SNAPSHOT = in_order(
+    when(true(".status?.readyToUse"), then=healthy("Ready to use")),
+    when(present(".status?.error"), then=degraded("{.status.error.message}")),
+    progressing("Waiting for status"),
+)
+
+CHECKS["snapshot.storage.k8s.io"] = {"VolumeSnapshot": _SNAPSHOT, "VolumeSnapshotContent": _SNAPSHOT}
+
+
+# The Gateway API.
+
+
+def _trouble(entries: Json, what: str) -> tuple[HealthCode, Json] | None:
+    """What conditions of a gateway, a listener or a route's parent complain about, the worst first."""
+    for kind in ("ResolvedRefs", "Accepted"):
+        for condition in lua.ipairs(entries):
+            if lua.at(condition, "type") == kind and lua.at(condition, "status") == "False":
+                return DEGRADED, _said(condition, f"Failed condition: {kind}")
+    for condition in lua.ipairs(entries):
+        if lua.at(condition, "type") == "Programmed" and lua.at(condition, "status") != "True":
+            return PROGRESSING, _said(condition, f"{what} is still being programmed")
+    return None
+
+
+def _said(condition: Json, default: str) -> Json:
+    said = lua.at(condition, "message")
+    return said if lua.truthy(said) else default
+
+
+def gateway(obj: Object) -> HealthVerdict:
+    own, listeners = lua.maybe(obj, "status", "conditions"), lua.maybe(obj, "status", "listeners")
+    trouble = None if own is None else _trouble(own, "Gateway")
+    if trouble is not None:
+        return verdict(*trouble)
+    for listener in () if listeners is None else lua.ipairs(listeners):
+        entries = lua.at(listener, "conditions")
+        trouble = None if entries is None else _trouble(entries, "Listener")
+        if trouble is not None:
+            code, said = trouble
+            return HealthVerdict(code, lua.concat("Listener: ", said))
+    if own is not None or (listeners is not None and lua.length(listeners) > 0):
+        return HealthVerdict(HEALTHY, "Gateway is healthy")
+    return HealthVerdict(PROGRESSING, "Waiting for Gateway status")
+
+
+def _route(kind: str, *, by_generation: bool) -> Check:
+    """A route is as well as each of its parents (gateways) says.
+
+    With `by_generation`, a parent that has not seen the latest spec is not listened to.
+    """
+
+    def check(obj: Object) -> HealthVerdict:
+        parents = lua.maybe(obj, "status", "parents")
+        told = False
+        for parent in () if parents is None else lua.ipairs(parents):
+            entries = lua.at(parent, "conditions")
+            if entries is None or (by_generation and not _is_observed(obj, entries)):
+                continue
+            trouble = _trouble(entries, "Route")
+            if trouble is not None:
+                return _of_parent(parent, trouble)
+            told = told or lua.length(entries) > 0
+        return (
+            HealthVerdict(HEALTHY, f"{kind} is healthy")
+            if told
+            else HealthVerdict(PROGRESSING, f"Waiting for {kind} status")
+        )
+
+    return check
+
+
+def _is_observed(obj: Object, entries: Json) -> bool:
+    generation = lua.named(obj, "metadata", "generation")
+    if generation is None:
+        return True
+    seen = (lua.at(condition, "observedGeneration") for condition in lua.ipairs(entries))
+    return lua.length(entries) > 0 and all(one is None or lua.same(one, generation) for one in seen)
+
+
+def _of_parent(parent: Json, trouble: tuple[HealthCode, Json]) -> HealthVerdict:
+    code, said = trouble
+    return HealthVerdict(code, lua.concat("Parent ", _name(parent, "parentRef"), ": ", said))
+
+
+def _name(owner: Json, ref: str) -> Json:
+    name = lua.named(owner, ref, "name")
+    return name if lua.truthy(name) else ""
+
+
+def backend_tls_policy(obj: Object) -> HealthVerdict:
+    waiting = HealthVerdict(PROGRESSING, "Waiting for BackendTLSPolicy status")
+    ancestors = lua.maybe(obj, "status", "ancestors")
+    if ancestors is None:
+        return waiting
+    generation = lua.named(obj, "metadata", "generation")
+    for ancestor, condition in _told_by(ancestors) if generation is not None else ():
+        observed = lua.at(condition, "observedGeneration")
+        if observed is not None and not lua.same(observed, generation):
+            name = _name(ancestor, "ancestorRef")
+            text = lua.concat("Waiting for Ancestor ", name, " to update BackendTLSPolicy status")
+            return HealthVerdict(PROGRESSING, text)
+    accepted = False
+    for ancestor, condition in _told_by(ancestors):
+        if lua.at(condition, "type") not in ("Accepted", "ResolvedRefs"):
+            continue
+        if lua.at(condition, "status") != "True":
+            name, said = _name(ancestor, "ancestorRef"), lua.at(condition, "message")
+            return HealthVerdict(DEGRADED, lua.concat("Ancestor ", name, ": ", said))
+        accepted = accepted or lua.at(condition, "type") == "Accepted"
+    return HealthVerdict(HEALTHY, "BackendTLSPolicy is healthy") if accepted else waiting
+
+
+def _told_by(ancestors: Json) -> Iterator[tuple[Json, Json]]:
+    for ancestor in lua.ipairs(ancestors):
+        for condition in lua.ipairs(lua.at(ancestor, "conditions")):
+            yield ancestor, condition
+
+
+_OUTDATED: Final = all_of(
+    present(".metadata?.generation"),
+    present("observedGeneration"),
+    none_of(same("observedGeneration", ".metadata.generation")),
+)
+
+CHECKS["gateway.networking.k8s.io"] = {
+    "BackendTLSPolicy": backend_tls_policy,
+    "GRPCRoute": _route("GRPCRoute", by_generation=False),
+    "Gateway": gateway,
+    "GatewayClass": in_order(
+        conditions(
+            when(
+                is_("type", "Accepted"),
+                none_of(_OUTDATED),
+                then=by(
+                    "status",
+                    {
+                        "True": healthy("{message|GatewayClass is accepted}"),
+                        "False": degraded("{message|GatewayClass is not accepted}"),
+                    },
+                    other=progressing("{message|Waiting for GatewayClass status}"),
+                ),
+            )
+        ),
+        progressing("Waiting for GatewayClass status"),
+    ),
+    "HTTPRoute": _route("HTTPRoute", by_generation=True),
+}

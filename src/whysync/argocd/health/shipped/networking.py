@@ -1,0 +1,228 @@
+"""Gateways and meshes: Istio, Contour, Gloo, Airlock Microgateway, Proclaim."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.argocd.health.shipped import lua
+from whysync.argocd.health.shipped.vocabulary import (
+    DEGRADED,
+    HEALTHY,
+    PROGRESSING,
+    UNKNOWN,
+    Check,
+    degraded,
+    each,
+    healthy,
+    in_order,
+    inside,
+    is_,
+    present,
+    progressing,
+    same,
+    says,
+    suspended,
+    true,
+    unknown,
+    verdict,
+    when,
+)
+from whysync.argocd.health.verdict import HealthVerdict
+from whysync.json_tree import Json, Object
+
+CHECKS: Final[dict[str, dict[str, Check]]] = {}
+
+
+# Istio's operator. It has written its state as a number and, later, as a name.
+
+_STATE = ".status?.status"
+
+CHECKS["install.istio.io"] = {
+    "IstioOperator": in_order(
+        when(is_(_STATE, 0, "NONE"), then=unknown("Component is not present.")),
+        when(
+            is_(_STATE, 1, "UPDATING"),
+            then=progressing("Component is being updated to a different version."),
+        ),
+        when(
+            is_(_STATE, 2, "RECONCILING"),
+            then=progressing(
+                "Controller has started but not yet completed reconciliation loop for the component."
+            ),
+        ),
+        when(is_(_STATE, 3, "HEALTHY"), then=healthy("Component is healthy.")),
+        when(is_(_STATE, 4, "ERROR"), then=degraded("Component is in an error state.")),
+        progressing("Waiting for Istio Control Plane"),
+    ),
+}
+
+
+# Contour. Only a condition about the present generation of the object counts.
+
+_WAITING = "Waiting for status"
+
+
+def _http_proxy(obj: Object) -> HealthVerdict:
+    """Upstream takes a proxy that includes others for healthy even when it is not valid.
+
+    Parent and children wait for each other; without this, none of them would ever be applied.
+    """
+    status = lua.at(obj, "status")
+    if not lua.truthy(status):
+        return HealthVerdict(PROGRESSING, _WAITING)
+    entries, description = lua.at(status, "conditions"), lua.at(status, "description")
+    if not lua.truthy(entries):
+        if lua.truthy(lua.at(status, "currentStatus")):
+            return verdict(PROGRESSING, description)
+        return HealthVerdict(PROGRESSING, _WAITING)
+    found = HealthVerdict(PROGRESSING, _WAITING)
+    for condition in lua.ipairs(entries):
+        generation = lua.named(obj, "metadata", "generation")
+        if not lua.same(generation, lua.at(condition, "observedGeneration")):
+            continue
+        valid, state = lua.at(condition, "type") == "Valid", lua.at(condition, "status")
+        if valid and state == "True":
+            return verdict(HEALTHY, description)
+        if lua.named(obj, "spec", "includes") is not None and state == "False":
+            found = HealthVerdict(HEALTHY, "HTTPProxy inclusions cannot be health checked")
+        elif valid and state == "False":
+            return verdict(DEGRADED, description)
+    return found
+
+
+CHECKS["projectcontour.io"] = {
+    "ExtensionService": in_order(
+        when(
+            true(".status"),
+            true(".status.conditions"),
+            then=each(
+                ".status.conditions",
+                when(
+                    same(".metadata.generation", "observedGeneration"),
+                    then=in_order(
+                        says("Valid", "True", healthy("{message}")),
+                        says("Valid", "False", degraded("{message}")),
+                    ),
+                ),
+            ),
+        ),
+        progressing(_WAITING),
+    ),
+    "HTTPProxy": _http_proxy,
+}
+
+
+# Gloo: gateways and routes.
+
+# Old versions write the state as a number.
+_BY_STATE: Final = in_order(
+    when(is_("state", "Accepted", 1), then=healthy("The resource has been validated")),
+    when(is_("state", "Warning", 3), then=degraded("{reason}")),
+    when(is_("state", "Pending", 0), then=suspended("The resource has not yet been validated")),
+    when(is_("state", "Rejected", 2), then=degraded("{reason}")),
+)
+
+VALIDATED: Final = in_order(
+    when(
+        present(".status"),
+        then=in_order(
+            each(".status.statuses", _BY_STATE, keyed=True),
+            inside(".status", _BY_STATE),
+        ),
+    ),
+    progressing("Update in progress"),
+)
+
+CHECKS["gateway.solo.io"] = {
+    "Gateway": VALIDATED,
+    "MatchableHttpGateway": VALIDATED,
+    "RouteOption": VALIDATED,
+    "RouteTable": VALIDATED,
+    "VirtualHostOption": VALIDATED,
+    "VirtualService": VALIDATED,
+}
+
+
+# Gloo: proxies and upstreams.
+
+CHECKS["gloo.solo.io"] = {
+    "Proxy": VALIDATED,
+    "Settings": VALIDATED,
+    "Upstream": VALIDATED,
+    "UpstreamGroup": VALIDATED,
+}
+
+
+# Airlock Microgateway: policies are judged by the gateways they hang on, all other kinds are just there.
+
+
+def _any_kind(obj: Object) -> HealthVerdict:
+    kind = obj.get("kind")
+    fine = lua.concat(kind, " is healthy")
+    if not isinstance(kind, str) or not kind.endswith("Policy"):
+        return HealthVerdict(HEALTHY, fine)
+    found = HealthVerdict(PROGRESSING, f"Waiting for {kind} status")
+    ancestors = lua.maybe(obj, "status", "ancestors")
+    if ancestors is None:
+        return found
+    late = _not_up_to_date(kind, ancestors, lua.named(obj, "metadata", "generation"))
+    if late is not None:
+        return late
+    for ancestor in lua.ipairs(ancestors):
+        accepted = False
+        for condition in lua.ipairs(lua.at(ancestor, "conditions")):
+            about = lua.at(condition, "type")
+            if about not in ("Accepted", "ResolvedRefs"):
+                continue
+            if lua.at(condition, "status") != "True":
+                said = lua.at(condition, "message")
+                return HealthVerdict(DEGRADED, lua.concat("Ancestor ", _name(ancestor), ": ", said))
+            if about == "Accepted":
+                accepted, found = True, HealthVerdict(HEALTHY, fine)
+        if not accepted:  # but a later ancestor that accepts the policy has the last word
+            said = lua.concat("Ancestor ", _name(ancestor), ": ", kind, " is not accepted")
+            found = HealthVerdict(DEGRADED, said)
+    return found
+
+
+def _not_up_to_date(kind: str, ancestors: Json, generation: Json) -> HealthVerdict | None:
+    if generation is None:
+        return None
+    for ancestor in lua.ipairs(ancestors):
+        for condition in lua.ipairs(lua.at(ancestor, "conditions")):
+            if not lua.same(lua.at(condition, "observedGeneration"), generation):
+                said = lua.concat("Waiting for Ancestor ", _name(ancestor), " to update ", kind, " status")
+                return HealthVerdict(PROGRESSING, said)
+    return None
+
+
+def _name(ancestor: Json) -> Json:
+    name = lua.named(ancestor, "ancestorRef", "name")
+    return name if lua.truthy(name) else ""
+
+
+CHECKS["microgateway.airlock.com"] = {"*": _any_kind}
+
+
+# Proclaim: services announced by DNS-SD.
+
+
+def _service_instance(obj: Object) -> HealthVerdict:
+    entries = lua.maybe(obj, "status", "conditions")
+    last: dict[str, Json] = {"Adopted": {}, "Advertised": {}, "Discoverable": {}}
+    for condition in lua.ipairs(entries) if entries is not None else ():
+        kind = lua.at(condition, "type")
+        if isinstance(kind, str) and kind in last:
+            last[kind] = condition
+    adopted, advertised, discoverable = last.values()
+    found = lua.at(discoverable, "message")
+    if lua.at(adopted, "status") == "False":
+        return verdict(DEGRADED, lua.at(adopted, "message"))
+    if lua.at(advertised, "reason") in ("AdvertiseError", "UnadvertiseError"):
+        return verdict(DEGRADED, lua.at(advertised, "message"))
+    if lua.at(discoverable, "reason") == "DiscoveryError":
+        return verdict(UNKNOWN, found)
+    return verdict(HEALTHY if lua.at(discoverable, "status") == "True" else PROGRESSING, found)
+
+
+CHECKS["proclaim.dogmatiq.io"] = {"DNSSDServiceInstance": _service_instance}

@@ -1,0 +1,298 @@
+"""Functions, models and event-driven workloads: Knative, KServe, OpenFaaS, SpinKube, KEDA, Keptn."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.argocd.health.shipped import lua
+from whysync.argocd.health.shipped.vocabulary import (
+    DEGRADED,
+    HEALTHY,
+    PROGRESSING,
+    SUSPENDED,
+    Check,
+    by,
+    conditions,
+    degraded,
+    healthy,
+    in_order,
+    is_,
+    isnt,
+    less,
+    present,
+    progressing,
+    says,
+    suspended,
+    verdict,
+    when,
+)
+from whysync.argocd.health.verdict import HealthVerdict
+from whysync.json_tree import Json, Object
+
+CHECKS: Final[dict[str, dict[str, Check]]] = {}
+
+
+# Knative's operator: Serving and Eventing, healthy when a number of conditions are True.
+
+
+def _installed(kind: str, *, wanted: tuple[str, ...], awaited: tuple[str, ...]) -> Check:
+    """All of `wanted` have to be True; a False one of `awaited`, or any Unknown, is taken for progress."""
+
+    def check(obj: Object) -> HealthVerdict:
+        entries = lua.maybe(obj, "status", "conditions")
+        if entries is None:
+            return HealthVerdict(PROGRESSING, f"Waiting for {kind}")
+        good = open_ones = 0
+        listed: list[str] = []
+        for place, condition in lua.numbered(entries):
+            what, status = lua.at(condition, "type"), lua.at(condition, "status")
+            listed.append(lua.concat(place, ": ", what, " | ", status, "\n"))
+            good += status == "True" and what in wanted
+            open_ones += status == "Unknown" or (status == "False" and what in awaited)
+        if open_ones == 0 and good == len(wanted):
+            return HealthVerdict(HEALTHY, f"{kind} is healthy.")
+        return HealthVerdict(PROGRESSING if open_ones else DEGRADED, "".join(listed))
+
+    return check
+
+
+CHECKS["operator.knative.dev"] = {
+    "KnativeEventing": _installed(
+        "KnativeEventing", wanted=("Ready", "InstallSucceeded"), awaited=("Ready",)
+    ),
+    "KnativeServing": _installed(
+        "KnativeServing",
+        wanted=("Ready", "InstallSucceeded", "DependenciesInstalled", "DeploymentsAvailable"),
+        awaited=("Ready", "DeploymentsAvailable"),
+    ),
+}
+
+
+# Knative Serving: services.
+
+_WANTED = ("ConfigurationsReady", "RoutesReady", "Ready")
+
+
+def _service(obj: Object) -> HealthVerdict:
+    entries = lua.maybe(obj, "status", "conditions")
+    if entries is None:
+        return HealthVerdict(PROGRESSING, "Waiting for status update.")
+    good = bad = 0
+    complaints: list[str] = []
+    for condition in lua.pairs(entries):
+        status = lua.at(condition, "status")
+        good += status == "True" and lua.at(condition, "type") in _WANTED
+        bad += status == "False"
+        if status in ("False", "Unknown"):
+            complaints.append(_complaint(condition))
+    if good == len(_WANTED) and not complaints:
+        return HealthVerdict(HEALTHY, "Knative Service is healthy.")
+    return HealthVerdict(DEGRADED if bad else PROGRESSING, "".join(complaints))
+
+
+def _complaint(condition: Json) -> str:
+    reason, message = lua.at(condition, "reason"), lua.at(condition, "message")
+    said = lua.concat(lua.at(condition, "type"), " is ", lua.at(condition, "status"))
+    if reason is not None and reason != "":
+        said = lua.concat(said, ", since ", reason, ".")
+    if message is not None and message != "":
+        said = lua.concat(said, " ", message)
+    return said + "\n"
+
+
+CHECKS["serving.knative.dev"] = {"Service": _service}
+
+
+# KServe: inference services.
+
+
+def _inference_service(obj: Object) -> HealthVerdict:
+    """A False or Unknown condition is progress; only the model's own transition can be a failure."""
+    waiting = HealthVerdict(PROGRESSING, "Waiting for InferenceService to report status...")
+    status = lua.at(obj, "status")
+    if status is None:
+        return waiting
+    said = ""
+    moving = failed = False
+    model = lua.at(status, "modelStatus")
+    if model is not None:
+        transition = lua.at(model, "transitionStatus")
+        moving, failed = transition == "InProgress", transition not in ("UpToDate", "InProgress")
+        if moving or failed:
+            said = lua.concat("0: transitionStatus | ", transition)
+    entries = lua.at(status, "conditions")
+    if entries is None:
+        return waiting
+    for place, condition in lua.numbered(entries):
+        kind, state = lua.at(condition, "type"), lua.at(condition, "status")
+        if kind == "Stopped" and state == "True":
+            return HealthVerdict(SUSPENDED, "InferenceService is Stopped")
+        moving |= state == "Unknown" or (state == "False" and kind != "Stopped")
+        if state != "True" and kind != "Stopped":
+            said += _kserve_complaint(place, condition)
+    if failed:
+        return HealthVerdict(DEGRADED, said)
+    return (
+        HealthVerdict(PROGRESSING, said) if moving else HealthVerdict(HEALTHY, "InferenceService is healthy.")
+    )
+
+
+def _kserve_complaint(place: Json, condition: Json) -> str:
+    said = lua.concat(" | ", place, ": ", lua.at(condition, "type"), " | ", lua.at(condition, "status"))
+    for detail in (lua.at(condition, "reason"), lua.at(condition, "message")):
+        if detail is not None and detail != "":
+            said = lua.concat(said, " | ", detail)
+    return said
+
+
+CHECKS["serving.kserve.io"] = {"InferenceService": _inference_service}
+
+
+# OpenFaaS: functions. One that is scaled to zero sleeps.
+
+_READY = in_order(
+    when(present(".status.replicas"), less(0, ".status.replicas"), then=healthy("{message}")),
+    suspended("No replicas available"),
+)
+
+CHECKS["openfaas.com"] = {
+    "Function": in_order(
+        conditions(
+            says("Ready", "False", degraded("{message}")),
+            says("Stalled", "True", degraded("{message}")),
+            says("Ready", "True", _READY),
+        ),
+        progressing("Waiting for Function"),
+    ),
+}
+
+
+# SpinKube: WebAssembly applications.
+
+
+def spin_app(obj: Object) -> HealthVerdict:
+    status = obj.get("status")
+    if not lua.truthy(status):
+        return HealthVerdict(PROGRESSING, "Waiting for status to be available")
+    entries = lua.at(status, "conditions")
+    available = False
+    availability: Json = ""
+    progress: Json = None
+    for condition in lua.ipairs(entries) if lua.truthy(entries) else ():
+        said = lua.at(condition, "message")
+        holds = lua.at(condition, "status") == "True"
+        match lua.at(condition, "type"):
+            case "Progressing":
+                if _has_failed(condition):
+                    return verdict(DEGRADED, _or(said, "Application deployment has failed"))
+                if holds:
+                    progress = _or(said, "Application progress status")
+            case "Available":
+                available = holds
+                otherwise = "availability status" if holds else "is not available"
+                availability = _or(said, f"Application {otherwise}")
+            case _:
+                pass
+    ready, wanted = _or(lua.at(status, "readyReplicas"), 0), _or(lua.named(obj, "spec", "replicas"), 1)
+    if not available:
+        return verdict(DEGRADED, availability)
+    counted = lua.concat(ready, "/", wanted)
+    if lua.less(ready, wanted):
+        return HealthVerdict(PROGRESSING, f"Waiting for replicas to be ready ({counted})")
+    if progress is not None:
+        return verdict(PROGRESSING, progress)
+    return HealthVerdict(HEALTHY, f"Application is healthy with {counted} replicas ready")
+
+
+def _has_failed(condition: Json) -> bool:
+    if lua.at(condition, "status") != "False":
+        return False
+    if lua.at(condition, "reason") == "ProgressDeadlineExceeded":
+        return True
+    said = lua.at(condition, "message")
+    told = lua.concat(said).lower() if lua.truthy(said) else ""
+    return "timeout" in told or "failed" in told
+
+
+def _or(value: Json, default: Json) -> Json:
+    return value if lua.truthy(value) else default
+
+
+CHECKS["core.spinkube.dev"] = {"SpinApp": spin_app}
+
+
+# KEDA: what scales on events.
+
+_HEALTHY = ("Ready", "True")
+_PAUSED = ("Paused", "True")
+
+
+def _scaled(*, bad: tuple[tuple[str, str], ...], waiting: str) -> Check:
+    """All conditions are heard; the last one that matters has the word, the worst one the verdict."""
+
+    def check(obj: Object) -> HealthVerdict:
+        entries = lua.maybe(obj, "status", "conditions")
+        heard: list[Json] = []
+        said: Json = None
+        for condition in lua.ipairs(entries) if entries is not None else ():
+            what = (lua.at(condition, "type"), lua.at(condition, "status"))
+            sign = DEGRADED if what in bad else HEALTHY if what == _HEALTHY else SUSPENDED
+            if sign is not SUSPENDED or what == _PAUSED:
+                heard.append(sign)
+                said = lua.at(condition, "message")
+        if DEGRADED in heard:
+            return verdict(DEGRADED, said)
+        if HEALTHY in heard:
+            return verdict(SUSPENDED if SUSPENDED in heard else HEALTHY, said)
+        return HealthVerdict(PROGRESSING, waiting)
+
+    return check
+
+
+CHECKS["keda.sh"] = {
+    "ScaledJob": _scaled(bad=(("Ready", "False"), ("Ready", "Unknown")), waiting="Waiting for ScaledJob"),
+    "ScaledObject": _scaled(
+        bad=(("Ready", "False"), ("Fallback", "True")), waiting="Creating HorizontalPodAutoscaler Object"
+    ),
+}
+
+
+# Keptn: deployments and their tasks. A missing status is an error of the check, not "waiting".
+
+
+def _state(kind: str, field: str = "status") -> Check:
+    return by(
+        f".status.{field}",
+        {"Succeeded": healthy(f"{kind} is healthy"), "Failed": degraded(f"{kind} is degraded")},
+        progressing(f"{kind} is progressing"),
+    )
+
+
+CHECKS["lifecycle.keptn.sh"] = {
+    "KeptnAppVersion": _state("KeptnAppVersion"),
+    "KeptnEvaluation": _state("KeptnEvaluation", "overallStatus"),
+    "KeptnTask": _state("KeptnTask"),
+    "KeptnWorkloadInstance": _state("KeptnWorkloadInstance"),
+    "KeptnWorkloadVersion": _state("KeptnWorkloadVersion"),
+}
+
+
+# Keptn: metrics and analyses. A missing status is an error of the check, not "waiting".
+
+CHECKS["metrics.keptn.sh"] = {
+    "Analysis": in_order(
+        when(is_(".status.pass", True), then=healthy("Analysis is healthy")),
+        when(is_(".status.warning", True), then=healthy("Analysis is healthy with warnings")),
+        when(is_(".status.pass", False), then=degraded("Analysis is degraded")),
+        progressing("Analysis is progressing"),
+    ),
+    "KeptnMetric": in_order(
+        when(
+            present(".status.errMsg"),
+            isnt(".status.errMsg", ""),
+            then=degraded("KeptnMetric is degraded"),
+        ),
+        when(present(".status.value"), then=healthy("KeptnMetric is healthy")),
+        progressing("KeptnMetric is progressing"),
+    ),
+}
