@@ -1,0 +1,628 @@
+"""The kinds whose health Argo CD assesses in Go.
+
+Mirrors gitops-engine `GetHealthCheckFunc`, Argo CD 3.6. The kind is matched without its version; a check then
+refuses the versions that it does not know, and the object counts as Unknown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final, cast
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.go_types import METADATA, GoCheck, Shape, conditions_shape
+from whysync.argocd.health.problems import CannotJudge
+from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.hooks import is_hook
+from whysync.argocd.hooks.annotations import annotations_of
+from whysync.golang.fmt import quoted
+from whysync.json_tree import Json, Object, dig, fields, integer, items, json_kind, text
+from whysync.kubernetes.api.ref import group_of, version_of
+
+
+def name_of(obj: Object) -> str:
+    return text(dig(obj, "metadata", "name"))
+
+
+def spec_of(obj: Object) -> Object:
+    return fields(obj.get("spec"))
+
+
+def status_of(obj: Object) -> Object:
+    return fields(obj.get("status"))
+
+
+def count(part: Object, field: str) -> int:
+    """A counter; an absent one is 0."""
+    return integer(part.get(field))
+
+
+def wanted_replicas(obj: Object) -> int | None:
+    """`spec.replicas`; absent is not 0 here, a check then does not ask for it."""
+    replicas = spec_of(obj).get("replicas")
+    return None if replicas is None else integer(replicas)
+
+
+def is_unobserved(obj: Object) -> bool:
+    """The controller has not yet seen the newest spec."""
+    return integer(dig(obj, "metadata", "generation")) > count(status_of(obj), "observedGeneration")
+
+
+def conditions(obj: Object) -> Iterator[Object]:
+    for condition in items(status_of(obj).get("conditions")):
+        yield fields(condition)
+
+
+def condition(obj: Object, kind: str) -> Object | None:
+    """The first condition of that type."""
+    return next((found for found in conditions(obj) if found.get("type") == kind), None)
+
+
+# Deployment. A crash loop is only Progressing until the progress deadline has passed.
+
+
+def _get_appsv1_deployment_health(deployment: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getAppsv1DeploymentHealth`, Argo CD 3.6."""
+    if spec_of(deployment).get("paused") is True:
+        return HealthVerdict(HealthCode.SUSPENDED, "Deployment is paused")
+    if is_unobserved(deployment):
+        return _waiting_for_rollout("observed deployment generation less than desired generation")
+    progress = condition(deployment, "Progressing")
+    if progress is not None and progress.get("reason") == "ProgressDeadlineExceeded":
+        name = quoted(name_of(deployment))
+        return HealthVerdict(HealthCode.DEGRADED, f"Deployment {name} exceeded its progress deadline")
+    status, wanted = status_of(deployment), wanted_replicas(deployment)
+    updated, total = count(status, "updatedReplicas"), count(status, "replicas")
+    available = count(status, "availableReplicas")
+    if wanted is not None and updated < wanted:
+        return _waiting_for_rollout(f"{updated} out of {wanted} new replicas have been updated...")
+    if total > updated:
+        return _waiting_for_rollout(f"{total - updated} old replicas are pending termination...")
+    if available < updated:
+        return _waiting_for_rollout(f"{available} of {updated} updated replicas are available...")
+    return HealthVerdict(HealthCode.HEALTHY)
+
+
+def _waiting_for_rollout(what: str) -> HealthVerdict:
+    return HealthVerdict(HealthCode.PROGRESSING, f"Waiting for rollout to finish: {what}")
+
+
+DEPLOYMENT = GoCheck(
+    name="Deployment",
+    versions=("v1",),
+    judge=_get_appsv1_deployment_health,
+    shape={
+        "metadata": METADATA,
+        "spec": {"replicas": "int32", "paused": "bool"},
+        "status": {
+            "observedGeneration": "int64",
+            "replicas": "int32",
+            "updatedReplicas": "int32",
+            "readyReplicas": "int32",
+            "availableReplicas": "int32",
+            "unavailableReplicas": "int32",
+            "conditions": conditions_shape("v1.Deployment"),
+        },
+    },
+)
+
+
+# StatefulSet. It is never Degraded: pods that do not start leave it Progressing for good.
+
+
+def _get_appsv1_stateful_set_health(stateful_set: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getAppsv1StatefulSetHealth`, Argo CD 3.6."""
+    status, wanted = status_of(stateful_set), wanted_replicas(stateful_set)
+    ready, updated = count(status, "readyReplicas"), count(status, "updatedReplicas")
+    # Unlike the other workloads, this one must have been observed at least once.
+    if count(status, "observedGeneration") == 0 or is_unobserved(stateful_set):
+        return HealthVerdict(HealthCode.PROGRESSING, "Waiting for statefulset spec update to be observed...")
+    if wanted is not None and ready < wanted:
+        return HealthVerdict(HealthCode.PROGRESSING, f"Waiting for {wanted - ready} pods to be ready...")
+    strategy = fields(spec_of(stateful_set).get("updateStrategy"))
+    if strategy.get("type") == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
+        return _partitioned_rollout(wanted, updated, strategy)
+    if strategy.get("type") == "OnDelete":
+        return HealthVerdict(HealthCode.HEALTHY, f"statefulset has {ready} ready pods")
+    current, update = text(status.get("currentRevision")), text(status.get("updateRevision"))
+    if update != current:
+        progress = f"{updated} pods at revision {update}..."
+        return HealthVerdict(
+            HealthCode.PROGRESSING, f"waiting for statefulset rolling update to complete {progress}"
+        )
+    progress = f"{count(status, 'currentReplicas')} pods at revision {current}..."
+    return HealthVerdict(HealthCode.HEALTHY, f"statefulset rolling update complete {progress}")
+
+
+def _partitioned_rollout(wanted: int | None, updated: int, strategy: Object) -> HealthVerdict:
+    """The API server fills in `rollingUpdate`, so this is the usual way, partitions or not."""
+    partition = dig(strategy, "rollingUpdate", "partition")
+    if wanted is not None and isinstance(partition, int | float):
+        new = wanted - integer(partition)
+        if updated < new:
+            progress = f"{updated} out of {new} new pods have been updated..."
+            return HealthVerdict(
+                HealthCode.PROGRESSING, f"Waiting for partitioned roll out to finish: {progress}"
+            )
+    return HealthVerdict(
+        HealthCode.HEALTHY, f"partitioned roll out complete: {updated} new pods have been updated..."
+    )
+
+
+STATEFUL_SET = GoCheck(
+    name="StatefulSet",
+    versions=("v1",),
+    judge=_get_appsv1_stateful_set_health,
+    shape={
+        "metadata": METADATA,
+        "spec": {
+            "replicas": "int32",
+            "updateStrategy": {
+                "type": "v1.StatefulSetUpdateStrategyType",
+                "rollingUpdate": {"partition": "int32"},
+            },
+        },
+        "status": {
+            "observedGeneration": "int64",
+            "replicas": "int32",
+            "readyReplicas": "int32",
+            "currentReplicas": "int32",
+            "updatedReplicas": "int32",
+            "currentRevision": "string",
+            "updateRevision": "string",
+        },
+    },
+)
+
+
+# ReplicaSet.
+
+
+def _get_appsv1_replica_set_health(replica_set: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getAppsv1ReplicaSetHealth`, Argo CD 3.6."""
+    waiting = "Waiting for rollout to finish:"
+    if is_unobserved(replica_set):
+        return HealthVerdict(
+            HealthCode.PROGRESSING,
+            f"{waiting} observed replica set generation less than desired generation",
+        )
+    failure = condition(replica_set, "ReplicaFailure")
+    if failure is not None and failure.get("status") == "True":
+        return HealthVerdict(HealthCode.DEGRADED, text(failure.get("message")))
+    available, wanted = count(status_of(replica_set), "availableReplicas"), wanted_replicas(replica_set)
+    if wanted is not None and available < wanted:
+        progress = f"{available} out of {wanted} new replicas are available..."
+        return HealthVerdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
+    return HealthVerdict(HealthCode.HEALTHY)
+
+
+REPLICA_SET = GoCheck(
+    name="ReplicaSet",
+    versions=("v1",),
+    judge=_get_appsv1_replica_set_health,
+    shape={
+        "metadata": METADATA,
+        "spec": {"replicas": "int32"},
+        "status": {
+            "availableReplicas": "int32",
+            "observedGeneration": "int64",
+            "conditions": conditions_shape("v1.ReplicaSet"),
+        },
+    },
+)
+
+
+# DaemonSet. It is never Degraded.
+
+
+def _get_appsv1_daemon_set_health(daemon_set: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getAppsv1DaemonSetHealth`, Argo CD 3.6."""
+    if is_unobserved(daemon_set):
+        return HealthVerdict(
+            HealthCode.PROGRESSING,
+            "Waiting for rollout to finish: observed daemon set generation less than desired generation",
+        )
+    status = status_of(daemon_set)
+    updated, desired = count(status, "updatedNumberScheduled"), count(status, "desiredNumberScheduled")
+    available = count(status, "numberAvailable")
+    if dig(daemon_set, "spec", "updateStrategy", "type") == "OnDelete":
+        return HealthVerdict(
+            HealthCode.HEALTHY, f"daemon set {updated} out of {desired} new pods have been updated"
+        )
+    waiting = f"Waiting for daemon set {quoted(name_of(daemon_set))} rollout to finish:"
+    if updated < desired:
+        progress = f"{updated} out of {desired} new pods have been updated..."
+        return HealthVerdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
+    if available < desired:
+        progress = f"{available} of {desired} updated pods are available..."
+        return HealthVerdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
+    return HealthVerdict(HealthCode.HEALTHY)
+
+
+DAEMON_SET = GoCheck(
+    name="DaemonSet",
+    versions=("v1",),
+    judge=_get_appsv1_daemon_set_health,
+    shape={
+        "metadata": METADATA,
+        "spec": {"updateStrategy": {"type": "v1.DaemonSetUpdateStrategyType"}},
+        "status": {
+            "desiredNumberScheduled": "int32",
+            "observedGeneration": "int64",
+            "updatedNumberScheduled": "int32",
+            "numberAvailable": "int32",
+        },
+    },
+)
+
+
+# Ingress, of any version. Where no controller publishes an address, it is Progressing for ever.
+
+
+def _get_ingress_health(ingress: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getIngressHealth`, Argo CD 3.6."""
+    addresses = items(dig(ingress, "status", "loadBalancer", "ingress"))
+    return HealthVerdict(HealthCode.HEALTHY if addresses else HealthCode.PROGRESSING)
+
+
+INGRESS = GoCheck(name="Ingress", judge=_get_ingress_health)
+
+
+# Service: only one of type LoadBalancer can be unready.
+
+
+def _get_corev1_service_health(service: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getCorev1ServiceHealth`, Argo CD 3.6."""
+    addresses = items(dig(service, "status", "loadBalancer", "ingress"))
+    if spec_of(service).get("type") == "LoadBalancer" and not addresses:
+        return HealthVerdict(HealthCode.PROGRESSING)
+    return HealthVerdict(HealthCode.HEALTHY)
+
+
+SERVICE = GoCheck(
+    name="Service",
+    versions=("v1",),
+    judge=_get_corev1_service_health,
+    shape={
+        "metadata": METADATA,
+        "spec": {"type": "v1.ServiceType"},
+        "status": {"loadBalancer": {"ingress": [{"ip": "string", "hostname": "string"}]}},
+    },
+)
+
+
+# PersistentVolumeClaim. A class that binds on first use keeps it Progressing until a Pod wants it.
+
+_PVC_PHASES: Final = {
+    "Lost": HealthCode.DEGRADED,
+    "Pending": HealthCode.PROGRESSING,
+    "Bound": HealthCode.HEALTHY,
+}
+
+
+def _get_corev1_pvc_health(claim: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getCorev1PVCHealth`, Argo CD 3.6."""
+    return HealthVerdict(_PVC_PHASES.get(text(status_of(claim).get("phase")), HealthCode.UNKNOWN))
+
+
+PERSISTENT_VOLUME_CLAIM = GoCheck(
+    name="PersistentVolumeClaim",
+    versions=("v1",),
+    judge=_get_corev1_pvc_health,
+    shape={"metadata": METADATA, "status": {"phase": "v1.PersistentVolumeClaimPhase"}},
+)
+
+
+# Pod. One that ends by design (`restartPolicy` Never or OnFailure) is Progressing while it runs.
+#
+# Such a Pod is often a hook: calling it Degraded for an image that cannot be pulled yet would end the sync,
+# and the Pod would still run later on.
+
+_IGNORE_RESTART_POLICY: Final = "argocd.argoproj.io/ignore-restart-policy"
+
+
+def _get_corev1_pod_health(pod: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getCorev1PodHealth`, Argo CD 3.6."""
+    long_running = _is_long_running(pod)
+    if long_running:
+        errors = [
+            text(waiting.get("message")) for waiting in _waiting_states(pod) if _is_waiting_error(waiting)
+        ]
+        if errors:
+            return HealthVerdict(HealthCode.DEGRADED, ", ".join(errors))
+    message = text(status_of(pod).get("message"))
+    match status_of(pod).get("phase"):
+        case "Pending":
+            return HealthVerdict(HealthCode.PROGRESSING, message)
+        case "Succeeded":
+            return HealthVerdict(HealthCode.HEALTHY, message)
+        case "Failed":
+            return HealthVerdict(HealthCode.DEGRADED, message or _get_fail_message(pod))
+        case "Running" if long_running:
+            return HealthVerdict(_running_pod_health(pod), message)
+        case "Running" if spec_of(pod).get("restartPolicy") in ("OnFailure", "Never"):
+            return HealthVerdict(HealthCode.PROGRESSING, message)
+        case _:
+            return HealthVerdict(HealthCode.UNKNOWN, message)
+
+
+def _is_long_running(pod: Object) -> bool:
+    if spec_of(pod).get("restartPolicy") == "Always":
+        return True
+    return annotations_of(pod).get(_IGNORE_RESTART_POLICY) == "true" and not is_hook(pod)
+
+
+def _running_pod_health(pod: Object) -> HealthCode:
+    ready = condition(pod, "Ready")
+    if ready is not None and ready.get("status") == "True":
+        return HealthCode.HEALTHY
+    for container in _container_statuses(pod, "containerStatuses"):
+        if fields(container.get("lastState")).get("terminated") is not None:
+            return HealthCode.DEGRADED
+    return HealthCode.PROGRESSING
+
+
+def _waiting_states(pod: Object) -> Iterator[Object]:
+    for container in _container_statuses(pod, "containerStatuses"):
+        waiting = dig(container, "state", "waiting")
+        if isinstance(waiting, dict):
+            yield waiting
+
+
+def _is_waiting_error(waiting: Object) -> bool:
+    reason = text(waiting.get("reason"))
+    return reason.startswith("Err") or reason.endswith(("Error", "BackOff"))
+
+
+def _get_fail_message(pod: Object) -> str:
+    """The first container that says something, init containers first."""
+    for which in ("initContainerStatuses", "containerStatuses"):
+        for container in _container_statuses(pod, which):
+            terminated = fields(dig(container, "state", "terminated"))
+            message, code = text(terminated.get("message")), integer(terminated.get("exitCode"))
+            if message:
+                return message
+            if terminated.get("reason") == "OOMKilled":
+                return "OOMKilled"
+            if code != 0:
+                return f"container {quoted(text(container.get('name')))} failed with exit code {code}"
+    return ""
+
+
+def _container_statuses(pod: Object, which: str) -> Iterator[Object]:
+    for container in items(status_of(pod).get(which)):
+        yield fields(container)
+
+
+_CONTAINER_STATE: Final[Shape] = {
+    "waiting": {"reason": "string", "message": "string"},
+    "terminated": {"exitCode": "int32", "reason": "string", "message": "string"},
+}
+_CONTAINER_STATUSES: Final[Shape] = [
+    {"name": "string", "state": _CONTAINER_STATE, "lastState": _CONTAINER_STATE}
+]
+
+POD = GoCheck(
+    name="Pod",
+    versions=("v1",),
+    judge=_get_corev1_pod_health,
+    shape={
+        "metadata": METADATA,
+        "spec": {"restartPolicy": "v1.RestartPolicy"},
+        "status": {
+            "phase": "v1.PodPhase",
+            "conditions": conditions_shape("v1.Pod"),
+            "message": "string",
+            "reason": "string",
+            "initContainerStatuses": _CONTAINER_STATUSES,
+            "containerStatuses": _CONTAINER_STATUSES,
+        },
+    },
+)
+
+
+# Job. The status of its conditions is not asked for, but for Suspended: they count by being there.
+
+
+def _get_batchv1_job_health(job: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getBatchv1JobHealth`, Argo CD 3.6.
+
+    A Job that was resumed keeps the condition Suspended=False and reads as Healthy while it still runs.
+    """
+    failed: str | None = None
+    message = ""
+    complete = suspended = False
+    for found in conditions(job):
+        match found.get("type"):
+            case "Failed":
+                complete, failed = True, text(found.get("message"))
+            case "Complete":
+                complete, message = True, text(found.get("message"))
+            case "Suspended":
+                complete, message = True, text(found.get("message"))
+                suspended = suspended or found.get("status") == "True"
+            case _:
+                pass
+    if not complete:
+        return HealthVerdict(HealthCode.PROGRESSING, message)
+    if failed is not None:
+        return HealthVerdict(HealthCode.DEGRADED, failed)
+    return HealthVerdict(HealthCode.SUSPENDED if suspended else HealthCode.HEALTHY, message)
+
+
+JOB = GoCheck(
+    name="Job",
+    versions=("v1",),
+    judge=_get_batchv1_job_health,
+    shape={
+        "metadata": METADATA,
+        "spec": {"suspend": "bool"},
+        "status": {"conditions": conditions_shape("v1.Job")},
+    },
+)
+
+
+# HorizontalPodAutoscaler. In version v1 the conditions hide as JSON in an annotation.
+
+_HPA_V1_CONDITIONS: Final = "autoscaling.alpha.kubernetes.io/conditions"
+_WAITING_TO_AUTOSCALE: Final = HealthVerdict(HealthCode.PROGRESSING, "Waiting to Autoscale")
+
+_HPA_FAILURES: Final = {
+    ("AbleToScale", "FailedGetScale"),
+    ("AbleToScale", "FailedUpdateScale"),
+    ("ScalingActive", "FailedGetResourceMetric"),
+    ("ScalingActive", "FailedGetObjectMetric"),
+    ("ScalingActive", "FailedGetPodsMetric"),
+    ("ScalingActive", "FailedGetExternalMetric"),
+    ("ScalingActive", "FailedComputeMetricsReplicas"),
+    ("ScalingActive", "InvalidSelector"),
+}
+
+
+def _get_hpa_health(autoscaler: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getHPAHealth`, Argo CD 3.6."""
+    if version_of(text(autoscaler.get("apiVersion"))) == "v1":
+        found = _annotated_conditions(autoscaler)
+    else:
+        found = [fields(condition) for condition in items(status_of(autoscaler).get("conditions"))]
+    for condition in found:
+        if (condition.get("type"), condition.get("reason")) in _HPA_FAILURES:
+            return HealthVerdict(HealthCode.DEGRADED, text(condition.get("message")))
+    for condition in found:
+        if condition.get("type") in ("AbleToScale", "ScalingLimited") and condition.get("status") == "True":
+            return HealthVerdict(HealthCode.HEALTHY, text(condition.get("message")))
+    return _WAITING_TO_AUTOSCALE
+
+
+def _annotated_conditions(autoscaler: Object) -> list[Object]:
+    annotation = annotations_of(autoscaler).get(_HPA_V1_CONDITIONS)
+    if annotation is None:
+        return []
+    try:
+        written = cast(Json, json.loads(annotation))
+    except json.JSONDecodeError as problem:
+        raise _unreadable_conditions(_go_json_error(annotation, problem.pos)) from None
+    except RecursionError:
+        raise _unreadable_conditions("exceeded max depth") from None
+    if written is None:
+        return []
+    if not isinstance(written, list):
+        raise _unreadable_conditions(
+            f"json: cannot unmarshal {json_kind(written)} into Go value of type []health.hpaCondition"
+        )
+    return [_hpa_condition(item) for item in written]
+
+
+def _hpa_condition(written: Json) -> Object:
+    """Go matches the names of fields without regard to case."""
+    if written is None:
+        return {}
+    if not isinstance(written, dict):
+        raise _unreadable_conditions(
+            f"json: cannot unmarshal {json_kind(written)} into Go value of type health.hpaCondition"
+        )
+    condition: Object = {}
+    for key, value in written.items():
+        field = key.lower()
+        if field not in ("type", "reason", "message", "status") or value is None:
+            continue
+        if not isinstance(value, str):
+            where = f"Go struct field hpaCondition.{field.capitalize()} of type string"
+            raise _unreadable_conditions(f"json: cannot unmarshal {json_kind(value)} into {where}")
+        condition[field] = value
+    return condition
+
+
+def _unreadable_conditions(why: str) -> CannotJudge:
+    return CannotJudge(f"failed to convert conditions annotation to typed: {why}")
+
+
+def _go_json_error(annotation: str, position: int) -> str:
+    if position >= len(annotation):
+        return "unexpected end of JSON input"
+    return f"invalid character '{annotation[position]}' looking for beginning of value"
+
+
+HORIZONTAL_POD_AUTOSCALER = GoCheck(
+    name="HPA",
+    versions=("v1", "v2"),
+    judge=_get_hpa_health,
+    shape={"metadata": METADATA, "status": {"conditions": conditions_shape("v2.HorizontalPodAutoscaler")}},
+)
+
+
+# APIService: is the extension API server reachable?
+
+
+def _get_api_service_health(api_service: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getAPIServiceHealth`, Argo CD 3.6. An unreachable one is not Degraded."""
+    available = condition(api_service, "Available")
+    if available is None:
+        return HealthVerdict(HealthCode.PROGRESSING, "Waiting to be processed")
+    code = HealthCode.HEALTHY if available.get("status") == "True" else HealthCode.PROGRESSING
+    return HealthVerdict(code, f"{text(available.get('reason'))}: {text(available.get('message'))}")
+
+
+API_SERVICE = GoCheck(
+    name="APIService",
+    versions=("v1", "v1beta1"),
+    judge=_get_api_service_health,
+    shape={
+        "metadata": METADATA,
+        "status": {
+            "conditions": [
+                {
+                    "type": "v1.APIServiceConditionType",
+                    "status": "v1.ConditionStatus",
+                    "reason": "string",
+                    "message": "string",
+                }
+            ]
+        },
+    },
+)
+
+
+# Workflow of Argo Workflows.
+
+_WORKFLOW_PHASES: Final = {
+    "": HealthCode.PROGRESSING,
+    "Pending": HealthCode.PROGRESSING,
+    "Running": HealthCode.PROGRESSING,
+    "Succeeded": HealthCode.HEALTHY,
+    "Failed": HealthCode.DEGRADED,
+    "Error": HealthCode.DEGRADED,
+}
+
+
+def _get_argo_workflow_health(workflow: Object) -> HealthVerdict:
+    """Mirrors gitops-engine `getArgoWorkflowHealth`, Argo CD 3.6."""
+    status = status_of(workflow)
+    phase, message = text(status.get("phase")), text(status.get("message"))
+    return HealthVerdict(_WORKFLOW_PHASES.get(phase, HealthCode.UNKNOWN), message)
+
+
+WORKFLOW = GoCheck(name="Workflow", judge=_get_argo_workflow_health)
+
+
+_CHECKS: Final[dict[tuple[str, str], GoCheck]] = {
+    ("apps", "Deployment"): DEPLOYMENT,
+    ("apps", "StatefulSet"): STATEFUL_SET,
+    ("apps", "ReplicaSet"): REPLICA_SET,
+    ("apps", "DaemonSet"): DAEMON_SET,
+    ("extensions", "Ingress"): INGRESS,
+    ("argoproj.io", "Workflow"): WORKFLOW,
+    ("apiregistration.k8s.io", "APIService"): API_SERVICE,
+    ("networking.k8s.io", "Ingress"): INGRESS,
+    ("", "Service"): SERVICE,
+    ("", "PersistentVolumeClaim"): PERSISTENT_VOLUME_CLAIM,
+    ("", "Pod"): POD,
+    ("batch", "Job"): JOB,
+    ("autoscaling", "HorizontalPodAutoscaler"): HORIZONTAL_POD_AUTOSCALER,
+}
+
+
+def builtin_check(obj: Object) -> GoCheck | None:
+    """The check for an object of this kind; `None`: Argo CD has no opinion on such objects."""
+    return _CHECKS.get((group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))))
