@@ -246,7 +246,7 @@ def _with_safety(report: AppReport, deadline: Deadline) -> AppReport:
 
 
 def _with_proofs(report: AppReport, deadline: Deadline, *, prove: bool, alone: bool) -> AppReport:
-    from whysync.proofs.verdicts import not_proven
+    from whysync.proofs.verdict import not_proven
 
     if not any(finding.fixes for finding in report.findings):
         return report

@@ -8,7 +8,7 @@ from tests.proofs.worlds import bundle, deployment, in_git, large_app, running, 
 from tests.situations import case_of, row
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.world import simulated
+from whysync.proofs.simulated_case import simulated
 
 
 def test_pods_that_were_not_ready_are_made_so() -> None:

@@ -13,8 +13,8 @@ from whysync.diagnosis.mechanism import Mechanism
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind
-from whysync.proofs.effects import Effects, Overwritten, effects_of
-from whysync.proofs.world import SimulatedCase, simulated
+from whysync.proofs.simulated_case import SimulatedCase, simulated
+from whysync.proofs.sync_effects import Effects, Overwritten, effects_of
 
 WELL: Object = {"status": "Healthy"}
 SHOP = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="shop")

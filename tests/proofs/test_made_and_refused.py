@@ -16,9 +16,8 @@ from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.clock import Clock
 from whysync.messages.patterns.apply import QuotaExceeded
-from whysync.proofs.crd_creators import CrdCreators, definitions_of
-from whysync.proofs.raised_quotas import Quotas
-from whysync.proofs.refusals import Refusals
+from whysync.proofs.admission import Quotas, Refusals
+from whysync.proofs.operators import CrdCreators, definitions_of
 
 # --- CRDs ----------------------------------------------------------------------------------------
 

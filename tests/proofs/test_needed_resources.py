@@ -9,7 +9,7 @@ from tests.situations import case_of, row
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding
 from whysync.json_tree import Json, Object, fields
-from whysync.proofs.needed_resources import slice_for
+from whysync.proofs.scope import slice_for
 
 FEW, MANY = 4, 40
 CRD: Object = {

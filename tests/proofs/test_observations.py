@@ -10,7 +10,7 @@ from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, Sym
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.ref import Key
 from whysync.proofs.observations import in_words, key_of, live_object, signs_for, signs_of
-from whysync.proofs.world import simulated
+from whysync.proofs.simulated_case import simulated
 
 WELL: Object = {"status": "Healthy"}
 

@@ -12,7 +12,7 @@ from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, copy_object, dig, fields
 from whysync.kubernetes.controllers.behavior import PodBehavior
 from whysync.proofs.pod_behavior import begun_again, script_of
-from whysync.proofs.world import SimulatedCase, simulated
+from whysync.proofs.simulated_case import SimulatedCase, simulated
 
 HASH = "5d4f8c7b9"
 

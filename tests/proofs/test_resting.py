@@ -17,7 +17,7 @@ from whysync.facts.snapshot import Snapshot
 from whysync.lab.parse import scenario_from
 from whysync.lab.player import play
 from whysync.proofs.safety import safety_of
-from whysync.proofs.world import simulated
+from whysync.proofs.simulated_case import simulated
 
 SCENARIO = """
 title: an app with one of each

@@ -15,8 +15,8 @@ from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Json, Object, fields
-from whysync.proofs.needed_resources import slice_for
 from whysync.proofs.prove import prove
+from whysync.proofs.scope import slice_for
 
 
 def without_a_namespace(count: int) -> Case:

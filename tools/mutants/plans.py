@@ -18,33 +18,28 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 
 # What a proof is tested by, quick ones first; without the tests of speed and the long properties.
-JUDGING = ("test_early_answers.py", "test_judging.py", "test_lab_proofs.py")
+JUDGING = ("test_early_answers.py", "test_verdict.py", "test_lab_proofs.py")
 SAFETY = (
     "test_effects.py",
-    "test_aftermath.py",
+    "test_lasting_syncs.py",
     "test_early_answers.py",
     "test_safety_of_cases.py",
     "test_safety.py",
 )
-GROUND = ("test_details.py", "test_writers.py", "test_world.py", "test_pod_behavior.py")
-CLAIMS = ("test_finding_claims.py",)
+GROUND = ("test_details.py", "test_other_writers.py", "test_simulated_case.py", "test_pod_behavior.py")
+CLAIMS = ("test_claims.py",)
 QUICK = ("test_small_verdicts.py", *CLAIMS)
 TESTS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("finding_claims", "refresh_delay"), CLAIMS),
-    **dict.fromkeys(("crd_creators", "refusals", "raised_quotas"), ("test_made_and_refused.py",)),
+    "claims": CLAIMS,
+    **dict.fromkeys(("operators", "admission"), ("test_made_and_refused.py",)),
     "sources": ("test_held_commits.py",),
-    **dict.fromkeys(("safety", "effects", "outcome_text", "aftermath"), SAFETY),
-    **dict.fromkeys(("judge", "runs"), (*QUICK, *JUDGING)),
-    **dict.fromkeys(("prove", "try_sync", "verdicts", "remaining_differences"), JUDGING),
-    **dict.fromkeys(
-        ("apply_fix", "permission", "quota_changes", "model_agreement", "readonly_commands", "trace"), JUDGING
-    ),
+    **dict.fromkeys(("safety", "sync_effects", "sync_reasons"), SAFETY),
+    **dict.fromkeys(("verdict", "runs"), (*QUICK, *JUDGING)),
+    **dict.fromkeys(("prove", "try_sync", "apply_fix"), JUDGING),
     "observations": ("test_observations.py", *JUDGING),
-    "needed_resources": ("test_needed_resources.py", "test_slices.py"),
+    "scope": ("test_needed_resources.py", "test_slices.py", *GROUND, *JUDGING),
     "pod_behavior": ("test_pod_behavior.py",),
-    "writers": ("test_writers.py", *JUDGING),
-    "field_holder": ("test_writers.py", *JUDGING),
-    "images": JUDGING,
+    "other_writers": ("test_other_writers.py", *JUDGING),
 }
 # Of queries, what several rules propose fixes by: the goldens of one rule do not say all that these do.
 QUERIES: dict[str, tuple[str, ...]] = {
@@ -60,7 +55,7 @@ SLOW = (
     "test_safety.py::test_the_order_of_the_facts_changes_nothing",
     "test_safety.py::test_nonsense_in_the_facts_never_breaks_a_diagnosis",
     "test_slices.py::test_proofs_grow_with_what_is_tried_not_with_the_app",
-    "test_judging.py::test_commands_that_only_look_are_never_proven",
+    "test_verdict.py::test_commands_that_only_look_are_never_proven",
 )
 
 

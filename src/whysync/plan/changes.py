@@ -14,7 +14,7 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.plan.plan import Change, ChangeKind
 from whysync.plan.renames import lost_by_rename, renames
-from whysync.proofs.effects import Effects
+from whysync.proofs.sync_effects import Effects
 
 _WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"})
 _LOST: Final = {

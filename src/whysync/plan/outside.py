@@ -15,7 +15,7 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.proofs.assumed import asked_keys
-from whysync.proofs.objects import Kinds, is_built_in_group, unmasked
+from whysync.proofs.partial_objects import Kinds, is_built_in_group, unmasked
 from whysync.queries.references import references_of
 
 _KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")

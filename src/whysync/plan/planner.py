@@ -35,7 +35,7 @@ from whysync.plan.safety import safety_of
 from whysync.plan.secrets import with_shape
 from whysync.plan.simulations import case_in, masked, on_empty, onto
 from whysync.plan.trial import Trial
-from whysync.proofs.world import NotSimulated
+from whysync.proofs.simulated_case import NotSimulated
 
 _MOST_APPS: Final = 500
 _MOST_UNSEEN: Final = 10

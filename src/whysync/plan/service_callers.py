@@ -14,7 +14,7 @@ from typing import Final
 from whysync.argocd import hooks
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
-from whysync.proofs.objects import pod_templates
+from whysync.proofs.partial_objects import pod_templates
 
 _HOST: Final = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://(?:[^/@\s]*@)?)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?"

@@ -40,12 +40,11 @@ from whysync.plan.service_callers import with_callers
 from whysync.plan.steps import steps_of
 from whysync.plan.syncing import Ended, retry_of, synced
 from whysync.proofs.assumed import namespaces
-from whysync.proofs.damage import harm
-from whysync.proofs.effects import Effects, effects_of
-from whysync.proofs.effects_text import EffectText
-from whysync.proofs.objects import Kinds
+from whysync.proofs.partial_objects import Kinds
 from whysync.proofs.settled_cluster import SettledCluster
-from whysync.proofs.world import SimulatedCase, simulated
+from whysync.proofs.simulated_case import SimulatedCase, simulated
+from whysync.proofs.sync_effects import Effects, effects_of
+from whysync.proofs.sync_reasons import EffectText, harm
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """A fixed date, so that plans are reproducible."""

@@ -16,8 +16,8 @@ from whysync.kubernetes.clock import Clock
 from whysync.plan.find_applications import is_application
 from whysync.plan.plan import PlannedCluster
 from whysync.plan.simulations import NOON, on_empty, onto
+from whysync.proofs.simulated_case import NotSimulated
 from whysync.proofs.sources import repositories_of
-from whysync.proofs.world import NotSimulated
 
 log = logging.getLogger(__name__)
 _CLUSTERS = {

@@ -1,25 +1,36 @@
-"""What changes objects on their way into the cluster: webhooks and the server's own schema, as seen.
+"""Admission as the facts show it: changes by webhooks and defaults, refusals, quotas.
 
-Of a webhook whose configuration is at hand nobody knows what it does, unless live objects show it. So: what
-live has beyond Git, by a mechanism at admission, is put in whenever Git's value passes; all other webhooks
-agree to everything.
+The facts show what a webhook does only through live objects: fields that live has in addition to Git are
+added whenever Git's value is written. All other webhooks allow everything. A refusal whose reason is not in
+the facts is replayed from its message, as long as the same object is requested.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.fix import Remove, Set
 from whysync.fixes.edit import edited
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, items, same, text
 from whysync.kubernetes.api import pointer as pointers
-from whysync.kubernetes.api.ref import Key, ref_of
+from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.controllers.resource_quota import QUOTAS
+from whysync.messages.failure import Failure
+from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
+from whysync.messages.patterns.apply import AlreadyExists, LimitRange, QuotaExceeded
+from whysync.messages.patterns.rbac import Forbidden
+from whysync.messages.patterns.schema import SecretEncoding
+from whysync.proofs.partial_objects import unmasked
+from whysync.queries.already_fixed import fixed_by, has_room
 
 NAME: Final = "seen.whysync.dev"
 _CONFIGURATIONS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -109,3 +120,128 @@ def _added(obj: Object, pointer: str, value: Json) -> Object:
     if isinstance(pointers.resolve(obj, pointer), Missing):
         return edited(obj, [Set(pointer=pointer, value=value)])
     return obj
+
+
+_NAME: Final = "refused.whysync.dev"
+_KUBECTLS: Final = re.compile(r'\Aerror when (?:patching|replacing) "[^"]*": ')
+"""What kubectl puts before the server's words, and will put there again."""
+_CODES: Final[dict[type[Failure], tuple[int, str]]] = {
+    Forbidden: (403, "Forbidden"),
+    QuotaExceeded: (403, "Forbidden"),
+    LimitRange: (403, "Forbidden"),
+    AdmissionDenied: (400, ""),
+    WebhookDown: (500, "InternalError"),
+    AlreadyExists: (409, "AlreadyExists"),
+    # Values are masked in the facts: the model cannot see for itself that one is no base64.
+    SecretEncoding: (400, "BadRequest"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    ref: Ref
+    failure: Failure
+    message: str
+    wish: Object
+    """What was asked for: something else may be granted."""
+
+
+class Refusals:
+    def __init__(self, case: Case, model: ApiServer) -> None:
+        self._by_key: dict[Key, Refusal] = {}
+        for result in case.results:
+            if result.status != "SyncFailed" and result.hook_phase not in ("Failed", "Error"):
+                continue
+            desired = case.desired_of(result.key)
+            reported = _reported(case, result.ref)
+            if desired is None or reported is None:
+                continue
+            if fixed_by(case, reported.failure, result.ref.namespace) is not None:
+                continue
+            self._by_key[(reported.ref or result.ref).key] = Refusal(
+                ref=result.ref,
+                failure=reported.failure,
+                message=result.message,
+                wish=_wish(unmasked(desired.body)),
+            )
+        if self._by_key:
+            model.load([configuration(_NAME, "ValidatingWebhookConfiguration")])
+            model.webhooks[_NAME] = self._judged
+
+    @property
+    def all(self) -> tuple[Refusal, ...]:
+        return tuple(self._by_key.values())
+
+    def lift(self, which: Callable[[Refusal], bool]) -> int:
+        """From now on these are granted; gives how many there were."""
+        gone = [key for key, one in self._by_key.items() if which(one)]
+        for key in gone:
+            del self._by_key[key]
+        return len(gone)
+
+    def _judged(self, obj: Object) -> Object:
+        one = self._by_key.get(ref_of(obj).key)
+        if one is not None and _asks_the_same(one.wish, obj):
+            code, reason = _CODES[type(one.failure)]
+            raise Refused(code, reason, _KUBECTLS.sub("", one.message))
+        return obj
+
+
+def _reported(case: Case, ref: Ref) -> ReportedFailure[Failure] | None:
+    for kind in _CODES:
+        for failure in case.failures(kind):
+            # Argo CD gives a namespace also to what lies in none.
+            if failure.ref is not None and failure.ref.key in (ref.key, ref.key._replace(namespace="")):
+                return failure
+    return None
+
+
+def _wish(body: Object) -> Object:
+    return {key: value for key, value in body.items() if key not in ("metadata", "status")}
+
+
+def _asks_the_same(wish: Object, obj: Object) -> bool:
+    """Each part of what was refused is still asked for; the server may have added to it."""
+    return all(_within(value, obj.get(key)) for key, value in wish.items())
+
+
+def _within(small: Json, large: Json) -> bool:
+    if isinstance(small, dict) and isinstance(large, dict):
+        return all(_within(value, large.get(key)) for key, value in small.items())
+    if isinstance(small, list) and isinstance(large, list):
+        return len(small) <= len(large) and all(map(_within, small, large))
+    return small == large or str(small) == str(large)
+
+
+class Quotas:
+    def __init__(self, case: Case, model: ApiServer, refusals: Refusals) -> None:
+        self._case = case
+        self._store = model.store
+        self._refusals = refusals
+        self._seen = self._store.writes(QUOTAS)
+
+    def reconcile(self) -> bool:
+        if self._store.writes(QUOTAS) == self._seen:
+            return False
+        written = False
+        for place, obj in list(self._store.within(QUOTAS)):
+            hard, status = fields(dig(obj, "spec", "hard")), fields(obj.get("status"))
+            if hard != fields(status.get("hard")):
+                self._store.put(place, {**obj, "status": {**status, "hard": hard}})
+                written = True
+        self._refusals.lift(self._is_over)
+        self._seen = self._store.writes(QUOTAS)
+        return written
+
+    def next_wakeup(self) -> None:
+        """It acts on changes alone."""
+
+    def _is_over(self, refusal: Refusal) -> bool:
+        failure = refusal.failure
+        if not isinstance(failure, QuotaExceeded) or not failure.quota or not failure.requested:
+            return False
+        quota = self._named(refusal.ref.namespace or self._case.destination_namespace, failure.quota)
+        return quota is not None and has_room(quota, failure.requested)
+
+    def _named(self, namespace: str, name: str) -> Object | None:
+        return self._store.get((QUOTAS, namespace, name))

@@ -1,15 +1,24 @@
-"""A fix, carried out on a simulated world as a person would: a commit, an edit, commands in their order."""
+"""Apply a fix to a simulation as a user would: a commit, an edit, commands in their order.
+
+Some refusals are replayed from messages because their reason is outside the simulation: a policy, an account
+of another cluster. After each step, `lift` decides which of them no longer apply; what cannot be known is a
+gap.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import timedelta
+from enum import Enum, auto
 from typing import Final
 
 from whysync.argocd.server.server import Denied
 from whysync.argocd.simulation.commands.actor import Actor
 from whysync.argocd.simulation.commands.argocd_cli import run_argocd
-from whysync.argocd.simulation.commands.command_line import Command
+from whysync.argocd.simulation.commands.command_line import BadCommand, Command, command_of
 from whysync.argocd.simulation.commands.kubectl_cli import Terminal
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.comparison import would_be_written
@@ -17,14 +26,21 @@ from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.text import object_of
-from whysync.json_tree import Object, copy_object, fields, items
+from whysync.json_tree import Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, ref_of
+from whysync.kubernetes.apiserver.rbac_authorizer import AccessQuestion, may
+from whysync.kubernetes.controllers.pod_control import is_ready
+from whysync.messages.failure import Failure, Network
+from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
+from whysync.messages.patterns.apply import LimitRange, QuotaExceeded
+from whysync.messages.patterns.rbac import Forbidden
+from whysync.proofs.admission import Refusal
 from whysync.proofs.assumed import asked_keys
-from whysync.proofs.observer import Observer
-from whysync.proofs.quota_changes import lift
-from whysync.proofs.readonly_commands import CommandLine, LineKind, lines_of
+from whysync.proofs.observations import Observer
+from whysync.proofs.simulated_case import SimulatedCase
 from whysync.queries.references import references_of
+from whysync.queries.service_backends import is_selected
 
 _LONGEST_WAIT: Final = timedelta(minutes=10)
 _A_ROLLOUT: Final = timedelta(minutes=1)
@@ -260,3 +276,207 @@ def _is_refresh(line: CommandLine) -> bool:
     command = line.command
     # No sync begins while another runs: to end that one is part of a plain sync.
     return command is not None and command.tool == "argocd" and command.verb in _BESIDE_A_SYNC
+
+
+_LOOKS: Final = frozenset({
+    ("kubectl", "get"), ("kubectl", "describe"), ("kubectl", "logs"), ("kubectl", "explain"),
+    ("kubectl", "top"), ("kubectl", "api-resources"), ("kubectl", "auth"), ("kubectl", "exec"),
+    ("kubectl", "events"), ("kubectl", "version"), ("git", "log"), ("git", "diff"), ("git", "show"),
+})  # fmt: skip
+_ARGOCD_LOOKS: Final = frozenset({
+    ("app", "diff"), ("app", "manifests"), ("app", "resources"), ("app", "list"), ("app", "logs"),
+    ("app", "history"), ("proj", "list"), ("proj", "get"), ("cluster", "list"), ("cluster", "get"),
+    ("repo", "list"), ("repo", "get"), ("cert", "list"), ("admin", "settings"), ("app", "get"),
+})  # fmt: skip
+_LOOKS_AT_THE_DEED: Final = ("argocd app diff", "argocd proj windows list")
+_ROLLOUT: Final = ["kubectl", "rollout", "status"]
+_BLANK: Final = re.compile(r"[A-Z][A-Z0-9_]+")
+_SECRET_LITERAL: Final = re.compile(r"--from-literal=[A-Za-z0-9._-]+=VALUE")
+
+
+class LineKind(Enum):
+    LOOKS = auto()
+    PLAYED = auto()
+    PAUSES = auto()
+    """`kubectl rollout status`: until it is rolled out."""
+    PERSONS = auto()
+    """Only a person can do it; `why` says what stands against playing it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    text: str
+    sort: LineKind
+    command: Command | None = None
+    why: str = ""
+
+
+def leaves_a_deed(commands: tuple[str, ...]) -> bool:
+    """Does it say where to look, and leave to a person what to do about what is seen there?"""
+    looks = [line.text for line in lines_of(commands) if line.sort is LineKind.LOOKS]
+    return any(not look.startswith(_LOOKS_AT_THE_DEED) and "--dry-run" not in look for look in looks)
+
+
+def only_waits(commands: tuple[str, ...]) -> bool:
+    """Is there nothing to be done but `argocd app wait`, and perhaps a look?"""
+    acts = [line for line in lines_of(commands) if line.sort is not LineKind.LOOKS]
+    return bool(acts) and all(
+        act.command is not None and (act.command.tool, act.command.verb) == ("argocd", "wait") for act in acts
+    )
+
+
+def lines_of(commands: tuple[str, ...]) -> list[CommandLine]:
+    return [_line(part) for written in commands for part in _parts(written)]
+
+
+def _parts(written: str) -> list[str]:
+    return [part.strip() for part in written.split(" && ")] if not written.startswith("#") else [written]
+
+
+def _line(written: str) -> CommandLine:
+    if written.startswith("#"):
+        said = written.lstrip("# ").removesuffix(", then")
+        return CommandLine(text=written, sort=LineKind.PERSONS, why=f"a step is for a person: {said}")
+    try:
+        words = shlex.split(written, comments=True)
+    except ValueError:
+        words = []
+    if not words:
+        return CommandLine(text=written, sort=LineKind.LOOKS)
+    if _is_look(words):
+        return CommandLine(text=written, sort=LineKind.LOOKS)
+    if [word for number, word in enumerate(words) if not _is_flag(words, number)][:3] == _ROLLOUT:
+        return CommandLine(text=written, sort=LineKind.PAUSES)
+    blank = next((word for word in words if _is_blank(word)), "")
+    if blank:
+        return CommandLine(text=written, sort=LineKind.PERSONS, why=f"{blank} is for a person to fill in")
+    if words[0] == "kubectl" and "edit" in words:
+        return CommandLine(text=written, sort=LineKind.PERSONS, why=f"`{' '.join(words)}` is for a person")
+    line = shlex.join(words)
+    try:
+        return CommandLine(text=line, sort=LineKind.PLAYED, command=command_of(line))
+    except BadCommand:
+        return CommandLine(
+            text=written, sort=LineKind.PERSONS, why=f"`{' '.join(words[:4])}` cannot be played on a model"
+        )
+
+
+def _is_look(words: list[str]) -> bool:
+    plain = [word for number, word in enumerate(words) if not _is_flag(words, number)]
+    if "--dry-run" in words or any(word.startswith("--dry-run=") for word in words):
+        return True
+    if tuple(plain[:2]) in _LOOKS:
+        return True
+    if plain[:1] != ["argocd"]:
+        return False
+    if plain[1:4] == ["proj", "windows", "list"]:
+        return True
+    refreshes = "--refresh" in words or "--hard-refresh" in words
+    return tuple(plain[1:3]) in _ARGOCD_LOOKS and not (refreshes and plain[1:3] == ["app", "get"])
+
+
+def _is_flag(words: list[str], number: int) -> bool:
+    return words[number].startswith("-") or (number > 0 and words[number - 1] in ("-n", "--namespace"))
+
+
+def _is_blank(word: str) -> bool:
+    """`OTHER_PROJECT`, `KEY=VALUE`, `--name=NAME`: in capitals, as no object of a cluster is named."""
+    if _SECRET_LITERAL.fullmatch(word):
+        return False  # what it holds nobody asks on a model
+    value = word.rpartition("=")[2] if word.startswith("--") else word
+    return bool(_BLANK.fullmatch(value)) or any(
+        _BLANK.fullmatch(part) for part in value.split("=") if "=" in value
+    )
+
+
+def lift(world: SimulatedCase, changed: Iterable[Key] = (), *, written: bool = True) -> list[str]:
+    """Gives the gaps: what was taken for granted. `changed` are manifests that ask for something else now.
+
+    What says the same as the live object is not `written`: nobody judges it.
+    """
+    touched = frozenset(changed)
+    gaps: list[str] = []
+
+    def is_over(refusal: Refusal) -> bool:
+        failure = refusal.failure
+        match failure:
+            case Forbidden():
+                return _is_permitted(world, failure)
+            case WebhookDown():
+                if failure.webhook and not _is_configured(world, failure.webhook):
+                    return True
+                if _is_answered(world, failure):
+                    name = failure.webhook or "the webhook"
+                    gaps.append(f"whether {name} accepts {refusal.ref} once it answers")
+                    return True
+                return False
+            case _ if refusal.ref.key in touched:
+                if written:
+                    gaps.append(f"whether {_judge(failure)} accepts {refusal.ref} as it is then")
+                return True
+            case _:
+                return False
+
+    world.writers.refusals.lift(is_over)
+    return gaps
+
+
+def _is_permitted(world: SimulatedCase, failure: Forbidden) -> bool:
+    asked = AccessQuestion(
+        user=failure.user,
+        groups=(),
+        verb=failure.verb,
+        group=failure.group,
+        plural=failure.resource,
+        subresource="",
+        namespace=failure.namespace,
+        name=failure.name,
+    )
+    return bool(failure.user) and may(world.simulation.model.store, asked)
+
+
+def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:
+    """Nobody stood behind its Service, and a ready Pod does now."""
+    if failure.reason is not Network.NO_ENDPOINTS:
+        return False
+    objects = [
+        obj
+        for obj in world.simulation.model.objects()
+        if dig(obj, "metadata", "namespace") == failure.namespace
+    ]
+    service = next(
+        (
+            obj
+            for obj in objects
+            if obj.get("kind") == "Service" and dig(obj, "metadata", "name") == failure.service
+        ),
+        None,
+    )
+    chosen = fields(dig(service, "spec", "selector")) if service is not None else {}
+    return any(
+        obj.get("kind") == "Pod"
+        and is_ready(obj)
+        and is_selected(fields(dig(obj, "metadata", "labels")), chosen)
+        for obj in objects
+    )
+
+
+def _is_configured(world: SimulatedCase, webhook: str) -> bool:
+    return any(
+        text(dig(one, "name")) == webhook
+        for obj in world.simulation.model.objects()
+        if text(obj.get("kind")).endswith("WebhookConfiguration")
+        for one in items(obj.get("webhooks"))
+    )
+
+
+def _judge(failure: Failure) -> str:
+    match failure:
+        case AdmissionDenied():
+            return failure.policy or failure.webhook or "the admission policy"
+        case QuotaExceeded():
+            return f"quota {failure.quota}" if failure.quota else "the quota"
+        case LimitRange():
+            return "the LimitRange"
+        case _:
+            return "the API server"

@@ -1,7 +1,7 @@
-"""Objects that pods need, that the facts lack, and that must be there: the pods that run prove it.
+"""Objects that the facts lack and that must exist, because pods that need them run.
 
-A Secret of which no text says that it is missing is taken to exist, with the keys that are asked for. What
-it holds nobody asks.
+A Secret that no message reports as missing exists with the keys that pods reference; its values do not
+matter. Nodes have the labels and the capacity that the pods need.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whysync.diagnosis.case import Case
-from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import ref_of
+from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.kubelet.nodes import ensure_nodes
 from whysync.messages.patterns.apply import NamespaceMissing
 from whysync.messages.patterns.pods import DependencyMissing, FailedMount
-from whysync.proofs.objects import pod_templates
+from whysync.proofs.partial_objects import pod_templates
 from whysync.queries.references import Reference, is_absent
 
 _Name = tuple[str, str, str]
@@ -181,3 +183,64 @@ def _made(kind: str, namespace: str, name: str, keys: list[str]) -> Object:
 def _name(obj: Object, default: str = "") -> _Name:
     meta = fields(obj.get("metadata"))
     return text(obj.get("kind")), text(meta.get("namespace")) or default, text(meta.get("name"))
+
+
+_FEWEST: Final = 3
+_MOST: Final = 50
+
+
+def nodes_for(live: Iterable[Object], desired: Iterable[Object]) -> list[Object]:
+    """As many as the largest DaemonSet counts, with every label that a template asks for."""
+    objects = [*live, *desired]
+    if any(obj.get("kind") == "Node" for obj in objects):
+        return []
+    labels: Object = {}
+    for obj in objects:
+        for template in pod_templates(obj):
+            for key, value in _wished(template):
+                labels.setdefault(key, value)
+    names = {text(dig(obj, "spec", "nodeName")) for obj in objects if obj.get("kind") == "Pod"} - {""}
+    daemons = [
+        integer(dig(obj, "status", "desiredNumberScheduled"))
+        for obj in objects
+        if obj.get("kind") == "DaemonSet"
+    ]
+    count = min(max([_FEWEST, len(names), *daemons]), _MOST)
+    named = [
+        *sorted(names),
+        *(f"node-{number}" for number in range(1, count + 1) if f"node-{number}" not in names),
+    ]
+    return [_called(one, name, labels) for one, name in zip(_plain(count), named, strict=False)]
+
+
+def _plain(count: int) -> list[Object]:
+    """As the model makes them for itself."""
+    empty = ApiServer()
+    ensure_nodes(empty, count)
+    return [obj for obj in empty.objects() if obj.get("kind") == "Node"]
+
+
+def _wished(template: Object) -> Iterator[tuple[str, str]]:
+    for key, value in fields(template.get("nodeSelector")).items():
+        yield key, text(value)
+    terms = dig(
+        template,
+        "affinity",
+        "nodeAffinity",
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "nodeSelectorTerms",
+    )
+    for term in items(terms)[:1]:
+        for raw in items(dig(term, "matchExpressions")):
+            told = fields(raw)
+            values = items(told.get("values"))
+            if told.get("operator") == "In" and values:
+                yield text(told.get("key")), text(values[0])
+            elif told.get("operator") == "Exists":
+                yield text(told.get("key")), ""
+
+
+def _called(node: Object, name: str, labels: Object) -> Object:
+    meta = fields(node.get("metadata"))
+    own: Object = {**labels, **fields(meta.get("labels")), "kubernetes.io/hostname": name}
+    return {**node, "metadata": {"name": name, "labels": own}}

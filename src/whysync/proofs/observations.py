@@ -1,17 +1,23 @@
-"""What Argo CD shows of the app in a simulated world, as signs that compare with the symptoms of a Case.
+"""What Argo CD shows of the app in a simulation, as symptoms that compare with those of a Case.
 
-A sign is a symptom without its details: `differs:apps/Deployment/shop/web` whatever the field, and
-`condition:SyncError` wherever it stands in the list.
+`differs:apps/Deployment/shop/web` whatever the field, and `condition:SyncError` at any index of the list. An
+`Observer` records them while time passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Final
 
+from whysync.argocd.api.application import Application
+from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.health.assess import health_of
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import (
     APP_DIFFERS,
     APP_UNHEALTHY,
@@ -21,9 +27,14 @@ from whysync.diagnosis.symptom import (
     SymptomId,
     SymptomKind,
 )
-from whysync.json_tree import Object, dig, fields, items, text
+from whysync.facts.simulated import snapshot_of
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.world import SimulatedCase
+from whysync.kubernetes.controllers.pod_control import is_ready
+from whysync.proofs.simulated_case import SimulatedCase
+from whysync.queries.previous_revision import previous_revision_of
 
 Signs = frozenset[SymptomId]
 _WELL: Final = ("", "Healthy")
@@ -167,3 +178,255 @@ def in_words(sign: SymptomId) -> str:
         place = "/".join(part for part in (sign.key.namespace, sign.key.name) if part)
         return f"{sign.key.kind} {place} {_OF_A_RESOURCE[sign.kind]}"
     return _OF_THE_APP.get(sign) or f"condition {sign.detail}"
+
+
+_MOST_SYNCS: Final = 40
+"""So many syncs of one app in one run are a war, and enough of it has been seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    at: datetime
+    sync: str
+    health: str
+    signs: Signs
+    number: int = 0
+    """Of Argo CD's moments before it: within one instant, they tell the order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedAction:
+    """What somebody did to the world, in words; `refused` is what came back, where it failed."""
+
+    at: datetime
+    text: str
+    refused: str = ""
+    number: int = 0
+
+
+class Observer:
+    def __init__(self, world: SimulatedCase) -> None:
+        self.world = world
+        self.began = world.simulation.clock.now
+        self.glimpses: list[Sample] = []
+        self.deeds: list[ObservedAction] = []
+        self._seen: Object | None = None
+        self.look()
+        world.simulation.timeline.settle()
+        self.look()
+        self.at_first = self.signs
+        """What is to be seen once Argo CD has looked; the first glimpse is what the facts say."""
+
+    @property
+    def now(self) -> datetime:
+        return self.world.simulation.clock.now
+
+    @property
+    def moments(self) -> list[TraceEvent]:
+        """What Argo CD did since the beginning; of this app."""
+        return [one for one in self.world.simulation.argocd.trace if one.app == self.world.app]
+
+    @property
+    def starts(self) -> list[datetime]:
+        """Of syncs."""
+        return [moment.at for moment in self.moments if moment.what is TraceKind.STARTED]
+
+    @property
+    def signs(self) -> Signs:
+        return self.glimpses[-1].signs
+
+    def look(self) -> None:
+        """Keeps what is to be seen, where that has changed."""
+        body = self.world.simulation.argocd.applications.get(self.world.app)
+        if body is None or body is self._seen:
+            return
+        self._seen = body
+        sync, health = self.world.codes
+        glimpse = Sample(
+            at=self.now, sync=sync, health=health, signs=signs_of(self.world), number=len(self.moments)
+        )
+        last = self.glimpses[-1] if self.glimpses else None
+        if last is None or (last.sync, last.health, last.signs) != (
+            glimpse.sync,
+            glimpse.health,
+            glimpse.signs,
+        ):
+            self.glimpses.append(glimpse)
+
+    def run(self, duration: timedelta, until: Callable[[], bool] | None = None) -> bool:
+        """Lets time pass; true where `until` came to hold. Raises `Restless`."""
+
+        def holds() -> bool:
+            self.look()
+            return (until is not None and until()) or len(self.starts) > _MOST_SYNCS
+
+        self.world.until(holds, duration)
+        self._seen = None  # objects may have changed though the Application has not
+        self.look()
+        return until is not None and until()
+
+    def since(self, instant: datetime) -> list[Sample]:
+        """What was seen from then on, with what was to be seen just then."""
+        later = [glimpse for glimpse in self.glimpses if glimpse.at > instant]
+        before = [glimpse for glimpse in self.glimpses if glimpse.at <= instant]
+        return [*before[-1:], *later]
+
+    # --- what is so now --------------------------------------------------------------------------
+
+    @property
+    def is_calm(self) -> bool:
+        """Synced and healthy, and nothing under way."""
+        return not self.world.is_operating and self.world.codes == ("Synced", "Healthy") and not self.signs
+
+    @property
+    def is_busy(self) -> bool:
+        """A sync runs, or something is on its way up."""
+        return self.world.is_operating or self.world.codes[1] == "Progressing"
+
+    @property
+    def sync_ended(self) -> bool:
+        return not self.world.is_operating
+
+    def lasting(self, signs: Signs, since: datetime) -> Signs:
+        """Those that are to be seen at the end, or that came back at least once, from an instant on.
+
+        An operation that merely runs is no sign of trouble, as long as it ends.
+        """
+        seen = self.since(since)
+        found = set(signs & self.signs)
+        for sign in signs - found - {OPERATION}:
+            back = any(sign not in before.signs and sign in after.signs for before, after in pairwise(seen))
+            if back or self._flickers(sign, since):
+                found.add(sign)
+        return frozenset(found)
+
+    def _flickers(self, sign: SymptomId, since: datetime) -> bool:
+        """Did it come and go within one instant? Self-heal may put right at once what it sees."""
+        moments = [moment for moment in self.moments if moment.at > since]
+        differed = {
+            moment.at
+            for moment in moments
+            if moment.what is TraceKind.STATUS and moment.text.startswith("OutOfSync")
+        }
+        if sign == APP_DIFFERS:
+            return bool(differed)
+        return any(
+            sign == SymptomId.differs(moment.about.key) and not moment.text.endswith("unchanged")
+            for moment in moments
+            if moment.what is TraceKind.RESULT and moment.about is not None and moment.at in differed
+        )
+
+    def held_until(self, signs: Signs, since: datetime, end: datetime) -> bool:
+        """Was none of them to be seen from one instant to the other?"""
+        return not any(signs & one.signs for one in self.since(since) if one.at <= end)
+
+    def deed(self, words: str, refused: str = "") -> None:
+        self.deeds.append(ObservedAction(at=self.now, text=words, refused=refused, number=len(self.moments)))
+
+
+def still_differing(world: SimulatedCase, symptoms: Iterable[SymptomId]) -> frozenset[SymptomId]:
+    """Of these symptoms, those of fields that differ at present."""
+    snapshot = snapshot_of(world.simulation)
+    application = next(
+        (application for application in snapshot.applications if application.ref.place == world.app), None
+    )
+    if application is None:
+        return frozenset()
+    app = decode(application.body, Application)[0] or Application()
+    case = Case(SnapshotIndex(snapshot), application, app)
+    return frozenset(drift.symptom for drift in case.drifts) & frozenset(symptoms)
+
+
+_MOST: Final = 3
+
+
+def no_comparison(world: SimulatedCase) -> str:
+    """Why Argo CD could not compare the app in this world."""
+    told = [text(dig(condition, "message")) for condition in items(world.status.get("conditions"))]
+    return told[0] if told else "nothing tells why"
+
+
+def disagreement(world: SimulatedCase) -> list[str]:
+    """Each in a sentence; of a world that was only just looked at."""
+    case = world.case
+    found: list[str] = []
+    for row in items(world.status.get("resources")):
+        key = Key(*(text(dig(row, part)) for part in ("group", "kind", "namespace", "name")))
+        before = case.rows.get(key)
+        if before is None or before.hook:
+            continue
+        now = text(dig(row, "status"))
+        if before.status == "OutOfSync" and now == "Synced":
+            found.append(f"what differs in {before.ref} cannot be seen in the facts")
+        elif before.status == "Synced" and now == "OutOfSync":
+            found.append(f"the facts show a difference in {before.ref} that Argo CD does not see")
+    if len(found) > _MOST:
+        return [*found[: _MOST - 1], f"and {len(found) - _MOST + 1} resources more"]
+    return found
+
+
+_READY = ("readyReplicas", "numberReady", "succeeded")
+
+
+def unseen_images(world: SimulatedCase) -> list[str]:
+    """Of the pods that run in this world, those that ran nowhere in the facts."""
+    pods = [obj for obj in world.simulation.model.objects() if obj.get("kind") == "Pod"]
+    run = {image for pod in pods for image in _images(fields(pod.get("spec")))}
+    return sorted(run - _seen(world.case) - _ran(world))
+
+
+def _ran(world: SimulatedCase) -> set[str]:
+    """Of versions whose pods are gone, and that ran until the present one came."""
+    found: set[str] = set()
+    for desired_object in world.part.desired:
+        before = (
+            previous_revision_of(world.case, desired_object.ref)
+            if desired_object.ref.kind == "Deployment"
+            else None
+        )
+        if before is not None and not before.runs:
+            found |= set(_images(fields(dig(before.kept.spec, "template", "spec"))))
+    return found
+
+
+def _seen(case: Case) -> set[str]:
+    found: set[str] = set()
+    for live in case.world.snapshot.live:
+        if live.ref.kind == "Pod":
+            found |= set(_running(live.body))
+        elif any(integer(live.status.get(count)) > _older(live.status) for count in _READY):
+            found |= set(_images(fields(dig(live.spec, "template", "spec"))))
+    return found
+
+
+def _older(status: Object) -> int:
+    """Pods of a Deployment that are of an older template: these may be the ones that are ready."""
+    updated = status.get("updatedReplicas")
+    total = integer(status.get("replicas"))
+    return max(total - integer(updated), 0) if total and "observedGeneration" in status else 0
+
+
+def _running(pod: Object) -> Iterator[str]:
+    """Of containers that are ready, or ended well."""
+    by_name = {
+        text(dig(one, "name")): text(dig(one, "image"))
+        for group in ("initContainers", "containers")
+        for one in items(dig(pod, "spec", group))
+    }
+    for group in ("initContainerStatuses", "containerStatuses"):
+        for raw in items(dig(pod, "status", group)):
+            ended = dig(raw, "state", "terminated", "exitCode")
+            if dig(raw, "ready") is True or ended == 0:
+                yield by_name.get(text(dig(raw, "name")), "")
+
+
+def _images(pod: Object) -> Iterator[str]:
+    for group in ("initContainers", "containers"):
+        yield from (text(dig(one, "image")) for one in items(pod.get(group)))
+
+
+def is_unready(pod: Manifest) -> bool:
+    """One that is to run, and does not yet."""
+    if pod.status.get("phase") not in ("Pending", "Running"):
+        return False
+    return not is_ready(pod.body)

@@ -1,19 +1,22 @@
-"""Operators of custom resources, as far as anybody can play them without knowing them.
+"""Operators of custom resources, as far as their behavior can be inferred from the facts.
 
-One that reported on an object does so again when the object changes: it has seen the new generation. A new
-object gets the status of a healthy one of its kind, where there is one. Of others nothing is known: `unknown`
-has their keys, so that nobody takes their silence for a failure.
+An operator that reported a status updates `observedGeneration` after a change. A new object gets the status
+of a healthy one of its kind. `Operators.unknown` has the keys of all other custom resources, because a
+missing status is not a failure there. `CrdCreators` are controllers that create CRDs from objects: Gatekeeper
+and Crossplane.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis.case import Case
-from whysync.json_tree import Object, dig, fields, integer, text
-from whysync.kubernetes.api.ref import Key, ref_of
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.ref import Key, group_of, ref_of
+from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Place
 
@@ -75,3 +78,103 @@ class Operators:
                 if verdict is not None and verdict.code is HealthCode.HEALTHY:
                     return other.status
         return {}
+
+
+_CRD_AFTER: Final = timedelta(seconds=3)
+_TEMPLATES: Final = ("templates.gatekeeper.sh", "ConstraintTemplate")
+_XRDS: Final = ("apiextensions.crossplane.io", "CompositeResourceDefinition")
+_CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_ANYTHING: Final[Object] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+class CrdCreators:
+    """Takes part in the timeline. `gaps` is what was taken for granted."""
+
+    def __init__(self, case: Case, model: ApiServer) -> None:
+        self._seen = {
+            text(dig(owner, "kind"))
+            for crd in case.live_of_kind("CustomResourceDefinition")
+            for owner in items(crd.meta.get("ownerReferences"))
+        }
+        self.gaps: list[str] = []
+        self._model = model
+        self._read = 0
+        self._due: dict[Place, datetime] = {}
+
+    def reconcile(self) -> bool:
+        journal, now = self._model.store.journal, self._model.clock.now
+        while self._read < len(journal):
+            change = journal[self._read]
+            self._read += 1
+            if change.type != "DELETED" and _makes(change.obj):
+                self._due.setdefault(change.place, now + _CRD_AFTER)
+        made = False
+        for place in [place for place, due in self._due.items() if due <= now]:
+            del self._due[place]
+            maker = self._model.store.get(place)
+            for definition in definitions_of(maker or {}):
+                made = self._create(definition, text(dig(maker, "kind"))) or made
+        return made
+
+    def next_wakeup(self) -> datetime | None:
+        return min(self._due.values(), default=None)
+
+    def _create(self, definition: Object, maker: str) -> bool:
+        """What is there already stays as it is."""
+        who = "Gatekeeper" if maker == _TEMPLATES[1] else "Crossplane"
+        request = Request(verb="create", path=_CRDS, body=definition, manager=who.lower())
+        made = self._model.send(request).ok
+        if made and maker not in self._seen:
+            self.gaps.append(f"whether {who} runs, which makes the CRD")
+        return made
+
+
+def _makes(obj: Object) -> bool:
+    kind = obj.get("kind")
+    return kind in (_TEMPLATES[1], _XRDS[1]) and (group_of(text(obj.get("apiVersion"))), kind) in (
+        _TEMPLATES,
+        _XRDS,
+    )
+
+
+def definitions_of(maker: Object) -> Iterator[Object]:
+    """The CRDs that come of it: one for a template; one for an XRD, and another for its claims."""
+    spec = fields(maker.get("spec"))
+    if maker.get("kind") == _TEMPLATES[1]:
+        kind = text(dig(spec, "crd", "spec", "names", "kind"))
+        names: Object = {"kind": kind, "plural": kind.lower()}
+        versions = ("v1", "v1beta1", "v1alpha1")
+        yield from _definition("constraints.gatekeeper.sh", names, versions, "Cluster")
+    elif maker.get("kind") == _XRDS[1]:
+        told = [fields(version) for version in items(spec.get("versions"))]
+        served = tuple(text(one.get("name")) for one in told if one.get("served") is not False)
+        scope = "Namespaced" if spec.get("scope") == "Namespaced" else "Cluster"
+        yield from _definition(text(spec.get("group")), fields(spec.get("names")), served, scope)
+        yield from _definition(text(spec.get("group")), fields(spec.get("claimNames")), served, "Namespaced")
+
+
+def _definition(group: str, names: Object, versions: tuple[str, ...], scope: str) -> Iterator[Object]:
+    kind, plural = text(names.get("kind")), text(names.get("plural"))
+    if not (group and kind and plural and versions):
+        return
+    served: list[Json] = [
+        {
+            "name": version,
+            "served": True,
+            "storage": index == 0,
+            "schema": {"openAPIV3Schema": _ANYTHING},
+            "subresources": {"status": {}},
+        }
+        for index, version in enumerate(versions)
+    ]
+    yield {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "versions": served,
+        },
+    }

@@ -15,9 +15,8 @@ from whysync.diagnosis.fix import Fix, Proof, ProofKind
 from whysync.diagnosis.report import AppReport
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
-from whysync.proofs.judge import Judge
-from whysync.proofs.verdicts import Rejected, not_run
-from whysync.proofs.world import NotSimulated
+from whysync.proofs.simulated_case import NotSimulated
+from whysync.proofs.verdict import Judge, Rejected, not_run
 
 log = logging.getLogger(__name__)
 _NO_DEADLINE: Final = Deadline()

@@ -1,12 +1,14 @@
-"""Which part of a world has to move: what is as Git wants it and healthy stays out, so that a run is short.
+"""Which part of a cluster a simulation needs: what is synced and healthy is left out.
 
-In are: resources that differ, are unhealthy, are hooks or are to be pruned, those that a fix touches, all
-that they made (ReplicaSets, Pods), what they name (accounts, Secrets, claims), what scales them, and what
-the API server asks when they are written (namespaces, quotas, limits, webhooks, definitions of kinds).
+Included are resources that differ, are unhealthy, are hooks or are to be pruned, those that a fix changes,
+what they created (ReplicaSets, Pods), what they reference (accounts, Secrets, claims), what scales them, and
+what the API server reads when they are written (namespaces, quotas, limits, webhooks, CRDs). In an app with
+many problems, a proof needs only the resources of its finding (`slice_for`).
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +16,8 @@ from typing import Final
 from whysync.argocd.api.application import ResourceRow
 from whysync.argocd.ignore_differences.rules import application_rules, system_rules
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.symptom import Symptom, SymptomKind
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, same, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -355,3 +359,58 @@ def as_manifest(body: Object) -> Object:
         kept["annotations"] = annotations
     rest: Object = {key: value for key, value in body.items() if key not in ("metadata", "status")}
     return {**rest, "metadata": kept}
+
+
+_FEW: Final = 4
+_MANY: Final = 40
+_OF_EACH_KIND: Final = 8
+_OF_ONE_RESOURCE: Final = frozenset(
+    {
+        SymptomKind.DIFFERS,
+        SymptomKind.MISSING,
+        SymptomKind.EXTRA,
+        SymptomKind.UNHEALTHY,
+        SymptomKind.EVENT,
+    }
+)
+_GROUND: Final = ("Namespace", "CustomResourceDefinition")
+
+
+def slice_for(case: Case, finding: Finding) -> frozenset[Key] | None:
+    """`None`: all that moves has to."""
+    keys = explained_keys(case, finding)
+    told = _reported_keys(case, finding)
+    failing = case.operation is not None and case.operation.phase != "Succeeded"
+    whole = failing or any(one.kind not in _OF_ONE_RESOURCE or one.ref is None for one in told)
+    moving = sum(1 for row in case.app.status.resources if row.status == "OutOfSync")
+    if moving > _MANY:
+        ground = {desired_object.key for desired_object in case.desired if desired_object.ref.kind in _GROUND}
+        others = (
+            {result.key for result in case.results if result.status == "SyncFailed"} - keys
+            if whole
+            else set[Key]()
+        )
+        return frozenset({*_some(keys), *_some(others), *ground, finding.about.key})
+    return None if whole or moving <= _FEW else keys | {finding.about.key}
+
+
+def explained_keys(case: Case, finding: Finding) -> frozenset[Key]:
+    """The resources whose symptoms it explains; where it explains the sync, those that failed in it."""
+    drifts = {drift.symptom: drift.key for drift in case.drifts}
+    told = _reported_keys(case, finding)
+    found = {drifts.get(one.id) or (one.ref.key if one.ref is not None else None) for one in told}
+    keys = frozenset(key for key in found if key is not None)
+    return keys or frozenset(result.key for result in case.results if result.status == "SyncFailed")
+
+
+def _reported_keys(case: Case, finding: Finding) -> list[Symptom]:
+    explained = set(finding.explains)
+    return [symptom for symptom in case.symptoms if symptom.id in explained]
+
+
+def _some(keys: Iterable[Key]) -> list[Key]:
+    """So many of each kind, in the order of their names."""
+    by_kind: defaultdict[tuple[str, str], list[Key]] = defaultdict(list)
+    for key in sorted(keys):
+        by_kind[key.group, key.kind].append(key)
+    return [key for alike in by_kind.values() for key in alike[:_OF_EACH_KIND]]

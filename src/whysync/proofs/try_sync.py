@@ -14,13 +14,10 @@ from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import text
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
-from whysync.proofs.aftermath import Aftermath, held
-from whysync.proofs.damage import harm
-from whysync.proofs.effects import effects_of
-from whysync.proofs.effects_text import EffectText
-from whysync.proofs.model_agreement import disagreement, no_comparison
-from whysync.proofs.outcome_text import hold_words, outcome, side_effects
-from whysync.proofs.world import NotSimulated, SimulatedCase, simulated
+from whysync.proofs.observations import disagreement, no_comparison
+from whysync.proofs.simulated_case import NotSimulated, SimulatedCase, simulated
+from whysync.proofs.sync_effects import Aftermath, effects_of, held
+from whysync.proofs.sync_reasons import EffectText, harm, hold_words, outcome, side_effects
 
 _LONGEST_SYNC: Final = timedelta(minutes=30)
 _MOST_REASONS: Final = 6

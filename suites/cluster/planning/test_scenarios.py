@@ -34,7 +34,7 @@ from whysync.plan.plan import AppPlan, PlannedCluster
 from whysync.plan.planner import plan
 from whysync.plan.simulations import case_in
 from whysync.proofs.assumed import namespaces
-from whysync.proofs.objects import Kinds
+from whysync.proofs.partial_objects import Kinds
 
 
 @pytest.fixture(scope="session")

@@ -1,31 +1,33 @@
-"""Whoever else writes, replayed: inferred from what differs, who wrote it, and the objects at hand.
+"""Other writers of a Case, inferred from drift, managedFields and the objects in the facts.
 
-A person writes once, and not again. A controller sees that its field was changed, and writes it back. A
-webhook, or the API server itself, changes what passes through it. A source that renders something else each
-time is a writer too. Autoscalers that Kubernetes knows are played by the model.
+A user writes once. A controller writes its field back after every change (`FieldHolder`). A webhook or the
+API server changes objects at admission. A source that renders other values each time is a writer too
+(`Regenerating`). HorizontalPodAutoscalers are part of the simulation itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from whysync.argocd.repo_server.repository import GitRepositories
+from whysync.argocd.repo_server.repository import GitRepositories, GitRepository, Rendered
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.fix import Remove, Set
 from whysync.diagnosis.freshness import looping
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
-from whysync.kubernetes.api.ref import Ref
+from whysync.fixes.edit import edited
+from whysync.json_tree import MISSING, Json, Missing, Object, same
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.ref import Key, Ref, ref_of
+from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
 from whysync.kubernetes.timeline import Participant
-from whysync.proofs.admission import Passing, admit
-from whysync.proofs.field_holder import FieldHolder, HeldField
-from whysync.proofs.refusals import Refusals
-from whysync.proofs.rendering import Regenerating
+from whysync.proofs.admission import Passing, Refusals, admit
 from whysync.proofs.scope import Scope
 
 _AGAIN: Final = frozenset(
@@ -217,3 +219,124 @@ def _delay(case: Case, mechanism: Mechanism, writer: Writer | None) -> float | N
         return None
     waited = (written - max(before)) / timedelta(seconds=1)
     return max(waited, _SHORTEST) if waited <= _LONGEST else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldField:
+    ref: Ref
+    pointer: str
+    value: Json | Missing
+    """Missing: it takes the field away."""
+    who: str
+    seconds: float
+
+
+class FieldHolder:
+    def __init__(self, model: ApiServer, held: HeldField) -> None:
+        self._model = model
+        self._held = held
+        self._due: datetime | None = None
+        self._seen = -1
+        self.writes = 0
+        """How often it had to write."""
+
+    def reconcile(self) -> bool:
+        journal = len(self._model.store.journal)
+        if self._due is None and journal == self._seen:
+            return False
+        self._seen = journal
+        obj = self._object()
+        if obj is None or not self._differs(obj):
+            self._due = None
+            return False
+        now = self._model.clock.now
+        if self._due is None:
+            self._due = now + timedelta(seconds=self._held.seconds)
+        if now < self._due:
+            return False
+        self._due = None
+        return self._write(obj)
+
+    def next_wakeup(self) -> datetime | None:
+        return self._due
+
+    def _object(self) -> Object | None:
+        resource = self._model.discovery.of_object(
+            {"apiVersion": self._held.ref.api_version, "kind": self._held.ref.kind}
+        )
+        if resource is None:
+            return None
+        space = self._held.ref.namespace if resource.namespaced else ""
+        return self._model.store.get((resource.store, space, self._held.ref.name))
+
+    def _differs(self, obj: Object) -> bool:
+        found = pointers.resolve(obj, self._held.pointer)
+        value = self._held.value
+        if isinstance(value, Missing) or isinstance(found, Missing):
+            return (value is MISSING) != (found is MISSING)
+        return not same(found, value)
+
+    def _write(self, obj: Object) -> bool:
+        value = self._held.value
+        edit = (
+            Remove(pointer=self._held.pointer)
+            if isinstance(value, Missing)
+            else Set(pointer=self._held.pointer, value=value)
+        )
+        resource = self._model.discovery.of_object(obj)
+        if resource is None:
+            return False
+        space = f"namespaces/{self._held.ref.namespace}/" if resource.namespaced else ""
+        root = "api" if not resource.group else "apis"
+        path = f"/{root}/{resource.api_version}/{space}{resource.plural}/{self._held.ref.name}"
+        answer = self._model.send(
+            Request(verb="update", path=path, body=edited(obj, [edit]), manager=self._held.who)
+        )
+        self.writes += answer.ok
+        return answer.ok
+
+
+class Regenerating(GitRepositories):
+    """The first rendering is the one that was seen; each after it has other values in those fields."""
+
+    def __init__(self, repositories: Iterable[GitRepository], drifts: Iterable[Drift]) -> None:
+        super().__init__(repositories)
+        self._drifts = [drift for drift in drifts if not drift.only_live]
+        self._times = 0
+
+    def render(self, application: Object, source: Object, commit: str) -> Rendered:
+        rendered = super().render(application, source, commit)
+        self._times += 1
+        if self._times == 1:
+            return rendered
+        return Rendered(
+            manifests=tuple(self._anew(obj) for obj in rendered.manifests), source_type=rendered.source_type
+        )
+
+    def _anew(self, obj: Object) -> Object:
+        key = ref_of(obj).key
+        edits = [
+            Set(pointer=drift.pointer, value=self._another(drift.wanted))
+            for drift in self._drifts
+            if _is_of(drift, key) and _has(obj, drift.pointer)
+        ]
+        return edited(obj, edits) if edits else obj
+
+    def _another(self, value: object) -> Json:
+        """Of the same kind as before: text stays text, base64 stays base64."""
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, int):
+            return value + self._times
+        return f"{value}{'AAAA' * (self._times - 1)}" if isinstance(value, str) else str(self._times)
+
+
+def _is_of(drift: Drift, key: Key) -> bool:
+    return drift.desired.key == key or drift.ref.key == key
+
+
+def _has(obj: Object, pointer: str) -> bool:
+    from whysync.json_tree import Missing
+    from whysync.kubernetes.api.pointer import resolve
+
+    return not isinstance(resolve(obj, pointer), Missing)

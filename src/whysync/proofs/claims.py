@@ -1,8 +1,8 @@
-"""What a finding claims where Argo CD shows nothing wrong: the claim itself is tried.
+"""What a finding claims where Argo CD shows nothing wrong: the claim itself is checked.
 
-An ignored field that a sync overwrites, a value that Argo CD does not see, an object that nobody judges, an
-app that nobody looks at: of these Argo CD's status says nothing. So what is looked at is the field itself,
-the object's health, the instant of the last comparison.
+An ignored field that a sync overwrites, a value that Argo CD does not compare, an object without a health
+check, an app that is not reconciled: Argo CD's status does not show these. The check reads the field, the
+health of the object or the time of the last comparison instead.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from whysync.fixes.edit import edited
 from whysync.json_tree import MISSING, Json, Missing, fields, items, same
 from whysync.kubernetes.api.pointer import resolve
 from whysync.kubernetes.api.ref import Key, ref_of
-from whysync.proofs.observations import Signs, health_in, key_of
-from whysync.proofs.observer import Observer
+from whysync.proofs.observations import Observer, Signs, health_in, key_of
 from whysync.queries.timestamps import instant
 
 _CHECK = "resource.customizations.health."

@@ -1,9 +1,6 @@
 """A Case as a running world: its cluster in the model, its Application in Argo CD's hands, others at work.
 
-    world = simulated(case)
-    world.sync()
-    world.run(timedelta(minutes=10))
-    world.codes  # ("Synced", "Healthy")
+world = simulated(case) world.sync() world.run(timedelta(minutes=10)) world.codes # ("Synced", "Healthy")
 
 What the facts lack is either said as a gap, where an answer may hang on it, or assumed, where pods that run
 prove it.
@@ -28,19 +25,16 @@ from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.controllers.controller_manager import ControllerManager
-from whysync.proofs.assumed import assumed_objects, namespaces
-from whysync.proofs.crd_creators import CrdCreators
-from whysync.proofs.nodes import nodes_for
-from whysync.proofs.objects import Kinds, has_marks, unmasked
-from whysync.proofs.operators import Operators
+from whysync.proofs.admission import Quotas
+from whysync.proofs.assumed import assumed_objects, namespaces, nodes_for
+from whysync.proofs.operators import CrdCreators, Operators
+from whysync.proofs.other_writers import Writers, writers_for
+from whysync.proofs.partial_objects import Kinds, completed, has_marks, is_cut, unmasked, whole
 from whysync.proofs.pod_behavior import begun_again, script_of
-from whysync.proofs.raised_quotas import Quotas
 from whysync.proofs.scope import Scope, part_of
 from whysync.proofs.settled_cluster import SettledCluster
 from whysync.proofs.sources import held_by, repositories_of, sources_of
-from whysync.proofs.truncated import completed, is_cut, whole
 from whysync.proofs.workload_children import WorkloadChildren
-from whysync.proofs.writers import Writers, writers_for
 
 
 class NotSimulated(Exception):

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from tests.proofs.test_judging import first, tried, with_fixes
+from tests.proofs.test_verdict import first, tried, with_fixes
 from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import case_of, row
 from whysync.diagnosis.finding import Severity
@@ -15,13 +15,10 @@ from whysync.diagnosis.fix import Add, Fix, FixKind, Proof, ProofStatus, Set
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.finding_claims import Overwritten, Unseen, claim_of
-from whysync.proofs.images import is_unready
-from whysync.proofs.judge import Judge
-from whysync.proofs.observer import Observer
-from whysync.proofs.refresh_delay import is_lag, seen_sooner
-from whysync.proofs.verdicts import Rejected
-from whysync.proofs.world import simulated
+from whysync.proofs.claims import Overwritten, Unseen, claim_of
+from whysync.proofs.observations import Observer, is_unready
+from whysync.proofs.simulated_case import simulated
+from whysync.proofs.verdict import Judge, Rejected, is_lag, seen_sooner
 
 WAIT = "argocd app wait {} --operation"
 
@@ -235,7 +232,7 @@ def test_a_refresh_is_proven_only_where_it_is_sooner(
         seconds = by_itself if fix is None else at_once
         return timedelta(seconds=seconds) if seconds is not None else None
 
-    monkeypatch.setattr("whysync.proofs.refresh_delay._until_seen", waited)
+    monkeypatch.setattr("whysync.proofs.verdict._until_seen", waited)
     found = seen_sooner(case, finding, finding.fixes[0])
     assert found.status is status
     if status is ProofStatus.PROVEN:

@@ -1,41 +1,53 @@
-"""Judges a fix by its courses of events: proven, likely, not run, or refuted.
+"""Decide whether a fix is proven, likely, not run or rejected.
 
-Proven only where the trouble stayed or came back without the fix, and was gone with it, with nothing new, in
-every round. What the facts lack makes it likely; a fix that does not help on a world that shows the trouble
-is refuted.
+A fix is proven if the problem stays or comes back without it, and with it the problem is gone in every round
+and nothing new is wrong. Missing facts make it likely. A fix that does not help on a simulation that shows
+the problem is rejected. Two kinds of findings need no such pair of runs: a refused request is sent again
+(`asked_again`), and a commit that Argo CD has not seen is timed with and without a refresh (`seen_sooner`).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
+from msgspec.structs import replace
+
+from whysync.argocd.rbac import Asker, Request, decide, read_policy
 from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
+from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, SymptomId, SymptomKind
 from whysync.facts.snapshot import Gap, GapKind
-from whysync.json_tree import text
+from whysync.fixes.edit import edited
+from whysync.fixes.files import policy_edit
+from whysync.fixes.text import object_of
+from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
-from whysync.proofs.apply_fix import Refuted, Unplayable
-from whysync.proofs.finding_claims import Claim, Unlooked, claim_of
-from whysync.proofs.images import is_unready, unseen_images
-from whysync.proofs.needed_resources import explained_keys, slice_for
-from whysync.proofs.observations import Signs, failures_in, in_words, signs_for
-from whysync.proofs.observer import Observer
-from whysync.proofs.permission import asked_again, denied_in
+from whysync.messages.patterns.projects import ArgocdDenied
+from whysync.proofs.apply_fix import Player, Refuted, Unplayable, leaves_a_deed, only_waits
+from whysync.proofs.claims import Claim, Unlooked, claim_of
+from whysync.proofs.observations import (
+    Observer,
+    Signs,
+    failures_in,
+    in_words,
+    is_unready,
+    signs_for,
+    still_differing,
+    unseen_images,
+)
 from whysync.proofs.pod_behavior import was_cut_off
-from whysync.proofs.readonly_commands import leaves_a_deed, only_waits
-from whysync.proofs.refresh_delay import is_lag, seen_sooner
-from whysync.proofs.remaining_differences import still_differing
-from whysync.proofs.runs import ROUNDS, Run, With, Without, waited, with_fix
-from whysync.proofs.trace import trace_of
-from whysync.proofs.verdicts import Rejected, not_run, proven
-from whysync.proofs.world import SimulatedCase, simulated
+from whysync.proofs.runs import ROUNDS, Run, With, Without, trace_of, waited, with_fix
+from whysync.proofs.scope import explained_keys, slice_for
+from whysync.proofs.simulated_case import SimulatedCase, simulated
 from whysync.queries.previous_revision import previous_revision_of
 
 _BEHAVING: Final = re.compile("/containers/|/securitycontext/")
@@ -413,3 +425,126 @@ def _understood(message: str) -> set[tuple[str, str]]:
         for failure in understand(message).failures
         if not isinstance(failure, Unknown)
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """It does not help: it is not offered."""
+
+    why: str
+    trace: tuple[str, ...] = ()
+
+
+def not_run(kind: ProofKind, why: str) -> Proof:
+    return Proof(status=ProofStatus.NOT_RUN, kind=kind, why=why)
+
+
+def proven(rounds: int, trace: tuple[str, ...], why: str = "") -> Proof:
+    return Proof(status=ProofStatus.PROVEN, kind=ProofKind.HOLDS, rounds=rounds, why=why, trace=trace)
+
+
+def not_proven(report: AppReport, why: str) -> AppReport:
+    """The report in which each fix says why nobody tried it."""
+    untried = not_run(ProofKind.NOT_TRIED, why)
+    return replace(
+        report,
+        findings=tuple(
+            replace(finding, fixes=tuple(replace(fix, proof=untried) for fix in finding.fixes))
+            for finding in report.findings
+        ),
+    )
+
+
+def denied_in(case: Case, finding: Finding) -> ArgocdDenied | None:
+    """The refused request that the finding is about."""
+    told = set(finding.explains)
+    return next(
+        (failure.failure for failure in case.failures(ArgocdDenied) if not told.isdisjoint(failure.symptoms)),
+        None,
+    )
+
+
+def asked_again(case: Case, denied: ArgocdDenied, fix: Fix) -> Proof | Rejected:
+    """Only a line of policy is tried: what else a person does to a policy is not told as data."""
+    config = case.settings("argocd-rbac-cm")
+    if not fix.line:
+        return not_run(ProofKind.READ_ONLY, "it changes nothing: it only looks")
+    if config is None:
+        return not_run(ProofKind.FACTS_MISSING, "argocd-rbac-cm is not among the facts")
+    if not denied.subject:
+        return not_run(ProofKind.FACTS_MISSING, "who asked is not told")
+    after = policy_edit(fix.line, case)
+    target = object_of(after, case)
+    assert target is not None
+    asked = f"{denied.subject}: {denied.resource}, {denied.action}, {denied.object}"
+    before, then = (_allowed(case, body, denied) for body in (config.body, edited(target.body, after.edits)))
+    if before:
+        return not_run(ProofKind.NOTHING_TO_FIX, "the policy at hand allows it already")
+    if not then:
+        return Rejected(why=f"with that line Argo CD still refuses {asked}")
+    trace = ("without the fix", f"  {asked}: refused", "with the fix", f"  {asked}: allowed")
+    return proven(rounds=1, trace=trace)
+
+
+def _allowed(case: Case, config: Object, denied: ArgocdDenied) -> bool:
+    data = {key: value for key, value in fields(config.get("data")).items() if isinstance(value, str)}
+    request = Request(resource=denied.resource, action=denied.action, object=denied.object)
+    projects = {case.app.project: case.project} if case.project is not None else {}
+    return decide(read_policy(data), Asker(subject=denied.subject, is_token=True), request, projects).allowed
+
+
+_LONGEST: Final = timedelta(hours=1)
+
+
+def is_lag(case: Case, finding: Finding) -> bool:
+    """Does it explain nothing but that the branch has moved on?"""
+    kinds = {symptom.id: symptom.kind for symptom in case.symptoms}
+    return bool(finding.explains) and all(
+        kinds.get(explain) is SymptomKind.BEHIND for explain in finding.explains
+    )
+
+
+def seen_sooner(case: Case, finding: Finding, fix: Fix) -> Proof:
+    """Raises `NotSimulated`, `Unplayable`, `Refuted` and `Restless`."""
+    if finding.severity is not Severity.INFO:
+        return not_run(
+            ProofKind.FACTS_MISSING, "Argo CD should have seen it long ago: why it did not is not known"
+        )
+    if not fix.commands:
+        return not_run(ProofKind.NO_EFFECT, "it does not make Argo CD look")
+    by_itself, at_once = _until_seen(case, None), _until_seen(case, fix)
+    if at_once is None or (by_itself is not None and at_once >= by_itself):
+        return not_run(ProofKind.NO_EFFECT, "on the model it is not seen sooner with it")
+    return proven(
+        rounds=1,
+        why="what that commit changes is not known yet",
+        trace=(
+            "without the fix",
+            _told(by_itself, "it is seen by itself"),
+            "with the fix",
+            f"   +0:00  {fix.commands[0] if fix.commands else fix.title}",
+            _told(at_once, "it is seen"),
+        ),
+    )
+
+
+def _told(waited: timedelta | None, words: str) -> str:
+    if waited is None:
+        return "       …  it is not seen within an hour"
+    seconds = int(waited.total_seconds())
+    return f"  {f'+{seconds // 60}:{seconds % 60:02}':>6}  {words}"
+
+
+def _until_seen(case: Case, fix: Fix | None) -> timedelta | None:
+    world = simulated(case)
+    commit = world.push(case.desired)
+    watch = Observer(world)
+    began = watch.now
+
+    def is_seen() -> bool:
+        told = fields(world.status.get("sync"))
+        return commit in (told.get("revision"), *items(told.get("revisions")))
+
+    if fix is not None:
+        Player(watch).carry_out(fix)
+    return watch.now - began if watch.run(_LONGEST, is_seen) else None

@@ -12,8 +12,8 @@ from whysync.argocd.app_controller.trace import TraceKind
 from whysync.diagnosis.mechanism import Mechanism
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.field_holder import FieldHolder, HeldField
-from whysync.proofs.world import SimulatedCase, simulated
+from whysync.proofs.other_writers import FieldHolder, HeldField
+from whysync.proofs.simulated_case import SimulatedCase, simulated
 
 WELL: Object = {"status": "Healthy"}
 SHOP = Key("apps", "Deployment", "shop", "shop")

@@ -8,9 +8,9 @@ import pytest
 
 from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import case_of, row
-from whysync.proofs.aftermath import Aftermath, held, period_of
-from whysync.proofs.world import simulated
-from whysync.proofs.writers import OtherWriter
+from whysync.proofs.other_writers import OtherWriter
+from whysync.proofs.simulated_case import simulated
+from whysync.proofs.sync_effects import Aftermath, held, period_of
 
 
 @pytest.mark.parametrize(("rounds", "is_loop"), [(0, False), (1, False), (2, True), (3, True)])

@@ -24,9 +24,8 @@ from whysync.fixes.apply import applied
 from whysync.json_tree import Json, Object, fields
 from whysync.lab.library import built_in, names
 from whysync.lab.player import play
-from whysync.proofs.judge import Judge
 from whysync.proofs.prove import prove
-from whysync.proofs.verdicts import Rejected, not_proven
+from whysync.proofs.verdict import Judge, Rejected, not_proven
 
 WITH_TROUBLE = tuple(
     name for name in names() if name not in ("crd-and-cr-in-one-wave", "hook-works-on-staging")
