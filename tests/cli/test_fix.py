@@ -202,6 +202,18 @@ def test_commands_are_commands(whysync: Whysync) -> None:
     refused = whysync("fix", "--bundle", database, "-o", "patch")
     assert refused.code == 2
     assert "-o commands" in refused.err
+    as_yaml = whysync("fix", "--bundle", database, "-o", "yaml")
+    assert (as_yaml.code, yaml.load(as_yaml.out)) == (0, {"apiVersion": "v1", "kind": "List", "items": []})
+    assert "# argocd app sync shop\n" in as_yaml.out
+
+
+@pytest.mark.parametrize(("health", "code"), [("Healthy", 0), ("Degraded", 1)])
+def test_no_shared_fix_is_still_a_document(whysync: Whysync, tmp_path: Path, health: str, code: int) -> None:
+    facts = ("fix", "--for-all", "--bundle", str(bundle(tmp_path, application(health=health))))
+    ran = whysync(*facts, "-o", "json")
+    assert (ran.code, json.loads(ran.out)) == (code, {"version": 1, "fixes": []})
+    assert ("no fix helps several apps" in ran.err) == bool(code)
+    assert whysync(*facts, "-o", "yaml").code == code
 
 
 def test_nothing_wrong_is_nothing_to_fix(whysync: Whysync, tmp_path: Path) -> None:

@@ -67,9 +67,9 @@ def run(options: argparse.Namespace) -> int:
     report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
     report = chosen_by_column(report, options)
     checkout = Checkout(options.checkout) if options.checkout else None
-    every = [_for_all(report)] if options.for_all else _chosen(report, options)
+    every = _for_all(report) if options.for_all else _chosen(report, options)
     if not every:
-        return _nothing(report, options.output)
+        return _nothing(report, options)
     if options.write or options.dry_run:
         if checkout is None or len(every) > 1:
             raise UsageError(
@@ -133,19 +133,15 @@ def _chosen(report: Report, options: argparse.Namespace) -> list[Chosen]:
     return found
 
 
-def _for_all(report: Report) -> Chosen:
-    """Of the largest group that has one."""
+def _for_all(report: Report) -> list[Chosen]:
+    """The shared fix of the largest group of apps that has one."""
     from msgspec.structs import replace
 
     from whysync.reports.fix_view import Chosen
 
     group = next((group for group in report.groups if group.fix is not None), None)
     if group is None or group.fix is None:
-        raise NotFound(
-            what="no fix helps several apps at once",
-            why="no two of them share a cause that can be mended in one place",
-            next="whysync list shows the cause of each; without --for-all, each gets its own fix",
-        )
+        return []
     first = next(app for app in report.apps if app.case.app.qualified_name in group.apps)
     assert first.first is not None
     tried = ", tried on each of them" if group.checked else ""
@@ -153,7 +149,7 @@ def _for_all(report: Report) -> Chosen:
     finding = replace(first.first, verdict=verdict, fixes=(group.fix,))
     note = f"one fix for {len(group.apps)} apps{tried}: {', '.join(group.apps[:5])}"
     note += f" and {len(group.apps) - 5} more" if len(group.apps) > 5 else ""
-    return Chosen(case=first.case, finding=finding, number=1, fix=group.fix, note=note, many=group.apps)
+    return [Chosen(case=first.case, finding=finding, number=1, fix=group.fix, note=note, many=group.apps)]
 
 
 def _finding(report: AppReport, wanted: str | None) -> Finding | None:
@@ -167,19 +163,22 @@ def _finding(report: AppReport, wanted: str | None) -> Finding | None:
     return next(iter(exact or [f for f in report.findings if names in (f.rule, f.cause)]), None)
 
 
-def _nothing(report: Report, form: str) -> int:
-    """Data is a document in any case: one without fixes, or a List without objects."""
+def _nothing(report: Report, options: argparse.Namespace) -> int:
+    """JSON and YAML output is a document in any case: one without fixes, or a List without objects."""
     from whysync.reports.fix_view import render
-    from whysync.reports.json_yaml import as_yaml
 
-    if form == "json":
-        out().put(render([], form=form))
-    elif form == "yaml":
-        out().put(as_yaml({"apiVersion": "v1", "kind": "List", "items": []}))
+    if options.output in ("json", "yaml"):
+        out().put(render([], form=options.output))
     wrong = [app for app in report.apps if app.findings or app.unexplained]
     if not wrong:
         err().say("nothing to fix: nothing is wrong, as far as the facts reach")
         return Exit.OK
+    if options.for_all:
+        err().say(
+            "no fix helps several apps at once: no two of them share a cause that one change fixes;"
+            " without --for-all, each app gets its own fix"
+        )
+        return Exit.FOUND
     first = wrong[0]
     said = one_line(first.first.verdict) if first.first else "nothing that whysync knows explains it"
     err().say(f"no fix is offered for {one_line(first.name)}: {said}")

@@ -50,7 +50,7 @@ def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> 
     if fix.commands:
         raise Refused(
             what=f"this fix changes no file: {fix.title}",
-            why="it is a matter of commands",
+            why="it consists of commands",
             next="-o commands shows them",
         )
     if _is_masked(fix):

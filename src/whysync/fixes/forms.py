@@ -21,6 +21,7 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.queries.commands import kubectl, remark
 
 _SERVERS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
+EMPTY_LIST: Object = {"apiVersion": "v1", "kind": "List", "items": []}
 _NOT_IN_GIT = (TRACKING_ID, LAST_APPLIED)
 
 
@@ -28,8 +29,8 @@ def as_patch(fix: Fix, case: Case) -> str:
     """The patch for `kubectl patch` or `git apply`."""
     if fix.commands:
         raise Refused(
-            what=f"this fix is no patch: {fix.title}",
-            why="it is a matter of commands",
+            what=f"this fix is not a patch: {fix.title}",
+            why="it consists of commands",
             next="-o commands shows them; --pick N chooses another fix",
         )
     text = patch_text(_as_edit(fix, case), case)
@@ -39,13 +40,12 @@ def as_patch(fix: Fix, case: Case) -> str:
 
 
 def as_yaml(fix: Fix, case: Case) -> str:
-    """The complete object after the fix, without server-side fields."""
+    """The complete object after the fix, without server-side fields.
+
+    Commands change no object: then it is an empty List.
+    """
     if fix.commands:
-        raise Refused(
-            what=f"this fix is no object: {fix.title}",
-            why="it is a matter of commands",
-            next="-o commands shows them; --pick N chooses another fix",
-        )
+        return dump(EMPTY_LIST)
     if fix.create is not None:
         return dump(fix.create)
     if fix.drops:

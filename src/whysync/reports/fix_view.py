@@ -13,8 +13,10 @@ from whysync.errors import Refused
 from whysync.fixes.diffs import largest_context, unified
 from whysync.fixes.files import FileChange
 from whysync.fixes.follow_up import worth_telling
-from whysync.fixes.forms import as_commands, as_patch, as_yaml
+from whysync.fixes.forms import EMPTY_LIST, as_commands, as_patch, as_yaml
 from whysync.fixes.text import patch_text
+from whysync.kubernetes.api.yaml import dump
+from whysync.queries.commands import remark
 from whysync.reports import output
 from whysync.reports.json_v1 import FixV1, fix_v1
 from whysync.reports.json_yaml import as_json, yaml_text
@@ -69,13 +71,20 @@ def render(every: Sequence[Chosen], *, form: str, exact: bool = False) -> Safe:
         case "json":
             return as_json({"version": 1, "fixes": [_as_data(one) for one in every]})
         case "yaml":
-            return yaml_text(as_yaml(one.fix, one.case) for one in every)
+            return yaml_text([_yaml(one) for one in every] or [dump(EMPTY_LIST)])
         case "commands":
             return output.text(word for one in every for word in as_commands(one.fix, one.case))
         case "patch":
             return output.text(line for one in every for line in _patch(one, exact=exact))
         case _:
             return output.text(_texts(every, exact=exact))
+
+
+def _yaml(chosen: Chosen) -> str:
+    """The object after the fix. Commands are comments of an empty List, which `kubectl apply` accepts."""
+    commands = chosen.fix.commands
+    comments = output.text(remark(line) for line in (chosen.fix.title, *commands)) if commands else ""
+    return f"{comments}{as_yaml(chosen.fix, chosen.case)}"
 
 
 def _texts(every: Sequence[Chosen], *, exact: bool) -> Iterator[str]:
