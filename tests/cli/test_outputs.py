@@ -24,6 +24,7 @@ REPORT = {"version", "apps", "groups"}
 APP = {
     "name", "namespace", "project", "sync", "health", "side", "findings", "unexplained", "safety", "gaps",
     "skipped", "crashed",
+    "hidden",
 }  # fmt: skip
 FINDING = {
     "id", "rule", "cause", "severity", "confidence", "verdict", "root", "about", "field", "writer",

@@ -56,6 +56,8 @@ class HiddenBy(StrEnum):
     CONVERSION = "conversion"
     """The live object is read in Git's API version."""
     FAILED_COMPARISON = "failed-comparison"
+    REPORTED_SYNCED = "reported-synced"
+    """The comparison shows it, but the app's status reports the resource as Synced."""
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):

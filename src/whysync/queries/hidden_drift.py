@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.argocd.api.application import SyncCode
+from whysync.argocd.compare.comparison import ComparedResource, Comparison
+from whysync.argocd.compare.ignored_fields import IgnoredFields
 from whysync.argocd.ignore_differences import Rule, application_rules
 from whysync.diagnosis.difference import Difference, differences
-from whysync.json_tree import MISSING, Missing, Object, fields, items, text
+from whysync.diagnosis.drift import HiddenBy
+from whysync.json_tree import MISSING, Json, Missing, Object, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind, kind_of, writer_of
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 
@@ -57,6 +61,73 @@ class HiddenDifference(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def pointer(self) -> str:
         return self.difference.pointer
+
+
+class UnreportedDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """A field that differs although Argo CD does not show it, and what hides it."""
+
+    ref: Ref
+    pointer: str
+    desired: Json | Missing
+    live: Json | Missing
+    hidden_by: HiddenBy
+    ignore_rule: str = ""
+    """Which rule hides it: where it is configured, and its pointer, expression or manager."""
+
+
+def unreported_differences(case: Case) -> tuple[UnreportedDifference, ...]:
+    """All differences of an app that Argo CD does not show: ignored, normalized or reported as Synced.
+
+    Not of apps without symptoms and without ignore rules: a fleet is not compared again for them.
+    """
+    if not case.symptoms and not case.app.spec.ignore_differences:
+        return ()
+    unreported = {(drift.ref.key, drift.pointer): drift for drift in _hidden_drifts(case)}
+    comparison = case.comparison
+    if isinstance(comparison, Comparison):
+        ignored = IgnoredFields(comparison)
+        for resource in comparison.resources:
+            for field in (*_ignored(resource, ignored), *_reported_as_synced(case, resource)):
+                unreported[field.ref.key, field.pointer] = field
+    return tuple(unreported[place] for place in sorted(unreported))
+
+
+def _hidden_drifts(case: Case) -> Iterator[UnreportedDifference]:
+    for drift in case.drifts:
+        if drift.hidden_by is not None:
+            yield UnreportedDifference(
+                ref=drift.ref,
+                pointer=drift.pointer,
+                desired=drift.wanted,
+                live=drift.found,
+                hidden_by=drift.hidden_by,
+            )
+
+
+def _ignored(resource: ComparedResource, ignored: IgnoredFields) -> Iterator[UnreportedDifference]:
+    for field in ignored.of(resource):
+        yield UnreportedDifference(
+            ref=resource.ref,
+            pointer=field.change.pointer,
+            desired=field.change.desired,
+            live=field.change.live,
+            hidden_by=HiddenBy.IGNORE_RULE,
+            ignore_rule=f"{field.rule.origin}: {field.selector}" if field.rule is not None else "",
+        )
+
+
+def _reported_as_synced(case: Case, resource: ComparedResource) -> Iterator[UnreportedDifference]:
+    row = case.rows.get(resource.key)
+    if row is None or row.status != SyncCode.SYNCED or not resource.is_modified or resource.diff is None:
+        return
+    for change in resource.diff.changes:
+        yield UnreportedDifference(
+            ref=resource.ref,
+            pointer=change.pointer,
+            desired=change.desired,
+            live=change.live,
+            hidden_by=HiddenBy.REPORTED_SYNCED,
+        )
 
 
 def unseen_by_hand(case: Case) -> Iterator[HiddenDifference]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift import HiddenBy
+from whysync.diagnosis.evidence import shortened
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Symptom
 from whysync.facts.snapshot import GapKind
 from whysync.fixes.text import patch_text
-from whysync.json_tree import Object
+from whysync.json_tree import Missing, Object
 from whysync.kubernetes.api.ref import Ref
+from whysync.queries.hidden_drift import UnreportedDifference, unreported_differences
 
 VERSION = 1
 
@@ -126,6 +129,17 @@ class CrashedV1(_Value, frozen=True):
     error: str
 
 
+class HiddenV1(_Value, frozen=True):
+    """A field that differs although Argo CD does not show it. `null`: that side does not have the field."""
+
+    ref: RefV1
+    pointer: str
+    desired: object
+    live: object
+    hidden_by: HiddenBy
+    ignore_rule: str
+
+
 class AppV1(_Value, frozen=True):
     name: str
     namespace: str
@@ -139,6 +153,7 @@ class AppV1(_Value, frozen=True):
     gaps: tuple[GapV1, ...]
     skipped: tuple[SkippedV1, ...]
     crashed: tuple[CrashedV1, ...]
+    hidden: tuple[HiddenV1, ...] = ()
 
 
 class GroupV1(_Value, frozen=True):
@@ -202,6 +217,22 @@ def app_v1(report: AppReport) -> AppV1:
         ),
         skipped=tuple(SkippedV1(rule=skipped.rule, needs=skipped.needs) for skipped in report.skipped),
         crashed=tuple(CrashedV1(rule=crashed.rule, error=crashed.error) for crashed in report.crashed),
+        hidden=tuple(_hidden(difference) for difference in unreported_differences(report.case)),
+    )
+
+
+def _hidden(difference: UnreportedDifference) -> HiddenV1:
+    desired, live = (
+        None if isinstance(value, Missing) else shortened(value)
+        for value in (difference.desired, difference.live)
+    )
+    return HiddenV1(
+        ref=_ref(difference.ref),
+        pointer=difference.pointer,
+        desired=desired,
+        live=live,
+        hidden_by=difference.hidden_by,
+        ignore_rule=difference.ignore_rule,
     )
 
 

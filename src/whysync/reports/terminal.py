@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from whysync.diagnosis.drift import HiddenBy
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
@@ -12,9 +13,10 @@ from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.follow_up import is_in_git, worth_telling
 from whysync.fixes.text import patch_text
-from whysync.json_tree import Json
+from whysync.json_tree import Json, Missing
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.commands import app_argument
+from whysync.queries.hidden_drift import unreported_differences
 from whysync.reports import output
 from whysync.reports.list_view import common_lines
 from whysync.reports.output import Safe
@@ -28,6 +30,13 @@ SIDE_WORDS = {
     Side.HEALTH: "unhealthy",
     Side.FRESH: "not fresh",
     Side.NONE: "",
+}
+_HIDDEN_WORDS = {
+    HiddenBy.IGNORE_RULE: "an ignore rule hides it",
+    HiddenBy.NORMALIZATION: "equal to Argo CD, or only live has it",
+    HiddenBy.CONVERSION: "Argo CD reads the live object in Git's API version",
+    HiddenBy.FAILED_COMPARISON: "Argo CD could not compare the resource",
+    HiddenBy.REPORTED_SYNCED: "Argo CD reports the resource as Synced",
 }
 _INDENT = 17
 _LONGEST_PATCH = 40
@@ -76,12 +85,26 @@ def _app(report: AppReport, screen: Screen, *, wide: bool, proofs: bool, place: 
             # On one line, however long: it is there to be copied.
             command = _how_to_take(finding.fixes[0], report, place)
             yield f"    {screen.paint('take it', 'dim')}{'':<{_INDENT - 11}}{command}"
-    if not wide:
+    if wide:
+        yield from _hidden(report, screen)
+    else:
         yield from _consequences(report, screen)
     if report.findings or report.unexplained:
         yield ""
         yield from _labelled(screen, "sync now?", safety_of(report))
     yield from _remainder(report, screen)
+
+
+def _hidden(report: AppReport, screen: Screen) -> Iterator[str]:
+    """Differences that Argo CD does not show, with what hides each."""
+    for number, difference in enumerate(unreported_differences(report.case)):
+        yield from ([""] if number == 0 else [])
+        desired, live = (
+            None if isinstance(value, Missing) else value for value in (difference.desired, difference.live)
+        )
+        rule = f" ({difference.ignore_rule})" if difference.ignore_rule else ""
+        text = f"{difference.ref} {difference.pointer}: {_both_sides(desired, live, screen)}"
+        yield from _labelled(screen, "hidden", f"{text}; {_HIDDEN_WORDS[difference.hidden_by]}{rule}")
 
 
 def state_of(report: AppReport) -> str:
