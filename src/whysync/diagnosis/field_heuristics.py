@@ -9,6 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from whysync.facts.masking.marks import is_mark
 from whysync.json_tree import Json, fields, items
 from whysync.kubernetes.api.pointer import join, split, within
 from whysync.kubernetes.api.ref import Ref, group_of
@@ -24,7 +25,7 @@ _STAMP = re.compile(r"\d{10,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _HEX = re.compile(r"[0-9a-f]{32,}")
 _OWN_SECRET = "argocd-secret"  # Argo CD's API server keeps its signing key and the first password in it
 _CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
-_TOKEN = re.compile(r"([A-Za-z0-9+/=_-]{16,})")
+_TOKEN = re.compile(r"(<masked \d{1,9}>|[A-Za-z0-9+/=_-]{16,})")
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
 
 # Addresses and numbers that the API server itself hands out, and fields it fills in on every write.
@@ -177,15 +178,15 @@ def looks_generated(case: Case, drift: Drift) -> bool:
 
 
 def _differ_in_random_words(wanted: Json | object, found: Json | object) -> bool:
-    """The same text but for words that look drawn by lot: a key that a template made up inside a file."""
+    """The same text except for random words or masked values: a key that a template generates in a file."""
     if not isinstance(wanted, str) or not isinstance(found, str):
         return False
     mine, theirs = _TOKEN.split(wanted), _TOKEN.split(found)
     if len(mine) != len(theirs) or mine[::2] != theirs[::2]:
         return False
     return all(
-        one == other or (_is_random(one) and _is_random(other))
-        for one, other in zip(mine[1::2], theirs[1::2], strict=True)
+        desired == live or all(is_mark(word) or _is_random(word) for word in (desired, live))
+        for desired, live in zip(mine[1::2], theirs[1::2], strict=True)
     )
 
 

@@ -228,6 +228,7 @@ def test_what_a_diagnosis_needs_is_left_alone(text: str) -> None:
         ("db.password", SecretName.SURE),
         ("API_KEY", SecretName.SURE),
         ("apiKey", SecretName.SURE),
+        ("cookieKey", SecretName.SURE),
         ("clientSecret", SecretName.SURE),
         ("SECRET_KEY_BASE64", SecretName.SURE),
         ("GITHUB_TOKEN_2", SecretName.SURE),

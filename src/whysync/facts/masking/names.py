@@ -78,6 +78,7 @@ _SURE_PAIRS: Final = {
             "hmac",
             "jwt",
             "session",
+            "cookie",
             "recovery",
             "unseal",
             "instrumentation",
