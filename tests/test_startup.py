@@ -70,3 +70,9 @@ def test_a_diagnosis_loads_no_sandbox_and_no_archives() -> None:
     assert not loaded & {"lupa", "jq", "zipfile", "tarfile", "multiprocessing", "asyncio", "http.client"}
     live = ("httpx2", "ssl", "whysync.facts.argocd_api", "whysync.facts.kubernetes_api", "whysync.facts.http")
     assert not {name for name in loaded if name.startswith((*live, "whysync.facts.collect"))}
+
+
+def test_without_proofs_no_simulation_is_loaded() -> None:
+    loaded = imported_by("diagnose", "--no-proof", "--bundle", str(EXAMPLE))
+    simulation = ("whysync.proofs", "whysync.argocd.simulation", "whysync.kubernetes.controllers")
+    assert not {name for name in loaded if name.startswith(simulation)}

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, Safety
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.runner import diagnose as diagnose_case
@@ -246,17 +246,25 @@ def _with_safety(report: AppReport, deadline: Deadline) -> AppReport:
 
 
 def _with_proofs(report: AppReport, deadline: Deadline, *, prove: bool, alone: bool) -> AppReport:
-    from whysync.proofs.verdict import not_proven
-
     if not any(finding.fixes for finding in report.findings):
         return report
     if not prove:
-        return not_proven(report, "proofs are switched off")
+        return _not_proven(report, "proofs are switched off")
     if not alone:
-        return not_proven(report, f"not tried for more than {MOST_PROVEN} apps at once: name the app")
+        return _not_proven(report, f"not tried for more than {MOST_PROVEN} apps at once: name the app")
     from whysync.proofs.prove import prove as proven
 
     return proven(report, deadline)
+
+
+def _not_proven(report: AppReport, why: str) -> AppReport:
+    """The report with the reason why its fixes were not tried; it does not load the simulation."""
+    untried = Proof(status=ProofStatus.NOT_RUN, kind=ProofKind.NOT_TRIED, why=why)
+    findings = (
+        replace(finding, fixes=tuple(replace(fix, proof=untried) for fix in finding.fixes))
+        for finding in report.findings
+    )
+    return replace(report, findings=tuple(findings))
 
 
 def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:

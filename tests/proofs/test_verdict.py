@@ -25,7 +25,7 @@ from whysync.json_tree import Json, Object, fields
 from whysync.lab.library import built_in, names
 from whysync.lab.player import play
 from whysync.proofs.prove import prove
-from whysync.proofs.verdict import Judge, Rejected, not_proven
+from whysync.proofs.verdict import Judge, Rejected
 
 WITH_TROUBLE = tuple(
     name for name in names() if name not in ("crd-and-cr-in-one-wave", "hook-works-on-staging")
@@ -199,7 +199,7 @@ def test_without_manifests_nothing_is_tried() -> None:
 
 
 def test_switched_off_it_says_so() -> None:
-    report = not_proven(reports("hpa-loop")[0], "proofs are switched off")
+    (report,) = app.diagnose([reports("hpa-loop")[0].case], prove=False).apps
     proofs = [fix.proof for finding in report.findings for fix in finding.fixes]
     assert {(proof.status, proof.why) for proof in proofs} == {
         (ProofStatus.NOT_RUN, "proofs are switched off")

@@ -198,11 +198,13 @@ class Case:
 
     def live_of(self, key: Key) -> Manifest | None:
         """The live object of that name; an object without a namespace is looked for in the destination's."""
-        for wanted in (key, key._replace(namespace=self.destination_namespace), key._replace(namespace="")):
-            found = self.world.live_by_key.get(wanted)
-            if found:
-                return found[0]
-        return None
+        by_key = self.world.live_by_key
+        copies = by_key.get(key)
+        if not copies:
+            namespaces = (self.destination_namespace, "")
+            places = (by_key.get(key._replace(namespace=namespace)) for namespace in namespaces)
+            copies = next(filter(None, places), ())
+        return copies[0] if copies else None
 
     def desired_of(self, key: Key) -> Manifest | None:
         found = self.desired_by_key.get(key) or self.desired_by_key.get(key._replace(namespace=""))

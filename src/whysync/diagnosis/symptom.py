@@ -75,8 +75,14 @@ class SymptomId(str):
         number: int | None = None,
         name: str = "",
     ) -> Self:
-        parts = (name or kind, key, detail or None, number)
-        made = super().__new__(cls, ":".join(str(part) for part in parts if part is not None))
+        text = name or kind.value
+        if key is not None:
+            text = f"{text}:{key}"
+        if detail:
+            text = f"{text}:{detail}"
+        if number is not None:
+            text = f"{text}:{number}"
+        made = super().__new__(cls, text)
         made.kind, made.key, made.detail, made.number = kind, key, detail, number
         return made
 

@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from msgspec.structs import replace
-
 from whysync.argocd.rbac import Asker, Request, decide, read_policy
 from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
-from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, SymptomId, SymptomKind
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.fixes.edit import edited
@@ -441,18 +438,6 @@ def not_run(kind: ProofKind, why: str) -> Proof:
 
 def proven(rounds: int, trace: tuple[str, ...], why: str = "") -> Proof:
     return Proof(status=ProofStatus.PROVEN, kind=ProofKind.HOLDS, rounds=rounds, why=why, trace=trace)
-
-
-def not_proven(report: AppReport, why: str) -> AppReport:
-    """The report in which each fix says why nobody tried it."""
-    untried = not_run(ProofKind.NOT_TRIED, why)
-    return replace(
-        report,
-        findings=tuple(
-            replace(finding, fixes=tuple(replace(fix, proof=untried) for fix in finding.fixes))
-            for finding in report.findings
-        ),
-    )
 
 
 def denied_in(case: Case, finding: Finding) -> ArgocdDenied | None:

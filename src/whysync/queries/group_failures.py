@@ -65,6 +65,8 @@ def grouped(
     groups: dict[object, list[tuple[ReportedFailure[F], bool]]] = {}
     for report, hidden in _reports(case, kind):
         groups.setdefault(by(report.failure), []).append((report, hidden))
+    if not groups:
+        return
     unnamed = [key for key in groups if _is_untold(key)]
     named = [key for key in groups if not _is_untold(key)]
     if named:

@@ -154,7 +154,7 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Hidden
     """
     rules = tuple(application_rules(case.app.spec.ignore_differences))
     normalizer = case.own_ignoring
-    if normalizer is None:
+    if normalizer is None or not rules:
         return
     for key, desired, live in _pairs(case, status):
         applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
