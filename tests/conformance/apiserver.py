@@ -9,9 +9,8 @@ from tests.conformance.kubectl import kubectl_apply
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer, Request
 from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.kubernetes.controllers.all_controllers import all_controllers
 from whysync.kubernetes.controllers.behavior import Behavior
-from whysync.kubernetes.controllers.controller_manager import ControllerManager
+from whysync.kubernetes.controllers.controller_manager import ControllerManager, all_controllers
 
 _RUNNING = frozenset({"deployment", "replicaset", "statefulset", "job", "garbage-collector"})
 _MARK = re.compile(r"<(?:uid|rv|time|clusterIP|nodePort|random)>")

@@ -11,8 +11,8 @@ from tests.conformance.unreached.secret_masking import mask_secrets
 from whysync.argocd import ignore_differences as ignore
 from whysync.argocd.api.application import IgnoreDifference
 from whysync.argocd.diff.compare import diff
-from whysync.argocd.diff.compare_options import DiffOptions
 from whysync.argocd.diff.normalize import Normalizer, normalize, normalize_secret
+from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.server_side import without_owned_ancestors
 from whysync.argocd.diff.strategy import Strategy

@@ -12,6 +12,8 @@ from whysync.argocd import projects
 from whysync.argocd.api.application import Destination, SelectedResource, Spec
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.settings import GlobalProject, Settings
+from whysync.argocd.sync.app_request import is_selected
+from whysync.argocd.sync.results import augment_sync_msg
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Ref, ref_of
@@ -277,12 +279,12 @@ def _sync_filter(record: Object, expect: Object) -> list[str]:
 
 def _sync_contains(record: Object, expect: Object) -> list[str]:
     selected = [_decoded(one, SelectedResource) for one in items(record["resources"])]
-    return mismatch("contains", expect["contains"], projects.is_selected(selected, _ref(record["resource"])))
+    return mismatch("contains", expect["contains"], is_selected(selected, _ref(record["resource"])))
 
 
 def _sync_message(record: Object, expect: Object) -> list[str]:
     installed = [_ref(one) for one in items(record["installed_kinds"])]
-    got = projects.clearer_message(text(record["message"]), _ref(record["resource"]), installed)
+    got = augment_sync_msg(text(record["message"]), _ref(record["resource"]), installed)
     return mismatch("message", expect["message"], got)
 
 

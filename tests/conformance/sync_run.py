@@ -12,7 +12,7 @@ from tests.argocd.sync.stub import StubGround
 from tests.conformance import sync_run_app, sync_run_parts
 from tests.conformance.checks import contains, lacks_fragments, mismatch
 from tests.conformance.sync_run_given import ground_of, request_of, state_of
-from whysync.argocd.sync.hook_finalizer import is_held
+from whysync.argocd.sync.hooks import is_held
 from whysync.argocd.sync.results import State
 from whysync.argocd.sync.step import step, terminate
 from whysync.json_tree import Json, Object, fields, items, text

@@ -12,7 +12,6 @@ from whysync.argocd.api.application import ResourceResult
 from whysync.argocd.hooks import Task
 from whysync.argocd.sync.cluster_ops import Reason, Refused
 from whysync.argocd.sync.csa_migration import migrate
-from whysync.argocd.sync.fail_phase import fail
 from whysync.argocd.sync.options import (
     Propagation,
     SyncOptions,
@@ -20,6 +19,7 @@ from whysync.argocd.sync.options import (
     uses_server_side_apply,
 )
 from whysync.argocd.sync.results import State
+from whysync.argocd.sync.step import fail
 from whysync.argocd.sync.step_context import Step
 from whysync.argocd.sync.sync_task import SyncTask
 from whysync.argocd.sync.tasks import Plan, plan

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.argocd.diff.trees import built_ins, custom_resources, pairs_of_built_ins
 from whysync.argocd.diff.changes import apply_changes
 from whysync.argocd.diff.compare import diff
-from whysync.argocd.diff.compare_options import DiffOptions
 from whysync.argocd.diff.normalize import normalize
+from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.strategy import Strategy
 from whysync.argocd.diff.subset import is_still_desired, is_within

@@ -8,7 +8,7 @@ import pytest
 
 from whysync.argocd.diff.changes import ChangeKind, apply_changes, changes_between
 from whysync.argocd.diff.compare import diff
-from whysync.argocd.diff.compare_options import DiffOptions
+from whysync.argocd.diff.options import DiffOptions
 from whysync.json_tree import MISSING, Json, Object, copy_object, fields
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED, last_applied

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from whysync.argocd.api.application import HealthCode
-from whysync.argocd.health.assess import assess, health_of
-from whysync.argocd.health.problems import CannotJudge
-from whysync.argocd.health.scripted import verdict_of
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.assess import assess, health_of, verdict_of
+from whysync.argocd.health.verdict import CannotJudge, HealthVerdict
 from whysync.argocd.scripts.lua import Failed, Returned
 from whysync.argocd.settings import ResourceOverride
 from whysync.json_tree import Object

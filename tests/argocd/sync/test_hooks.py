@@ -13,8 +13,7 @@ from whysync.argocd.health.assess import Assessment
 from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks import Task
 from whysync.argocd.sync.cluster_ops import Reason, Refused
-from whysync.argocd.sync.hook_finalizer import HOOK_FINALIZER, held, is_held, released
-from whysync.argocd.sync.hooks import judged, remove_finalizer
+from whysync.argocd.sync.hooks import HOOK_FINALIZER, held, is_held, judged, released, remove_finalizer
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import Result, State

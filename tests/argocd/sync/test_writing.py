@@ -6,12 +6,12 @@ import pytest
 
 from tests.argocd.sync.objects import NAMESPACE, thing
 from tests.argocd.sync.stub import StubGround
-from whysync.argocd.sync.apply_object import apply_object
 from whysync.argocd.sync.cluster_ops import Reason, Refused
 from whysync.argocd.sync.csa_migration import migrate, migrated_rows
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import State
+from whysync.argocd.sync.run_tasks import apply_object
 from whysync.argocd.sync.step_context import Step
 from whysync.json_tree import Object, dig
 from whysync.kubernetes.api.ref import ref_of

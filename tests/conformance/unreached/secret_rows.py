@@ -11,7 +11,7 @@ import msgspec
 
 from tests.conformance.unreached.secret_masking import mask_secrets
 from whysync.argocd.diff.compare import diff
-from whysync.argocd.diff.compare_options import DiffOptions
+from whysync.argocd.diff.options import DiffOptions
 from whysync.json_tree import Object
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from tests.kubernetes.controllers.playground import Playground
 from tests.kubernetes.controllers.workloads import condition, counts, cron_job, job, owned, patched, pods_of
-from whysync.golang.cron_fields import BadSchedule
+from whysync.golang.cron import BadSchedule
 from whysync.json_tree import Json, Object, dig, items, text
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.controllers.behavior import PodBehavior
 from whysync.kubernetes.controllers.conditions import instant
-from whysync.kubernetes.controllers.cronjob_schedule import next_of
+from whysync.kubernetes.controllers.cronjob import next_of
 from whysync.kubernetes.controllers.job_pods import indexes_in, written_indexes
 
 FAILS = PodBehavior(runs_seconds=1, exit_code=3, pull_seconds=0, start_seconds=0)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from whysync.golang.decode_errors import json_object_error
 from whysync.golang.fmt import go_json, quoted
-from whysync.golang.json_errors import json_object_error
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes import validation
 from whysync.kubernetes.validation.equality import same, same_plain

@@ -6,35 +6,36 @@ then auto-sync decides, then the status is written.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from whysync.argocd.api.application import Application
+from whysync.argocd.api.application import Application, Condition
 from whysync.argocd.app_controller.app_registry import AppRegistry
 from whysync.argocd.app_controller.auto_sync import AutoSync, AutoSyncReason, auto_sync
 from whysync.argocd.app_controller.compare_app import Aim, Compared, Setting, aim_at_spec, compared
 from whysync.argocd.app_controller.context import ControllerContext
+from whysync.argocd.app_controller.deletion.finalizers import with_hook_finalizers
 from whysync.argocd.app_controller.live_cache import LiveCache
-from whysync.argocd.app_controller.need_refresh import Refresh, RefreshReason, need_refresh, spec_conditions
+from whysync.argocd.app_controller.need_refresh import (
+    REFRESH,
+    Refresh,
+    RefreshReason,
+    need_refresh,
+    spec_conditions,
+)
 from whysync.argocd.app_controller.operation_state import CompareWith
 from whysync.argocd.app_controller.queue_state import QueueState
-from whysync.argocd.app_controller.status_patch import (
-    source_types,
-    unknown,
-    with_condition,
-    with_finalizers,
-    without_refresh,
-)
-from whysync.argocd.app_controller.summary import summary_of
 from whysync.argocd.app_controller.trace import TraceKind
-from whysync.argocd.compare.app_status import conditions_json
+from whysync.argocd.compare.app_status import conditions_json, go_time
 from whysync.argocd.compare.compare_app_state import NotComparedYet
+from whysync.argocd.compare.conditions import set_conditions
 from whysync.argocd.compare.diff_memory import Memory
 from whysync.argocd.compare.orphans import orphan_warning, orphans
 from whysync.argocd.projects import NoCluster
 from whysync.argocd.sync_windows.windows import can_sync, matching
 from whysync.argocd.tracking import instance_name
-from whysync.json_tree import Object, dig, fields, items
+from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 
 _A_MOMENT: Final = timedelta(microseconds=1)
@@ -269,3 +270,103 @@ def _time(value: object) -> datetime | None:
     except ValueError:
         return None
     return found if found is not None and found.tzinfo is not None else None
+
+
+def with_condition(status: Object, type: str, message: str, now: datetime) -> Object:
+    """The status with the one condition of this type, or without any."""
+    before = [decode(fields(condition), Condition)[0] for condition in items(status.get("conditions"))]
+    told = [Condition(type=type, message=message)] if message else []
+    after = set_conditions([one for one in before if one is not None], told, (type,), now)
+    left: Object = {key: value for key, value in status.items() if key != "conditions"}
+    return left | conditions_json(after)
+
+
+def unknown(status: Object, now: datetime) -> Object:
+    """What is written where project or spec are not as they must be; nothing was compared."""
+    sync: Object = {**fields(status.get("sync")), "status": "Unknown"}
+    health = fields(status.get("health"))
+    after: Object = {"status": "Unknown"}
+    if health.get("status") != "Unknown":
+        after["lastTransitionTime"] = go_time(now)
+    elif health.get("lastTransitionTime") is not None:
+        after["lastTransitionTime"] = health["lastTransitionTime"]
+    return {**status, "sync": sync, "health": after}
+
+
+def source_types(spec: Object, types: tuple[str, ...]) -> Object:
+    if not types:
+        return {}
+    several: list[Json] = [*types]
+    return {"sourceTypes": several} if items(spec.get("sources")) else {"sourceType": types[0]}
+
+
+def without_refresh(app: Object) -> Object:
+    """The refresh that was asked for is done."""
+    meta = fields(app.get("metadata"))
+    annotations = fields(meta.get("annotations"))
+    if REFRESH not in annotations:
+        return app
+    gone = (REFRESH, f"{REFRESH}-timestamp")
+    kept: Object = {key: value for key, value in annotations.items() if key not in gone}
+    left: Object = {key: value for key, value in meta.items() if key != "annotations"}
+    return {**app, "metadata": {**left, "annotations": kept} if kept else left}
+
+
+def with_finalizers(app: Object, *, pre: bool, post: bool) -> Object:
+    """Hooks that run at the deletion of the app hold it with finalizers, as long as Git has them."""
+    meta = fields(app.get("metadata"))
+    after: list[Json] = [*with_hook_finalizers(app, pre_delete=pre, post_delete=post)]
+    if after == items(meta.get("finalizers")):
+        return app
+    left: Object = {key: value for key, value in meta.items() if key != "finalizers"}
+    return {**app, "metadata": {**left, "finalizers": after} if after else left}
+
+
+def summary_of(tree: Iterable[Object]) -> Object:
+    """`status.summary`: the images of the app and its external URLs.
+
+    Mirrors `ApplicationTree.GetSummary` with `populatePodInfo`, `populateServiceInfo` and
+    `populateIngressInfo`, Argo CD 3.6; differs: only addresses that Ingresses and load balancers report.
+    """
+    images: set[str] = set()
+    addresses: set[str] = set()
+    for obj in tree:
+        kind = obj.get("kind")
+        if kind == "Pod":
+            images.update(_images(obj))
+        elif kind == "Ingress":
+            addresses.update(_addresses(obj))
+    summary: Object = {}
+    if addresses:
+        urls: list[Json] = [*sorted(addresses)]
+        summary["externalURLs"] = urls
+    if images:
+        names: list[Json] = [*sorted(images)]
+        summary["images"] = names
+    return summary
+
+
+def _images(pod: Object) -> Iterator[str]:
+    for name in ("initContainers", "containers"):
+        for container in items(dig(pod, "spec", name)):
+            image = text(fields(container).get("image"))
+            if image:
+                yield image
+
+
+def _addresses(ingress: Object) -> Iterator[str]:
+    """None before a load balancer has taken the Ingress."""
+    given = [fields(one) for one in items(dig(ingress, "status", "loadBalancer", "ingress"))]
+    fallback = [text(one.get("hostname")) or text(one.get("ip")) for one in given]
+    if not given:
+        return
+    secured = {
+        text(host) for tl in items(dig(ingress, "spec", "tls")) for host in items(fields(tl).get("hosts"))
+    }
+    for rule in items(dig(ingress, "spec", "rules")):
+        host = text(fields(rule).get("host"))
+        for path in items(dig(fields(rule), "http", "paths")):
+            where = text(fields(path).get("path")).removesuffix("*")
+            for name in [host] if host else [one for one in fallback if one]:
+                scheme = "https" if host and host in secured else "http"
+                yield f"{scheme}://{name}{where}"

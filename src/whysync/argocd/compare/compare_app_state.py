@@ -6,26 +6,27 @@ a condition says what failed: an app whose Git cannot be read is still judged fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+import msgspec
+
 from whysync.argocd.api.application import Condition, SyncCode
 from whysync.argocd.compare.app_status import status_after, status_without_settings
 from whysync.argocd.compare.comparison import ComparedResource, Comparison, Inputs
-from whysync.argocd.compare.destination_namespace import own_namespace_changed, own_namespaces
 from whysync.argocd.compare.live_objects import LiveStateProblem
+from whysync.argocd.compare.managed_namespace import own_namespace_changed, own_namespaces
 from whysync.argocd.compare.reconcile_pairs import Pair, Pairing, Sought, matched, sought
 from whysync.argocd.compare.resources import rows_of
 from whysync.argocd.compare.state_diffs import Diffs, app_strategy, diffs_of
-from whysync.argocd.compare.target_objects import Targets, prepared_targets
 from whysync.argocd.health.application import AppHealth, ManagedPair, Part, health_from, part_of
 from whysync.argocd.hooks import partition_for_sync
 from whysync.argocd.projects import ProjectClustersUnknown, live_verdict
 from whysync.argocd.settings import health_override, resource_excluded
 from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, instance_name, owner_of
-from whysync.json_tree import Object, dig, fields
+from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.ref import Key, Ref, key_of, ref_of
 
 
@@ -351,3 +352,54 @@ class _Run:
 
 def _with_uid(body: Object, uid: str) -> Object:
     return {**body, "metadata": {**fields(body.get("metadata")), "uid": uid}}
+
+
+class Targets(msgspec.Struct, frozen=True, kw_only=True):
+    objects: tuple[Object, ...]
+    repeated: tuple[tuple[Key, int], ...] = ()
+    """Names that occur more than once, and how often: the last one counts."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The messages of RepeatedResourceWarning conditions."""
+        return tuple(
+            f"Resource {key} appeared {times} times among application resources."
+            for key, times in self.repeated
+        )
+
+
+def prepared_targets(
+    targets: Iterable[Object],
+    *,
+    namespace: str,
+    is_namespaced: Callable[[Ref], bool | None],
+    track: Callable[[Object], Object] = lambda obj: obj,
+) -> Targets:
+    """Rendered manifests with corrected namespaces and without duplicates.
+
+    Mirrors `NormalizeTargetObjects`, Argo CD 3.6; differs: the order of the targets is kept. A kind of
+    unknown scope counts as namespaced; `track` marks an object again in its new namespace.
+    """
+    by_key: dict[Key, list[Object]] = {}
+    for position, target in enumerate(targets):
+        ref = ref_of(target)
+        wanted = (ref.namespace or namespace) if is_namespaced(ref) is not False else ""
+        if wanted != ref.namespace:
+            target = track(in_namespace(target, wanted))
+        name = ref.name or _generated(target, position)
+        by_key.setdefault(Key(ref.group, ref.kind, wanted, name), []).append(target)
+    return Targets(
+        objects=tuple(same[-1] for same in by_key.values()),
+        repeated=tuple((key, len(same)) for key, same in by_key.items() if len(same) > 1),
+    )
+
+
+def in_namespace(obj: Object, namespace: str) -> Object:
+    metadata = {key: value for key, value in fields(obj.get("metadata")).items() if key != "namespace"}
+    return {**obj, "metadata": {**metadata, "namespace": namespace} if namespace else metadata}
+
+
+def _generated(obj: Object, position: int) -> str:
+    """Objects with `generateName` never collide."""
+    prefix = text(dig(obj, "metadata", "generateName"))
+    return f"{prefix}{position}" if prefix else ""

@@ -5,9 +5,12 @@ Mirrors `syncNamespace`, Argo CD 3.6.
 
 from __future__ import annotations
 
-from whysync.argocd.api.application import NamespaceMetadata
+from collections.abc import Iterable
+
+from whysync.argocd.api.application import Application, NamespaceMetadata
 from whysync.argocd.hooks import SYNC_OPTIONS
 from whysync.json_tree import Object, fields
+from whysync.kubernetes.api.ref import ref_of
 
 
 def managed_namespace(
@@ -27,3 +30,32 @@ def managed_namespace(
         **namespace,
         "metadata": {**own, "labels": {**metadata.labels}, "annotations": {**annotations}},
     }
+
+
+def is_own_namespace(obj: Object, app: Application) -> bool:
+    """Mirrors `isManagedNamespace`, Argo CD 3.6."""
+    if app.spec.sync_policy.managed_namespace_metadata is None:
+        return False
+    ref = ref_of(obj)
+    return ref.kind == "Namespace" and ref.name == app.spec.destination.namespace
+
+
+def own_namespaces(app: Application, targets: Iterable[Object], live: Iterable[Object]) -> list[Object]:
+    """What to compare a live Namespace with that Git does not have, lest it look like one to prune."""
+    metadata = app.spec.sync_policy.managed_namespace_metadata
+    if metadata is None or any(is_own_namespace(target, app) for target in targets):
+        return []
+    found = next((body for body in live if is_own_namespace(body, app)), None)
+    if found is None:
+        return []
+    plain: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ref_of(found).name}}
+    wanted = managed_namespace(plain, found, metadata)
+    return [] if wanted is None else [wanted]
+
+
+def own_namespace_changed(app: Application) -> bool:
+    """Mirrors `HasChangedManagedNamespaceMetadata`, Argo CD 3.6: OutOfSync though every row is Synced."""
+    wanted, state = app.spec.sync_policy.managed_namespace_metadata, app.status.operation_state
+    if wanted is None or state is None or state.sync_result is None:
+        return False
+    return wanted != state.sync_result.managed_namespace_metadata

@@ -14,7 +14,7 @@ from whysync.argocd.compare.comparison import Inputs
 from whysync.argocd.compare.normalization import Normalization
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.diff.compare import diff
-from whysync.argocd.diff.compare_options import DiffOptions
+from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
 from whysync.argocd.hooks import SYNC_OPTIONS, has_option

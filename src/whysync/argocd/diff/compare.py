@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from whysync.argocd.diff.compare_options import DiffOptions
 from whysync.argocd.diff.normalize import Normalizer, normalize
-from whysync.argocd.diff.prepare import prepared, prepared_and_fits
+from whysync.argocd.diff.options import DiffOptions, prepared, prepared_and_fits
 from whysync.argocd.diff.result import DiffResult, Sides
 from whysync.argocd.diff.strategy import Strategy, asks_for_server_side_apply
 from whysync.argocd.diff.subset import is_still_desired, is_within

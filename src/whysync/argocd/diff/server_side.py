@@ -6,9 +6,8 @@ live value, so that neither mutating webhooks nor the server's defaults show as 
 
 from __future__ import annotations
 
-from whysync.argocd.diff.compare_options import DiffOptions
 from whysync.argocd.diff.normalize import normalize
-from whysync.argocd.diff.prepare import prepared
+from whysync.argocd.diff.options import DiffOptions, prepared
 from whysync.argocd.diff.result import DiffResult, Sides
 from whysync.argocd.diff.structured import type_for
 from whysync.json_tree import Json, Missing, Object, fields, items, same

@@ -8,7 +8,7 @@ where Argo CD would have its cluster's schema.
 
 from __future__ import annotations
 
-from whysync.argocd.diff.compare_options import DiffOptions
+from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.diff.result import DiffResult, Sides
 from whysync.argocd.diff.three_way import filled
 from whysync.json_tree import Object, same, text

@@ -14,12 +14,10 @@ import msgspec
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin import builtin_check
-from whysync.argocd.health.problems import CannotJudge
-from whysync.argocd.health.scripted import verdict_of
 from whysync.argocd.health.shipped import shipped_check
 from whysync.argocd.health.shipped.lua import LuaError
-from whysync.argocd.health.verdict import HealthVerdict
-from whysync.argocd.scripts.lua import LuaRunner
+from whysync.argocd.health.verdict import CannotJudge, HealthVerdict
+from whysync.argocd.scripts.lua import Failed, LuaRunner, Returned
 from whysync.argocd.settings.overrides import Overrides, ResourceOverride, health_override
 from whysync.json_tree import Object, dig, items, text
 from whysync.kubernetes.api.ref import group_of
@@ -93,3 +91,35 @@ def _run(override: ResourceOverride, obj: Object, lua: LuaRunner | None, now: fl
 
         lua = lua_process()
     return verdict_of(lua.run(override.health_lua, obj, open_libs=override.use_open_libs, now=now))
+
+
+_CODES: Final = frozenset(HealthCode)
+
+
+def verdict_of(result: Returned | Failed) -> HealthVerdict:
+    """Mirrors `ExecuteHealthLua`, Argo CD 3.6, with what surprises in it.
+
+    A field of the wrong type, as in `message = 5`, makes the whole answer empty, and an empty answer counts
+    as Healthy. So do a list, an empty table and no answer at all.
+    """
+    if isinstance(result, Failed):
+        raise CannotJudge(result.message)
+    match result.type:
+        case "nil" | "array":
+            return HealthVerdict(None)
+        case "table":
+            return _from_fields(result)
+        case other:
+            raise CannotJudge(f"expect table output from Lua script, not {other}")
+
+
+def _from_fields(result: Returned) -> HealthVerdict:
+    # Go matches names in any case and lets the last one win; they come sorted.
+    found = {"status": "", "message": ""}
+    for name, value in result.fields:
+        if value is None:
+            return HealthVerdict(None)
+        found[name.lower()] = value
+    if found["status"] not in _CODES:
+        return HealthVerdict(HealthCode.UNKNOWN, "Lua returned an invalid health status")
+    return HealthVerdict(HealthCode(found["status"]), found["message"])

@@ -12,8 +12,7 @@ from typing import Final, cast
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.go_types import METADATA, GoCheck, Shape, conditions_shape
-from whysync.argocd.health.problems import CannotJudge
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.verdict import CannotJudge, HealthVerdict
 from whysync.argocd.hooks import is_hook
 from whysync.argocd.hooks.annotations import annotations_of
 from whysync.golang.fmt import quoted

@@ -12,8 +12,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from whysync.argocd.health.problems import CannotJudge
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.verdict import CannotJudge, HealthVerdict
 from whysync.json_tree import Json, Object, text
 from whysync.kubernetes.api.ref import group_of, version_of
 

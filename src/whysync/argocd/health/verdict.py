@@ -1,4 +1,4 @@
-"""One judgement of one object's health."""
+"""The health of one object, or why Argo CD cannot assess it."""
 
 from __future__ import annotations
 
@@ -12,3 +12,7 @@ class HealthVerdict(msgspec.Struct, frozen=True):
 
     code: HealthCode | None
     message: str = ""
+
+
+class CannotJudge(Exception):
+    """Upstream returns an error; the object counts as Unknown and shows this text."""

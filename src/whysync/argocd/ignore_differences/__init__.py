@@ -7,7 +7,6 @@ from whysync.argocd.ignore_differences.managed_fields_managers import (
     without_trusted_changes,
 )
 from whysync.argocd.ignore_differences.normalizer import Applied, BadRule, Normalizer, Removal
-from whysync.argocd.ignore_differences.respect import respectful_target
 from whysync.argocd.ignore_differences.rule_mistakes import MistakeKind, RuleMistake, explain_miss
 from whysync.argocd.ignore_differences.rules import (
     Mismatch,
@@ -29,7 +28,6 @@ __all__ = [
     "atom_for",
     "explain_miss",
     "known_type",
-    "respectful_target",
     "system_rules",
     "trusted_changes",
     "with_known_types",

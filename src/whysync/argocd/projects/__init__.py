@@ -3,7 +3,6 @@
 from whysync.argocd.projects.app_spec import NoCluster, destination_cluster, spec_problems
 from whysync.argocd.projects.impersonation import NoServiceAccount, service_account_for
 from whysync.argocd.projects.inherited import effective_project, global_projects_of, merged, selects
-from whysync.argocd.projects.messages import clearer_message
 from whysync.argocd.projects.permissions import (
     Cluster,
     PermissionResult,
@@ -17,7 +16,6 @@ from whysync.argocd.projects.permissions import (
     source_verdict,
     sync_problem,
 )
-from whysync.argocd.projects.selection import is_selected
 from whysync.argocd.projects.validation import (
     group_problem,
     is_policy_object,
@@ -34,7 +32,6 @@ __all__ = [
     "PermissionResult",
     "ProjectClustersUnknown",
     "app_namespace_permitted",
-    "clearer_message",
     "destination_cluster",
     "destination_verdict",
     "effective_project",
@@ -42,7 +39,6 @@ __all__ = [
     "group_problem",
     "is_policy_object",
     "is_role_action",
-    "is_selected",
     "kind_verdict",
     "live_verdict",
     "merged",

@@ -5,7 +5,7 @@ Mirrors the options that `SyncAppState` hands to gitops-engine, Argo CD 3.6.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,7 +14,7 @@ from whysync.argocd.compare.comparison import Comparison
 from whysync.argocd.compare.deletion_confirmation import is_confirmed
 from whysync.argocd.compare.managed_namespace import managed_namespace
 from whysync.argocd.compare.reconcile_pairs import Pair
-from whysync.argocd.projects import Cluster, ProjectClustersUnknown, is_selected, sync_problem
+from whysync.argocd.projects import Cluster, ProjectClustersUnknown, sync_problem
 from whysync.argocd.sync.cluster_ops import ApiResource
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
@@ -96,3 +96,15 @@ def _permission(sync: AppSync, cluster: Cluster) -> Callable[[Object, ApiResourc
             return str(unknown)
 
     return problem
+
+
+def is_selected(selected: Sequence[SelectedResource], ref: Ref) -> bool:
+    """Is the object one of those that a selective sync names? Names are exact here.
+
+    Mirrors `ContainsSyncResource`, Argo CD 3.6.
+    """
+    return any(
+        (one.name, one.kind, one.group) == (ref.name, ref.kind, ref.group)
+        and one.namespace in ("", ref.namespace)
+        for one in selected
+    )

@@ -14,11 +14,10 @@ from whysync.argocd.hooks import DeletePolicy
 from whysync.argocd.sync import messages
 from whysync.argocd.sync import resource_ops as access
 from whysync.argocd.sync.cluster_ops import ClusterOps, Reason, Refused
-from whysync.argocd.sync.hook_finalizer import is_held, released
 from whysync.argocd.sync.results import COMPLETED
 from whysync.argocd.sync.step_context import Step
 from whysync.argocd.sync.sync_task import SyncTask
-from whysync.json_tree import Object, dig, text
+from whysync.json_tree import Object, dig, fields, items, text
 
 _ATTEMPTS: Final = 5
 _PHASES: Final = {
@@ -143,3 +142,28 @@ def _read_if_there(ground: ClusterOps, work: SyncTask) -> Object | None:
         if problem.reason is Reason.NOT_FOUND:
             return None
         raise
+
+
+HOOK_FINALIZER: Final = "argocd.argoproj.io/hook-finalizer"
+
+
+def is_held(obj: Object) -> bool:
+    return HOOK_FINALIZER in items(dig(obj, "metadata", "finalizers"))
+
+
+def held(obj: Object) -> Object:
+    """With the finalizer, behind those that it has."""
+    if is_held(obj):
+        return obj
+    meta = fields(obj.get("metadata"))
+    return {**obj, "metadata": {**meta, "finalizers": [*items(meta.get("finalizers")), HOOK_FINALIZER]}}
+
+
+def released(obj: Object) -> Object:
+    """Without the finalizer."""
+    if not is_held(obj):
+        return obj
+    meta = fields(obj.get("metadata"))
+    kept = [*items(meta.get("finalizers"))]
+    kept.remove(HOOK_FINALIZER)
+    return {**obj, "metadata": {**meta, "finalizers": kept}}

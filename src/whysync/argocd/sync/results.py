@@ -6,7 +6,7 @@ resume it, also after it was written to an Application's status and read back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -15,7 +15,7 @@ import msgspec
 
 from whysync.argocd.api.application import Phase, ResourceResult
 from whysync.json_tree import Object, dig, fields, items
-from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.api.ref import Key, Ref
 
 COMPLETED: Final = frozenset({Phase.FAILED.value, Phase.ERROR.value, Phase.SUCCEEDED.value})
 _CONTAINERS: Final = (
@@ -107,3 +107,40 @@ def images_of(obj: Object) -> tuple[str, ...]:
             images = (fields(container).get("image") for container in items(found))
             return tuple(image for image in images if isinstance(image, str))
     return ()
+
+
+_NOT_FOUND = "the server could not find the requested resource"
+_TOO_LONG = "metadata.annotations: Too long: must have at most 262144 bytes"
+
+
+def augment_sync_msg(message: str, ref: Ref, installed: Sequence[Ref]) -> str:
+    """A message of a sync with advice. Mirrors `AugmentSyncMsg`, Argo CD 3.6.
+
+    `installed`: group, version and kind of what the cluster has.
+    """
+    if _NOT_FOUND in message:
+        return _not_found(ref, installed)
+    if _TOO_LONG in message:
+        return (
+            f"{message} \n -Additional Info: This error usually means that you are trying to add a large "
+            "resource on client side. Consider using Server-side apply or syncing with replace enabled. "
+            "Note: Syncing with Replace enabled is potentially destructive as it may cause resource "
+            "deletion and re-creation."
+        )
+    return message
+
+
+def _not_found(ref: Ref, installed: Sequence[Ref]) -> str:
+    kind = f"{ref.group}/{ref.kind}"
+    place = f"requested resource {ref.namespace}/{ref.name}"
+    same_kind = [one for one in installed if one.kind == ref.kind]
+    found = next((one for one in same_kind if one.group == ref.group), next(iter(same_kind), None))
+    if found is None:
+        return (
+            f"The Kubernetes API could not find {kind} for {place}. "
+            f'Make sure the "{ref.kind}" CRD is installed on the destination cluster.'
+        )
+    return (
+        f'The Kubernetes API could not find version "{ref.version}" of {kind} for {place}. '
+        f'Version "{found.version}" of {found.group}/{found.kind} is installed on the destination cluster.'
+    )

@@ -13,13 +13,16 @@ from enum import IntEnum
 from whysync.argocd.api.application import Phase
 from whysync.argocd.sync import messages
 from whysync.argocd.sync import resource_ops as access
-from whysync.argocd.sync.apply_object import apply_object
-from whysync.argocd.sync.cluster_ops import Reason, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Mode, Reason, Refused
+from whysync.argocd.sync.csa_migration import migrate
 from whysync.argocd.sync.hooks import remove_finalizer
-from whysync.argocd.sync.prune_object import prune_object
+from whysync.argocd.sync.options import ApplyMethod, PruneDecision, Writing, prune_fate, writing_of
+from whysync.argocd.sync.request import is_definition
 from whysync.argocd.sync.results import PHASE_OF, Code
 from whysync.argocd.sync.step_context import Step
 from whysync.argocd.sync.sync_task import SyncTask
+from whysync.json_tree import Object, dig, fields
+from whysync.kubernetes.api.ref import ref_of
 
 
 class Outcome(IntEnum):
@@ -104,3 +107,64 @@ def _apply(step: Step, works: Sequence[SyncTask], *, dry_run: bool) -> Outcome:
                 phase = Phase.SUCCEEDED.value  # nothing was created that could become healthy
             step.record(work, code, phase, message)
     return outcome
+
+
+def apply_object(step: Step, target: Object, live: Object | None, *, dry_run: bool) -> tuple[Code, str]:
+    """The result, with the message of kubectl or the API server. Mirrors `applyObject`, Argo CD 3.6."""
+    writing = writing_of(target, live, step.options, dry_run=dry_run)
+    ground, request = step.ground, step.request
+    if writing.migrates and live is not None:
+        old = step.options.migration_manager
+        try:
+            migrate(ground, live, from_manager=old, to_manager=request.manager)
+        except Refused as problem:
+            return Code.SYNC_FAILED, messages.not_migrated(str(ref_of(live).key), problem.message)
+    mode = Mode(
+        dry_run=dry_run,
+        force=writing.force,
+        validate=writing.validate,
+        server_side=writing.method is ApplyMethod.SERVER_SIDE_APPLY,
+        manager=request.manager,
+    )
+    try:
+        message = _written(ground, target, live, writing, mode)
+    except Refused as problem:
+        return Code.SYNC_FAILED, problem.message
+    if is_definition(target) and not dry_run:
+        ground.established(ref_of(target).name)
+    return Code.SYNCED, message
+
+
+def _written(ground: ClusterOps, target: Object, live: Object | None, writing: Writing, mode: Mode) -> str:
+    match writing.method:
+        case ApplyMethod.APPLY | ApplyMethod.SERVER_SIDE_APPLY:
+            return ground.apply(target, mode)
+        case ApplyMethod.CREATE:
+            return ground.create(target, mode)
+        case ApplyMethod.REPLACE:
+            return ground.replace(target, mode)
+        case ApplyMethod.UPDATE:
+            # replacing a Namespace or a definition could delete and recreate it, and all that hangs on it
+            meta = {**fields(target.get("metadata"))}
+            version = dig(live or {}, "metadata", "resourceVersion")
+            if isinstance(version, str):
+                meta["resourceVersion"] = version
+            ground.update({**target, "metadata": meta}, dry_run=mode.dry_run)
+            ref = ref_of(target)
+            return messages.updated(ref.kind, ref.name)
+
+
+def prune_object(step: Step, work: SyncTask, *, dry_run: bool) -> tuple[Code, str]:
+    """Deletes an object that Git no longer has, if it may be. Mirrors `pruneObject`, Argo CD 3.6."""
+    live = work.live or {}
+    fate = prune_fate(live, step.options, confirmed=True)
+    if fate is not PruneDecision.PRUNED:
+        return Code.PRUNE_SKIPPED, fate.message
+    if dry_run:
+        return Code.PRUNED, messages.PRUNED_IN_DRY_RUN
+    if not work.is_being_deleted:  # to ask again would only make noise
+        try:
+            step.ground.delete(ref_of(live), step.options.propagation)
+        except Refused as problem:
+            return Code.SYNC_FAILED, problem.message
+    return Code.PRUNED, fate.message

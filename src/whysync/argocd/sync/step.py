@@ -15,10 +15,8 @@ from whysync.argocd.hooks import DeletePolicy, SyncPhase
 from whysync.argocd.sync import messages
 from whysync.argocd.sync import resource_ops as access
 from whysync.argocd.sync.cluster_ops import ClusterOps, Reason, Refused
-from whysync.argocd.sync.dry_run import try_everything
-from whysync.argocd.sync.fail_phase import fail
 from whysync.argocd.sync.hooks import delete_hooks, end_hooks, free_completed, judged
-from whysync.argocd.sync.request import Request
+from whysync.argocd.sync.request import Request, is_namespace
 from whysync.argocd.sync.results import Code, State
 from whysync.argocd.sync.run_tasks import Outcome, run
 from whysync.argocd.sync.step_context import Step
@@ -55,7 +53,7 @@ def _advance(now: Step) -> None:
         refused = (result.message for result in now.results if result.status == Code.SYNC_FAILED)
         return now.say(Phase.FAILED, messages.not_valid(refused))
     works = planned.works
-    if not now.has_begun and not try_everything(now, works):
+    if not now.has_begun and not dry_run_all(now, works):
         return None
     _look_at_running(now, works)
     if _is_waiting(now, works):
@@ -71,7 +69,7 @@ def _advance(now: Step) -> None:
     if any(work.has_failed for work in others):
         delete_hooks(now, on_failure)
         refused = [work for work in others if work.was_refused]
-        fail(now, fail_hooks, refused, messages.TASKS_FAILED)
+        execute_sync_fail_phase(now, fail_hooks, refused, messages.TASKS_FAILED)
         return None
     pending = [work for work in others if work.is_pending]
     if now.options.out_of_sync_only:
@@ -175,9 +173,59 @@ def _after_failure(
     refused = [work for work in works if work.was_refused]
     running = [work for work in works if work.is_running]
     if not running:
-        if fail(now, fail_hooks, refused, messages.OBJECTS_FAILED):
+        if execute_sync_fail_phase(now, fail_hooks, refused, messages.OBJECTS_FAILED):
             delete_hooks(now, on_failure)
         return
-    if fail_hooks and not fail(now, fail_hooks, refused, messages.OBJECTS_FAILED):
+    if fail_hooks and not execute_sync_fail_phase(now, fail_hooks, refused, messages.OBJECTS_FAILED):
         running += fail_hooks
     now.say_waiting(running)
+
+
+def execute_sync_fail_phase(
+    step: Step, hooks: Sequence[SyncTask], refused: Sequence[SyncTask], message: str
+) -> bool:
+    """Runs the SyncFail hooks before the sync fails. Is the operation over?
+
+    Mirrors gitops-engine `executeSyncFailPhase`, Argo CD 3.6. `refused` are tasks that could not be applied.
+
+    If not, the hooks were started, and the operation keeps running until they are done.
+    """
+    told = messages.with_reasons(message, refused)
+    if all(hook.is_completed for hook in hooks):
+        failed = [hook for hook in hooks if hook.was_refused]
+        step.say(Phase.FAILED, messages.with_failed_hooks(told, failed))
+        return True
+    waiting = [hook for hook in hooks if hook.is_pending]
+    run(step, waiting, dry_run=False)
+    step.say_waiting(waiting)
+    return False
+
+
+def dry_run_all(step: Step, works: Sequence[SyncTask]) -> bool:
+    """A dry run of all phases and waves, before anything is changed. May the operation continue?
+
+    It is kubectl's client-side dry run, even with server-side apply. It finds unknown kinds and malformed
+    objects, but not immutable fields, admission or quotas; those fail when the wave is applied. Mirrors the
+    start of gitops-engine `Sync`, Argo CD 3.6.
+
+    A destination namespace that this sync creates is created for real, and first: without it much of the
+    rest could not be tried.
+    """
+    tried = list(works)
+    namespace = _namespace_to_create(step, works)
+    if namespace is not None:
+        if run(step, [namespace], dry_run=False) is Outcome.FAILED:
+            execute_sync_fail_phase(step, [], [namespace], messages.NAMESPACE_FAILED)
+            return False
+        tried.remove(namespace)
+    if step.options.out_of_sync_only:
+        tried = [work for work in tried if not step.is_unmodified(work)]
+    if run(step, tried, dry_run=True) is Outcome.FAILED:
+        step.say(Phase.FAILED, messages.DRY_RUN_FAILED)
+        return False
+    return True
+
+
+def _namespace_to_create(step: Step, works: Sequence[SyncTask]) -> SyncTask | None:
+    name = step.request.namespace
+    return next((work for work in works if work.live is None and is_namespace(work.target, name)), None)

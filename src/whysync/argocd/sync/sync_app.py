@@ -7,24 +7,25 @@ every turn compares anew, at the revision that the first turn has found.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from whysync.argocd.api.application import Application, Condition, OperationState, Phase
+from whysync.argocd.compare.app_status import go_time
 from whysync.argocd.compare.comparison import Comparison
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.projects import (
     Cluster,
     NoCluster,
     NoServiceAccount,
-    clearer_message,
+    augment_sync_msg,
     destination_cluster,
     service_account_for,
 )
 from whysync.argocd.sync import messages
 from whysync.argocd.sync.app_request import request_for
 from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
-from whysync.argocd.sync.history import history_after
 from whysync.argocd.sync.ignore_differences import BadTargets, respectful_pairs
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
@@ -32,7 +33,7 @@ from whysync.argocd.sync.results import COMPLETED, Result, State, result_json, r
 from whysync.argocd.sync.step import step, terminate
 from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, Wanted
 from whysync.argocd.sync_windows.windows import can_sync, matching
-from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.decode import decode
 
 _STOPPING: Final = ("ComparisonError", "InvalidSpecError")
@@ -238,10 +239,48 @@ class _Turn:
 def _clearer(result: Result, ground: ClusterOps) -> Json:
     """Some messages of the API server get better words; the operation's own message keeps the old ones."""
     row, message = result_json(result), result.message
-    told = clearer_message(message, result.ref, ())
+    told = augment_sync_msg(message, result.ref, ())
     if told != message:
         try:
-            row["message"] = clearer_message(message, result.ref, ground.kinds())
+            row["message"] = augment_sync_msg(message, result.ref, ground.kinds())
         except Refused:
             row["message"] = told if message in told else message
     return row
+
+
+def history_after(application: Object, state: Object, now: datetime) -> list[Json]:
+    """`status.history` with this operation; `state` is its `operationState`.
+
+    Mirrors `persistRevisionHistory`, Argo CD 3.6; raw, because a source has fields that nothing here reads.
+    """
+    before = items(dig(application, "status", "history"))
+    last = integer(fields(before[-1]).get("id")) if before else None
+    result = fields(state.get("syncResult"))
+    entry: Object = {"deployedAt": go_time(now), "id": next_id(last)}
+    if state.get("startedAt"):
+        entry["deployStartedAt"] = state["startedAt"]
+    if items(result.get("sources")):
+        entry["sources"] = result["sources"]
+        entry["revisions"] = result.get("revisions")
+    else:
+        entry["source"] = result.get("source")
+        entry["revision"] = result.get("revision")
+    initiator = dig(state, "operation", "initiatedBy")
+    entry["initiatedBy"] = initiator if isinstance(initiator, dict) else {}
+    limit = dig(application, "spec", "revisionHistoryLimit")
+    return list(kept_history([*before, entry], limit if isinstance(limit, int) else None))
+
+
+T = TypeVar("T")
+
+DEFAULT_LIMIT = 10
+
+
+def kept_history(entries: Sequence[T], limit: int | None = None) -> tuple[T, ...]:
+    """The last so many; `limit` is `spec.revisionHistoryLimit`, and zero keeps nothing."""
+    most = DEFAULT_LIMIT if limit is None else max(limit, 0)
+    return tuple(entries[len(entries) - most :]) if len(entries) > most else tuple(entries)
+
+
+def next_id(last: int | None) -> int:
+    return 0 if last is None else last + 1

@@ -26,7 +26,7 @@ from whysync.argocd.hooks import (
 )
 from whysync.argocd.sync import messages
 from whysync.argocd.sync.cluster_ops import ApiResource, ClusterOps, Reason, Refused
-from whysync.argocd.sync.hook_finalizer import held
+from whysync.argocd.sync.hooks import held
 from whysync.argocd.sync.options import skips_missing_kind
 from whysync.argocd.sync.request import NamespaceProblem, Request, is_namespace
 from whysync.argocd.sync.results import Code

@@ -23,11 +23,7 @@ from whysync.argocd.tracking.method import (
     truncated_label,
     with_tracking,
 )
-from whysync.argocd.tracking.names import (
-    instance_name,
-    parse_qualified_name,
-)
-from whysync.argocd.tracking.tracking_id import TrackingId
+from whysync.argocd.tracking.tracking_id import TrackingId, instance_name, parse_qualified_name
 
 __all__ = [
     "INSTALLATION_ID",

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from whysync.golang.quantity import value_or_zero, written_like
-from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 
 _TEMPLATES: Final = {
@@ -170,3 +170,64 @@ def _device_request(request: Object) -> Json:
     if not isinstance(exactly, dict) or exactly.get("allocationMode"):
         return request
     return {**request, "exactly": {**exactly, "allocationMode": "ExactCount", "count": 1}}
+
+
+EVENTS_V1: Final = "events.k8s.io/v1"
+_EVENTS_V1_NAMES: Final = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+_CORE_V1_NAMES: Final = {own: core for core, own in _EVENTS_V1_NAMES.items()}
+
+
+def event_in_group(event: Object, api_version: str) -> Object:
+    """The Event as the other group names its fields: `v1` and `events.k8s.io/v1`, Kubernetes 1.36."""
+    names = _EVENTS_V1_NAMES if api_version == EVENTS_V1 else _CORE_V1_NAMES
+    return {**{names.get(key, key): value for key, value in event.items()}, "apiVersion": api_version}
+
+
+AUTOSCALING_V1: Final = "autoscaling/v1"
+AUTOSCALING_V2: Final = "autoscaling/v2"
+_CPU_PERCENT: Final = "targetCPUUtilizationPercentage"
+_DEFAULT_CPU_PERCENT: Final = 80
+
+
+def autoscaler_in_version(obj: Object, api_version: str) -> Object:
+    """The HorizontalPodAutoscaler in the other version, Kubernetes 1.36.
+
+    Differs: only CPU utilization is converted; other metrics and the behavior are not written to annotations.
+    """
+    spec = dict(fields(obj.get("spec")))
+    if api_version == AUTOSCALING_V1:
+        percent = _cpu_utilization(items(spec.pop("metrics", None)))
+        spec.pop("behavior", None)
+        if percent is not None:
+            spec[_CPU_PERCENT] = percent
+    else:
+        percent = integer(spec.pop(_CPU_PERCENT, None), _DEFAULT_CPU_PERCENT)
+        target: Json = {"type": "Utilization", "averageUtilization": percent}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    return {**obj, "apiVersion": api_version, "spec": spec}
+
+
+def with_default_cpu_percent(obj: Object) -> Object:
+    """An autoscaler without metrics watches the CPU."""
+    spec = fields(obj.get("spec"))
+    if spec.get(_CPU_PERCENT) is not None:
+        return obj
+    filled: Object = {**spec, _CPU_PERCENT: _DEFAULT_CPU_PERCENT}
+    return {**obj, "spec": filled}
+
+
+def _cpu_utilization(metrics: list[Json]) -> int | None:
+    for raw in metrics:
+        resource = fields(fields(raw).get("resource"))
+        share = dig(resource, "target", "averageUtilization")
+        if resource.get("name") == "cpu" and isinstance(share, int):
+            return share
+    return None

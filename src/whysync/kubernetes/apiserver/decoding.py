@@ -11,8 +11,8 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
+from whysync.golang.decode_errors import time_problem
 from whysync.golang.quantity import BadQuantity, canonical_quantity
-from whysync.golang.time_errors import time_problem
 from whysync.json_tree import MISSING, Json, Missing, Object, json_kind
 from whysync.kubernetes.apiserver.go_type_names import named_type, told_path
 from whysync.kubernetes.schema import Field, Struct, Type

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, items, text
-from whysync.kubernetes.admission.namespace_lifecycle import namespace_conditions
+from whysync.kubernetes.admission.builtin_plugins import namespace_conditions
 from whysync.kubernetes.apiserver.deletion import DeleteHandler
 from whysync.kubernetes.apiserver.discovery import Discovery
 from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, kept_managed, with_managed

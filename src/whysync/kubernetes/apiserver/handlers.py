@@ -5,15 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.admission.builtin_plugins import check_account, check_resize, require_namespace
 from whysync.kubernetes.admission.limit_range import check_limits, with_limits
-from whysync.kubernetes.admission.namespace_lifecycle import require_namespace
 from whysync.kubernetes.admission.pod_security import check_pod_security
 from whysync.kubernetes.admission.policies import check_policies
-from whysync.kubernetes.admission.pvc_resize import check_resize
 from whysync.kubernetes.admission.resource_quota import charge, charged_to
-from whysync.kubernetes.admission.service_account import check_account
 from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutated
-from whysync.kubernetes.apiserver.access_reviews import review
 from whysync.kubernetes.apiserver.address_allocator import AddressAllocator
 from whysync.kubernetes.apiserver.custom_resources import CustomResource, established
 from whysync.kubernetes.apiserver.discovery import Discovery
@@ -30,10 +27,12 @@ from whysync.kubernetes.apiserver.object_metadata import (
     may_go,
     only_status,
     other_uid,
+    require_name,
     same_but_for_times,
+    same_name,
 )
-from whysync.kubernetes.apiserver.patch_errors import in_order, unconvertible, undecodable
-from whysync.kubernetes.apiserver.patches import patched
+from whysync.kubernetes.apiserver.patches import in_order, patched, unconvertible, undecodable
+from whysync.kubernetes.apiserver.rbac_authorizer import review
 from whysync.kubernetes.apiserver.rbac_escalation import check_escalation
 from whysync.kubernetes.apiserver.registry import RegistryContext
 from whysync.kubernetes.apiserver.registry_strategies import counts_as_change, prepare_create, prepare_update
@@ -43,10 +42,10 @@ from whysync.kubernetes.apiserver.request_body import (
     object_in_body,
     read_body,
     told_strangers,
+    too_large,
 )
 from whysync.kubernetes.apiserver.scale_subresource import scale_of
 from whysync.kubernetes.apiserver.server_side_apply import apply_config
-from whysync.kubernetes.apiserver.size_limits import too_large
 from whysync.kubernetes.apiserver.status_errors import (
     Cause,
     Refused,
@@ -56,7 +55,6 @@ from whysync.kubernetes.apiserver.status_errors import (
     invalid,
 )
 from whysync.kubernetes.apiserver.storage import Place, Store
-from whysync.kubernetes.apiserver.url_name import require_name, same_name
 from whysync.kubernetes.apiserver.validation_errors import (
     check_create,
     check_priority_class,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from whysync.json_tree import Json, Object, dig, fields, integer, items
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.request import RequestContext
+from whysync.kubernetes.apiserver.status_errors import bad_request
 
 
 def carried_over(meta: Object, before: Object) -> Object:
@@ -71,3 +72,22 @@ def _timeless(obj: Object) -> Object:
         for entry in items(meta.get("managedFields"))
     ]
     return {**obj, "metadata": {**meta, "managedFields": entries}}
+
+
+def require_name(obj: Object, call: RequestContext) -> None:
+    name, wanted = text(dig(obj, "metadata", "name")), call.address.name
+    if not name:
+        raise bad_request(
+            f"the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+        )
+    if name != wanted:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
+
+
+def same_name(obj: Object, live: Object, call: RequestContext) -> None:
+    require_name(obj, call)
+    space = text(dig(obj, "metadata", "namespace"))
+    if space and space != text(dig(live, "metadata", "namespace")):
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from whysync.json_tree import Json, Object, json_kind
+import re
+from typing import Final
+
+import msgspec
+
+from whysync.golang.fmt import go_text
+from whysync.json_tree import Json, Object, fields, json_kind, text
+from whysync.kubernetes.apiserver.go_type_names import is_named_string
 from whysync.kubernetes.apiserver.raw_body import parsed_patch
 from whysync.kubernetes.apiserver.request import RequestContext
-from whysync.kubernetes.apiserver.status_errors import Refused, bad_request, internal
+from whysync.kubernetes.apiserver.status_errors import Cause, Refused, bad_request, internal, invalid
 from whysync.kubernetes.merge.json_patch import apply_json_patch
 from whysync.kubernetes.merge.merge_patch import merge_patch
 from whysync.kubernetes.merge.strategic import BadPatch, apply_patch
@@ -63,3 +70,72 @@ def _strategic(current: Object, patch: Object, schema: Type) -> Object:
         return {**others, **apply_patch(touched, patch, schema)}
     except BadPatch as problem:
         raise internal(str(problem)) from None
+
+
+_UNMARSHAL: Final = re.compile(
+    r"json: cannot unmarshal (?P<found>\w+)(?: (?P<number>\S+))? into Go "
+    r"(?:struct field \S+|value) of type (?P<type>.+)"
+)
+_PLAIN: Final = re.compile(r"u?int\d*|float\d*|bool|string")
+
+
+def undecodable(refusal: Refused, body: Object, call: RequestContext) -> Refused:
+    """The error for a patched body that does not decode: it contains the whole body.
+
+    A merge or JSON patch is decoded as JSON. A strategic one is converted from Go values, with the errors of
+    `runtime.DefaultUnstructuredConverter`, Kubernetes 1.36. Differs: the keys in the dump of a built-in
+    object are sorted; the server writes those that the patch did not touch in the order of the type.
+    """
+    return bad_patch(_why(refusal), body, call)
+
+
+def unconvertible(refusal: Refused, obj: Object, call: RequestContext) -> Refused:
+    """A server-side apply is typed before it is decoded: what still does not fit is told by the converter."""
+    resource, meta = call.resource, fields(obj.get("metadata"))
+    kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+    where = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}; {kind}"
+    return internal(
+        f"failed to convert new object ({where}) to proper version: "
+        f"unable to convert unstructured object to {kind}: {_as_converter(_why(refusal))}"
+    )
+
+
+def _why(refusal: Refused) -> str:
+    return refusal.message.partition(" cannot be handled as a ")[2].partition(": ")[2] or refusal.message
+
+
+def bad_patch(why: str, body: Object, call: RequestContext) -> Refused:
+    if call.request.verb == "strategic-patch":
+        shown, why = go_text(call.request.body), _as_converter(why)
+    else:
+        shown = msgspec.json.encode(body, order="sorted" if call.resource.custom else None).decode()
+    quoted = msgspec.json.encode(shown).decode()
+    return invalid("", "", "", [Cause("patch", f"Invalid value: {quoted}: {why}")])
+
+
+def _as_converter(why: str) -> str:
+    told = _UNMARSHAL.fullmatch(why)
+    if told is None:
+        return f"error decoding from json: {why}" if "base64" in why else why
+    found, wanted = told["found"], told["type"]
+    if found == "number":
+        found = "float64" if re.search(r"[.eE]", told["number"] or "") else "int64"
+    kind = {"object": "map", "array": "slice"}.get(found, found)
+    if wanted.startswith("map["):
+        return f"cannot restore map from {kind}"
+    if wanted.startswith("[]"):
+        return f"cannot restore slice from {kind}"
+    is_string = wanted == "string" or is_named_string(wanted)
+    if not _PLAIN.fullmatch(wanted) and not is_string:
+        return f"cannot restore struct from: {kind}"
+    converts = (found == "int64" and is_string) or (found == "float64" and "int" in wanted)
+    if converts:
+        return f"cannot convert {found} to {wanted}"
+    return f"unrecognized type: {'string' if is_string else wanted}"
+
+
+def in_order(value: Json) -> Json:
+    """With the keys of all maps sorted: so a patched object is read, and so its strangers are told."""
+    if isinstance(value, dict):
+        return {key: in_order(value[key]) for key in sorted(value)}
+    return [in_order(item) for item in value] if isinstance(value, list) else value

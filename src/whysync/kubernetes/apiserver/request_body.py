@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import msgspec
+
 from whysync.golang.fmt import quoted
-from whysync.json_tree import Object, dig, fields, text
+from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
-from whysync.kubernetes.apiserver.patch_errors import bad_patch
+from whysync.kubernetes.apiserver.patches import bad_patch
 from whysync.kubernetes.apiserver.raw_body import parsed_object
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.resource_kind import cannot_handle
@@ -112,3 +116,22 @@ def told_strangers(strangers: list[str], call: RequestContext, *, patch: Object 
             raise bad_patch(why, patch, call)
         raise cannot_handle(call.resource, why)
     call.warnings.extend(found)
+
+
+_LARGEST_OBJECT: Final = 3 * 2**19
+LARGEST_REQUEST: Final = 3 * 2**20
+
+
+def too_large(obj: Object) -> bool:
+    return _size(obj) > _LARGEST_OBJECT
+
+
+def oversized(body: Json) -> bool:
+    return body is not None and _size(body) > LARGEST_REQUEST
+
+
+def _size(value: Json) -> int:
+    try:
+        return len(msgspec.json.encode(value))
+    except (ValueError, OverflowError):  # what cannot be written as JSON is refused where it stands
+        return 0

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from whysync.json_tree import Object
-from whysync.kubernetes.apiserver import autoscaling_versions as autoscalers
-from whysync.kubernetes.apiserver import event_groups as events
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
-from whysync.kubernetes.apiserver.conversion import converted
+from whysync.kubernetes.apiserver.conversion import (
+    AUTOSCALING_V1,
+    AUTOSCALING_V2,
+    autoscaler_in_version,
+    converted,
+    event_in_group,
+    with_default_cpu_percent,
+)
 from whysync.kubernetes.apiserver.decoding import BadBody, decode, rewrite, zero_object
 from whysync.kubernetes.apiserver.status_errors import Refused, bad_request
 from whysync.kubernetes.merge.structured import DEDUCED, Atom, atom_of
@@ -84,8 +89,8 @@ class BuiltIn:
         return obj if filled == obj else rewrite(filled, self._type)
 
     def settled(self, obj: Object, live: Object | None = None) -> Object:
-        if self.resource.api_version == autoscalers.V1:
-            obj = autoscalers.with_usual_share(obj)
+        if self.resource.api_version == AUTOSCALING_V1:
+            obj = with_default_cpu_percent(obj)
         if self.resource.kind in _DEFAULTED_LATE:
             obj = with_defaults(obj, self._type)
         return rewrite(obj, self._type, stored=True, live=live)
@@ -96,9 +101,9 @@ class BuiltIn:
         if obj.get("apiVersion") == version:
             return obj
         if self.resource.kind == "Event":
-            return rewrite(events.in_group(obj, version), self._type)
-        if version in {autoscalers.V1, autoscalers.V2}:
-            return self.settled(with_defaults(autoscalers.in_version(obj, version), self._type))
+            return rewrite(event_in_group(obj, version), self._type)
+        if version in {AUTOSCALING_V1, AUTOSCALING_V2}:
+            return self.settled(with_defaults(autoscaler_in_version(obj, version), self._type))
         return {**obj, "apiVersion": version, "kind": self.resource.kind}
 
     def zero(self) -> Object:

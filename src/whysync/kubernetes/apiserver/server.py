@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 from urllib.parse import parse_qs
 
-from whysync.json_tree import Json, Object
+from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.admission.webhooks import Webhook
-from whysync.kubernetes.apiserver.custom_resources import CustomResource
+from whysync.kubernetes.apiserver.custom_resources import CustomResource, established
 from whysync.kubernetes.apiserver.decoding import BadBody
 from whysync.kubernetes.apiserver.deletion import DeleteHandler
 from whysync.kubernetes.apiserver.discovery import Discovery
@@ -16,7 +17,6 @@ from whysync.kubernetes.apiserver.discovery_documents import document
 from whysync.kubernetes.apiserver.garbage_collection import GarbageCollection
 from whysync.kubernetes.apiserver.get_and_list import ReadHandlers
 from whysync.kubernetes.apiserver.handlers import WriteHandlers
-from whysync.kubernetes.apiserver.loading import load
 from whysync.kubernetes.apiserver.protocol import Answer, Request, ServedKind
 from whysync.kubernetes.apiserver.rbac_authorizer import (
     check_access,
@@ -25,8 +25,8 @@ from whysync.kubernetes.apiserver.rbac_authorizer import (
     unknown_to,
 )
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
+from whysync.kubernetes.apiserver.request_body import LARGEST_REQUEST, oversized
 from whysync.kubernetes.apiserver.resource_kind import Served
-from whysync.kubernetes.apiserver.size_limits import LARGEST_REQUEST, oversized
 from whysync.kubernetes.apiserver.status_errors import (
     NoSuchPath,
     Refused,
@@ -35,7 +35,7 @@ from whysync.kubernetes.apiserver.status_errors import (
     method_not_allowed,
     no_such_resource,
 )
-from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.apiserver.storage import Place, Store, owners_of, uid_of
 from whysync.kubernetes.apiserver.url_paths import address_of, check_method, check_query, with_fitting_verb
 from whysync.kubernetes.apiserver.watch import WatchEvent, watched
 from whysync.kubernetes.clock import Clock
@@ -93,7 +93,7 @@ class ApiServer:
 
         Namespaces that they live in are made. Gives back those of kinds that nothing serves.
         """
-        return load(objects, self.store, self.discovery, self.clock)
+        return load_objects(objects, self.store, self.discovery, self.clock)
 
     def objects(self) -> list[Object]:
         """Everything in the store, by kind, namespace and name."""
@@ -206,3 +206,63 @@ class ApiServer:
             {"type": event.type, "object": event.object} for event in watched(call, self.store, since)
         ]
         return Reply(200, {"kind": "WatchEvents", "items": told})
+
+
+_NAMESPACES: Final = ("", "namespaces")
+
+
+def load_objects(objects: Iterable[Object], store: Store, discovery: Discovery, clock: Clock) -> list[Object]:
+    """Stores objects of a real cluster as they are; returns those of unknown kinds.
+
+    Definitions go first, so that their kinds are known.
+    """
+    waiting = sorted(objects, key=lambda obj: obj.get("kind") != "CustomResourceDefinition")
+    for obj in waiting:  # before the first of them gets a new one
+        for uid in (uid_of(obj), *owners_of(obj)):
+            store.give_no_more(uid)
+    strangers: list[Object] = []
+    owners: set[str] = set()
+    for obj in waiting:
+        resource = discovery.of_object(obj)
+        name = text(dig(obj, "metadata", "name"))
+        if resource is None or not name:
+            strangers.append(obj)
+            continue
+        namespace = text(dig(obj, "metadata", "namespace")) if resource.namespaced else ""
+        if namespace:
+            _ensure_namespace(namespace, store, clock)
+        found = _identified(obj, store, clock)
+        if resource.kind == "CustomResourceDefinition" and not dig(found, "status", "acceptedNames", "kind"):
+            found = established(found, clock.stamp(), [])
+        store.put((resource.store, namespace, name), found)
+        owners.update(owners_of(found))
+    # Not everything of a cluster is collected: an owner that is not here is taken to be alive elsewhere.
+    store.elsewhere.update(uid for uid in owners if not store.known_as(uid))
+    return strangers
+
+
+def _identified(obj: Object, store: Store, clock: Clock) -> Object:
+    """With an identity and an age, where the source left them out."""
+    meta = fields(obj.get("metadata"))
+    if meta.get("uid") and meta.get("creationTimestamp"):
+        return obj
+    known: Object = {
+        **meta,
+        "uid": meta.get("uid") or store.uid(),
+        "creationTimestamp": meta.get("creationTimestamp") or clock.stamp(),
+    }
+    return {**obj, "metadata": known}
+
+
+def _ensure_namespace(name: str, store: Store, clock: Clock) -> None:
+    place = (_NAMESPACES, "", name)
+    if store.get(place) is not None:
+        return
+    namespace: Object = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+    store.put(place, _identified(namespace, store, clock))

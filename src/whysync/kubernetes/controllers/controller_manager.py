@@ -6,16 +6,37 @@ import gc
 import heapq
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.all_controllers import Controllers, all_controllers
 from whysync.kubernetes.controllers.behavior import Behavior
+from whysync.kubernetes.controllers.client import CONTROLLERS, KUBELET, SCHEDULER, Client
+from whysync.kubernetes.controllers.cluster_role_aggregation import ClusterRoleAggregation
 from whysync.kubernetes.controllers.controller import Controller
-from whysync.kubernetes.controllers.object_index import Kind
+from whysync.kubernetes.controllers.cronjob import CronJobController
+from whysync.kubernetes.controllers.daemonset import DaemonSetController
+from whysync.kubernetes.controllers.deployment import DeploymentController
+from whysync.kubernetes.controllers.disruption import DisruptionController
+from whysync.kubernetes.controllers.endpoints import EndpointsController
+from whysync.kubernetes.controllers.garbage_collector import GarbageCollector
+from whysync.kubernetes.controllers.hpa import HorizontalController
+from whysync.kubernetes.controllers.job import JobController
+from whysync.kubernetes.controllers.load_balancer import IngressController, ServiceController
+from whysync.kubernetes.controllers.object_index import Kind, ObjectIndex
+from whysync.kubernetes.controllers.persistent_volume import PersistentVolumeController
+from whysync.kubernetes.controllers.replicaset import ReplicaSetController
+from whysync.kubernetes.controllers.resource_quota import ResourceQuotaController
+from whysync.kubernetes.controllers.service_account import NamespaceDefaults
+from whysync.kubernetes.controllers.statefulset import StatefulSetController
+from whysync.kubernetes.controllers.ttl_after_finished import TtlAfterFinishedController
+from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
+from whysync.kubernetes.kubelet.kubelet import Kubelet
+from whysync.kubernetes.kubelet.logs import LogBook
 from whysync.kubernetes.kubelet.nodes import ensure_nodes
+from whysync.kubernetes.scheduler.scheduler import Scheduler
 
 _MOST_ROUNDS: Final = 1_000
 
@@ -104,3 +125,56 @@ class ControllerManager:
                 heapq.heappush(self._late, (now + self._slow[who], self._seen_changes, who))
                 return
         one.on_event(change)
+
+
+def workload_controllers(client: Client) -> list[Controller]:
+    """Those that make pods first: whoever counts what they made sees them settled."""
+    return [
+        ReplicaSetController(client),
+        StatefulSetController(client),
+        DaemonSetController(client),
+        JobController(client),
+        CronJobController(client),
+        TtlAfterFinishedController(client),
+        DeploymentController(client),
+        GarbageCollector(client),
+    ]
+
+
+def infrastructure(model: ApiServer, script: Behavior, index: ObjectIndex, logs: LogBook) -> list[Controller]:
+    """In the order in which they act at one instant: what pods wait for comes before them."""
+    behaviour = ContainerBehavior(script.pods)
+    manager = Client(model, CONTROLLERS, index)
+    return [
+        NamespaceDefaults(manager),
+        ResourceQuotaController(manager),
+        PersistentVolumeController(manager, script),
+        Scheduler(Client(model, SCHEDULER, index), behaviour),
+        Kubelet(Client(model, KUBELET, index), behaviour, logs),
+        EndpointsController(manager),
+        ServiceController(Client(model, "cloud-controller-manager", index), script),
+        IngressController(Client(model, "nginx-ingress-controller", index), script),
+        DisruptionController(manager),
+        ClusterRoleAggregation(manager),
+        HorizontalController(manager, script),
+    ]
+
+
+_BEFORE_PODS: Final = frozenset({"serviceaccount", "resourcequota"})
+"""What the API server asks for when a pod is made must be there before anybody makes one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controllers:
+    controllers: tuple[Controller, ...]
+    logs: LogBook
+
+
+def all_controllers(model: ApiServer, script: Behavior) -> Controllers:
+    index = ObjectIndex(model.store)
+    manager = Client(model, CONTROLLERS, index)
+    logs = LogBook(model.clock)
+    others = infrastructure(model, script, index, logs)
+    first = [other for other in others if other.name in _BEFORE_PODS]
+    rest = [other for other in others if other.name not in _BEFORE_PODS]
+    return Controllers(controllers=(*first, *workload_controllers(manager), *rest), logs=logs)

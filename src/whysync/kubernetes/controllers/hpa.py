@@ -12,7 +12,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
-from whysync.kubernetes.apiserver.autoscaling_versions import V1, V2, in_version
+from whysync.kubernetes.apiserver.conversion import AUTOSCALING_V1, AUTOSCALING_V2, autoscaler_in_version
 from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.protocol import Request, kind_of
 from whysync.kubernetes.apiserver.storage import Change
@@ -103,7 +103,11 @@ class _Round:
         self._client: Client = owner.client
         self._obj = obj
         self._key = key
-        self._spec = fields((in_version(obj, V2) if obj.get("apiVersion") == V1 else obj).get("spec"))
+        self._spec = fields(
+            (
+                autoscaler_in_version(obj, AUTOSCALING_V2) if obj.get("apiVersion") == AUTOSCALING_V1 else obj
+            ).get("spec")
+        )
         self._conditions = {
             text(fields(raw).get("type")): fields(raw) for raw in items(dig(obj, "status", "conditions"))
         }

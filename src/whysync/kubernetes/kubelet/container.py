@@ -11,18 +11,16 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.golang.duration import seconds_text
-from whysync.json_tree import Object, dig, text
+from whysync.json_tree import Json, Missing, Object, dig, text
 from whysync.kubernetes.controllers.client import Client, name_of, namespace_of
 from whysync.kubernetes.kubelet import probes
-from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
-from whysync.kubernetes.kubelet.container_limits import root_refused, takes_too_much
+from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior, no_answer
 from whysync.kubernetes.kubelet.container_status import Container, stamp
-from whysync.kubernetes.kubelet.formatting import is_image, pod_title
-from whysync.kubernetes.kubelet.image_pull import pull_error
+from whysync.kubernetes.kubelet.formatting import full_image, is_image, pod_title
 from whysync.kubernetes.kubelet.logs import LogBook
 from whysync.kubernetes.kubelet.pod_dependencies import lack_of_config
 from whysync.kubernetes.kubelet.pod_status import restarts
-from whysync.kubernetes.kubelet.service_calls import no_answer
+from whysync.kubernetes.scheduler.resources import thousandths
 
 _FIRST_BACKOFF: Final = 10.0
 _LONGEST_BACKOFF: Final = 300.0
@@ -353,3 +351,46 @@ class ContainerRuntime:
 
     def _after(self, seconds: float) -> datetime:
         return self._client.now + timedelta(seconds=seconds)
+
+
+def pull_error(image: str, how: str) -> str:
+    """`how` is `missing` or `denied`, as in a `PodScript`."""
+    full = full_image(image)
+    tried = f'failed to pull and unpack image "{full}": failed to resolve reference "{full}"'
+    if how == "denied":
+        return (
+            f"rpc error: code = Unknown desc = {tried}: pull access denied, repository does not exist or "
+            "may require authorization: server message: insufficient_scope: authorization failed"
+        )
+    return f"rpc error: code = NotFound desc = {tried}: {full}: not found"
+
+
+def takes_too_much(container: Object, memory: str) -> bool:
+    """Does it use more memory than its limit lets it? Without a limit, the node has enough."""
+    limit = dig(container, "resources", "limits", "memory")
+    return bool(memory) and not isinstance(limit, Missing) and thousandths(memory) > thousandths(limit)
+
+
+def root_refused(pod: Object, container: Object, image_user: str) -> str:
+    """Why the kubelet does not make a container that must not run as root; empty where it does.
+
+    Mirrors `verifyRunAsNonRoot`, Kubernetes 1.36: the spec's user counts before that of the image.
+    """
+    if _security(pod, container, "runAsNonRoot") is not True:
+        return ""
+    about = f'(pod: "{pod_title(pod)}", container: {text(container.get("name"))})'
+    user = _security(pod, container, "runAsUser")
+    if not isinstance(user, Missing | None):
+        return f"container's runAsUser breaks non-root policy {about}" if user == 0 else ""
+    if image_user == "0":
+        return f"container has runAsNonRoot and image will run as root {about}"
+    if image_user and not image_user.isdecimal():
+        unsure = "cannot verify user is non-root"
+        return f"container has runAsNonRoot and image has non-numeric user ({image_user}), {unsure} {about}"
+    return ""
+
+
+def _security(pod: Object, container: Object, field: str) -> Json | Missing:
+    """The container's own word counts before the pod's."""
+    own = dig(container, "securityContext", field)
+    return dig(pod, "spec", "securityContext", field) if isinstance(own, Missing) or own is None else own

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
-from whysync.golang.json_errors import json_object_error
+from whysync.golang.decode_errors import json_object_error
 from whysync.json_tree import Json, Missing, Object, fields, text
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.equality import same_plain

@@ -18,8 +18,8 @@ from whysync.argocd.repo_server.render.kustomization import EditFailed, edited, 
 from whysync.argocd.repo_server.render.kustomize import as_kustomize_says
 from whysync.argocd.repo_server.render.kustomize_reach import check_reach
 from whysync.argocd.repo_server.render.settings import with_settings
+from whysync.argocd.repo_server.render.tools import kube_version
 from whysync.argocd.repo_server.render.values_files import ValuesFiles, check_refs, expanded
-from whysync.argocd.repo_server.render.versions import kube_version
 from whysync.golang.glob import BadPattern
 from whysync.json_tree import Json, Object
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.argocd.scripts.lua.error_text import gopher_syntax_error, gopher_words
+from whysync.argocd.scripts.lua.process import gopher_syntax_error, gopher_words
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,19 @@ resources follow at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Final
 
 from whysync.argocd.api.application import Condition
-from whysync.argocd.app_controller.deletion.cascade import Fate, fate_of
 from whysync.argocd.app_controller.deletion.finalizers import CLEANUP, Finalizers
 from whysync.argocd.app_controller.deletion.hooks import HooksFailed, clean_up, run_hooks
 from whysync.argocd.compare.conditions import set_conditions
 from whysync.argocd.compare.deletion_confirmation import is_confirmed
 from whysync.argocd.hooks import first_deleted
+from whysync.argocd.hooks.annotations import SYNC_OPTIONS, has_option, option_value
 from whysync.argocd.hooks.recognition import DeletionHook
 from whysync.argocd.sync.app_request import APPROVED
 from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
@@ -202,3 +203,48 @@ def _instant(stamp: str) -> datetime:
         return datetime.fromisoformat(stamp)
     except ValueError:
         return _EPOCH
+
+
+_HELM_POLICY: Final = "helm.sh/resource-policy"
+_DELETE: Final = "Delete"
+
+
+class Fate(StrEnum):
+    DELETED = "deleted"
+    KEPT_BY_OPTION = "kept-by-option"
+    """`Delete=false`, on the object or on the Application; the object's own word wins."""
+    KEPT_BY_HELM = "kept-by-helm"
+    KEPT_AS_CRD = "kept-as-crd"
+    """Definitions are never deleted: all their objects would go with them."""
+    IS_THE_APP = "is-the-app"
+
+
+def fate_of(obj: Object, app: Object, sync_options: Iterable[str]) -> Fate:
+    """Is the object deleted with its Application? Mirrors `shouldBeDeleted`, Argo CD 3.6."""
+    ref = ref_of(obj)
+    if ref.group == "apiextensions.k8s.io" and ref.kind == "CustomResourceDefinition":
+        return Fate.KEPT_AS_CRD
+    if ref.group == "argoproj.io" and ref.kind == "Application" and _identity(obj) == _identity(app):
+        return Fate.IS_THE_APP
+    option = option_value(obj, SYNC_OPTIONS, _DELETE)
+    if option is None:
+        prefix = f"{_DELETE}="
+        option = next(
+            (
+                sync_option.removeprefix(prefix)
+                for sync_option in sync_options
+                if sync_option.startswith(prefix)
+            ),
+            None,
+        )
+    if option == "false":
+        return Fate.KEPT_BY_OPTION
+    return Fate.KEPT_BY_HELM if has_option(obj, _HELM_POLICY, "keep") else Fate.DELETED
+
+
+def _identity(obj: Object) -> tuple[str, str, str]:
+    return (
+        text(dig(obj, "metadata", "uid")),
+        text(dig(obj, "metadata", "namespace")),
+        text(dig(obj, "metadata", "name")),
+    )

@@ -6,11 +6,12 @@ fetched when the network may be used, and a chart cannot take more time, memory 
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -18,15 +19,15 @@ from whysync.argocd.repo_server.git.tree import Tree
 from whysync.argocd.repo_server.render.calling import CommandFailed, ToolHome, home
 from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
 from whysync.argocd.repo_server.render.environment import substituted
-from whysync.argocd.repo_server.render.helm_charts import Dependency, dependencies_of
 from whysync.argocd.repo_server.render.options import RenderOptions
 from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
 from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, CannotRender, RenderProblem
-from whysync.argocd.repo_server.render.tools import Tool
+from whysync.argocd.repo_server.render.tools import Tool, kube_version
 from whysync.argocd.repo_server.render.tools import helm as find_helm
 from whysync.argocd.repo_server.render.values_files import ValuesFiles
-from whysync.argocd.repo_server.render.versions import kube_version
 from whysync.json_tree import Object, fields, items, text
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.yaml import Broken
 
 _EXTRA_VALUES: Final = "<temp file with values from source.helm.values/valuesObject>"
 _API_VERSIONS: Final = re.compile(r"(--api-versions [^ ]+ )+")
@@ -262,3 +263,41 @@ def _origin(file: str, chart: _Chart) -> Origin:
 
 def glob_safe(name: str) -> str:
     return re.sub(r"[*?\[\]]", "?", name)
+
+
+class Dependency(NamedTuple):
+    name: str
+    url: str
+
+    def is_local(self, folder: Path, root: Path) -> bool:
+        """Lies it in the repository, where no network is needed?"""
+        if not self.url:
+            return True
+        if not self.url.startswith("file://"):
+            return False
+        path = self.url.removeprefix("file://")
+        full = os.path.realpath(path if path.startswith("/") else folder / path)
+        return full.startswith(f"{root}/")
+
+
+def dependencies_of(folder: Path, shown: Callable[[str], str]) -> list[Dependency]:
+    """Mirrors `getHelmDependencyRepos`, Argo CD 3.6: a chart without Chart.yaml ends here."""
+    file = folder / "Chart.yaml"
+    where = shown(str(file))
+    prefix = "error getting helm repos: error retrieving helm dependency repos: "
+    try:
+        data = file.read_bytes()
+    except OSError as problem:
+        why = (problem.strerror or str(problem)).lower()
+        raise RenderProblem(f"{prefix}error reading helm chart from {where}: open {where}: {why}") from None
+    for document in yaml.documents(data):
+        if isinstance(document, Broken):
+            raise RenderProblem(
+                f"{prefix}error unmarshalling the helm chart while getting helm dependency repos: "
+                f"error converting YAML to JSON: yaml: line {document.line}: {document.problem}"
+            )
+        return [
+            Dependency(text(one.get("name")), text(one.get("repository")))
+            for one in map(fields, items(fields(document.body).get("dependencies")))
+        ]
+    return []

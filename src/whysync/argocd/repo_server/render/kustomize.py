@@ -21,10 +21,9 @@ from whysync.argocd.repo_server.render.kustomize_reach import check_reach
 from whysync.argocd.repo_server.render.options import RenderOptions
 from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
 from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, CannotRender, RenderProblem
-from whysync.argocd.repo_server.render.tools import Tool
+from whysync.argocd.repo_server.render.tools import Tool, kube_version
 from whysync.argocd.repo_server.render.tools import helm as find_helm
 from whysync.argocd.repo_server.render.tools import kustomize as find_kustomize
-from whysync.argocd.repo_server.render.versions import kube_version
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.yaml import Invalid

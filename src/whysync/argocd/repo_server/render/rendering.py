@@ -6,7 +6,7 @@ purpose is said at each tool.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +17,12 @@ from whysync.argocd.repo_server.render.directory import render_directory
 from whysync.argocd.repo_server.render.environment import build_environment
 from whysync.argocd.repo_server.render.helm import render_helm
 from whysync.argocd.repo_server.render.kustomize import render_kustomize
-from whysync.argocd.repo_server.render.lists import unfolded
 from whysync.argocd.repo_server.render.options import RenderOptions
 from whysync.argocd.repo_server.render.origin import RenderedObject
 from whysync.argocd.repo_server.render.paths import app_folder, check_links
 from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem
 from whysync.argocd.repo_server.render.values_files import check_refs
+from whysync.golang.fmt import go_type
 from whysync.json_tree import Object, dig, fields, items, text
 
 _USUAL = RenderOptions()
@@ -139,3 +139,22 @@ def _environment(app: Object, source: Object, commit: str, options: RenderOption
 
 
 __all__ = ["RenderProblem", "RenderedSource", "has_several_sources", "render"]
+
+
+def unfolded(rendered: Iterable[RenderedObject]) -> Iterator[RenderedObject]:
+    """The members of Lists in place of the Lists; a List in a List stays as it is.
+
+    Mirrors the end of `GenerateManifests` and apimachinery `IsList`, Argo CD 3.6: anything with a list of
+    `items` is a List, whatever its kind.
+    """
+    for one in rendered:
+        held = one.body.get("items")
+        if isinstance(held, list):
+            for item in held:
+                if not isinstance(item, dict):
+                    raise RenderProblem(f"items member is not an object: {go_type(item)}")
+                yield RenderedObject(body=item, origin=one.origin)
+        elif "items" in one.body and held is None and "spec" not in one.body and "status" not in one.body:
+            continue  # `kubectl get` writes an empty list so
+        else:
+            yield one

