@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from whysync.argocd.diff.compare import diff
-from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.diff.normalize import normalize
+from whysync.argocd.diff.options import DiffOptions
 from whysync.json_tree import Object, copy_object, dig, fields
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.kubernetes.schema.defaults import with_defaults

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from tests.argocd.health.app_health import app_health
 from tests.conformance.checks import lacks_fragments, mismatch
-from whysync.argocd.health.application import ManagedPair, app_health, health_causes, health_status
+from whysync.argocd.health.application import ManagedPair, health_causes, health_status
 from whysync.argocd.settings import ResourceOverride
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.ref import Key

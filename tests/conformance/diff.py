@@ -18,7 +18,7 @@ from whysync.argocd.diff.server_side import without_owned_ancestors
 from whysync.argocd.diff.strategy import Strategy
 from whysync.argocd.diff.three_way import strip_namespace
 from whysync.argocd.ignore_differences.managed_fields_managers import atom_for
-from whysync.json_tree import Json, Object, copy_object, fields, items, text
+from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.merge.last_applied import last_applied
@@ -88,10 +88,18 @@ def _compared(record: Object, normalizer: Normalizer | None = None) -> DiffResul
     )
 
 
-def _schemas(schema: Json) -> Schemas:
+def _schemas(openapi: Json) -> Schemas:
+    """The vectors have an OpenAPI document where whysync reads CustomResourceDefinitions."""
     schemas = Schemas()
-    if isinstance(schema, dict):
-        schemas.add_openapi(schema)
+    for schema in fields(dig(openapi, "definitions")).values():
+        for gvk in items(fields(schema).get("x-kubernetes-group-version-kind")):
+            version: Object = {
+                "name": text(fields(gvk).get("version")),
+                "schema": {"openAPIV3Schema": schema},
+            }
+            names: Object = {"kind": text(fields(gvk).get("kind"))}
+            spec: Object = {"group": text(fields(gvk).get("group")), "names": names, "versions": [version]}
+            schemas.add_definitions([{"spec": spec}])
     return schemas
 
 

@@ -34,16 +34,20 @@ def is_multi_step(tasks: Sequence[hooks.Task]) -> bool:
     return bool(tasks) and (tasks[0].wave, tasks[0].phase) != (tasks[-1].wave, tasks[-1].phase)
 
 
+def has_delete_policy(task: hooks.Task, policy: hooks.DeletePolicy) -> bool:
+    return hooks.is_hook(task.obj) and policy in hooks.delete_policies(task.obj)
+
+
 def deleted_before_creation(task: hooks.Task) -> bool:
     pending = task.operation_state == ""
     return (
-        task.live is not None and pending and task.has_delete_policy(hooks.DeletePolicy.BEFORE_HOOK_CREATION)
+        task.live is not None and pending and has_delete_policy(task, hooks.DeletePolicy.BEFORE_HOOK_CREATION)
     )
 
 
 def deleted_on_completion(task: hooks.Task) -> bool:
     ends = (hooks.DeletePolicy.HOOK_FAILED, hooks.DeletePolicy.HOOK_SUCCEEDED)
-    return task.live is not None and any(task.has_delete_policy(policy) for policy in ends)
+    return task.live is not None and any(has_delete_policy(task, policy) for policy in ends)
 
 
 def check(record: Object) -> list[str]:
@@ -106,7 +110,7 @@ def _one_task(record: Object, expect: Object) -> list[str]:
         "hook_type": lambda: task.hook_type,
         "wave": lambda: task.wave,
         "has_delete_policy": lambda: {
-            policy: task.has_delete_policy(hooks.DeletePolicy(policy))
+            policy: has_delete_policy(task, hooks.DeletePolicy(policy))
             for policy in fields(expect["has_delete_policy"])
         },
         "delete_before_creation": lambda: deleted_before_creation(task),

@@ -19,7 +19,7 @@ from whysync.argocd.sync.options import (
     uses_server_side_apply,
 )
 from whysync.argocd.sync.results import State
-from whysync.argocd.sync.step import fail
+from whysync.argocd.sync.step import execute_sync_fail_phase
 from whysync.argocd.sync.step_context import Step
 from whysync.argocd.sync.sync_task import SyncTask
 from whysync.argocd.sync.tasks import Plan, plan
@@ -125,7 +125,7 @@ def _fail_phase(record: Object, expect: Object) -> list[str]:
         hook = _work(f"hook-{at}", message=given.get("message"))
         hook.state, hook.status = text(given.get("operation_state")), text(given.get("status"))
         hooks.append(hook)
-    fail(now, hooks, refused, text(record["message"]))
+    execute_sync_fail_phase(now, hooks, refused, text(record["message"]))
     answers = {"phase": now.phase, "message": now.message}
     return [told for name, wanted in expect.items() for told in mismatch(name, wanted, answers[name])]
 

@@ -25,6 +25,12 @@ def without_tracking(obj: Object, *, method: str) -> Object:
     return obj
 
 
+def parse_qualified_name(name: str, default_namespace: str) -> tuple[str, str]:
+    """`namespace/name` → `(name, namespace)`."""
+    namespace, found, rest = name.partition("/")
+    return (rest, namespace) if found else (name, default_namespace)
+
+
 def parse_instance_name(name: str, default_namespace: str) -> tuple[str, str]:
     """`namespace_name` → `(name, namespace)`."""
     namespace, found, rest = name.partition("_")
@@ -32,7 +38,7 @@ def parse_instance_name(name: str, default_namespace: str) -> tuple[str, str]:
 
 
 def instance_name_from_qualified(name: str, default_namespace: str) -> str:
-    return tracking.instance_name(*tracking.parse_qualified_name(name, default_namespace), default_namespace)
+    return tracking.instance_name(*parse_qualified_name(name, default_namespace), default_namespace)
 
 
 def check(record: Object) -> list[str]:
@@ -159,7 +165,7 @@ _OPS: dict[str, Callable[[Object], Object]] = {
     "get-label": _on_object(lambda obj, key, _: tracking.label_of(obj, key), "value"),
     "remove-label": _on_object(lambda obj, key, _: tracking.without_label(obj, key), "object"),
     "resource-name": lambda record: {"valid": is_valid_resource_name(text(record["name"]))},
-    "parse-qualified-name": _parsed(tracking.parse_qualified_name),
+    "parse-qualified-name": _parsed(parse_qualified_name),
     "parse-instance-name": _parsed(parse_instance_name),
     "instance-name": lambda record: {
         "instance_name": tracking.instance_name(

@@ -78,7 +78,7 @@ def test_manifests_that_argo_cd_rendered_ask_for_their_marks() -> None:
 
 def test_an_extra_object_is_known_by_its_mark() -> None:
     found = comparison(config_map(desired=True), config_map(marked=True), config_map("old", marked=True))
-    assert [resource.ref.name for resource in found.resources if resource.is_extra] == ["old"]
+    assert [resource.ref.name for resource in found.resources if resource.target is None] == ["old"]
 
 
 def test_an_extra_object_without_a_mark_is_known_by_its_row() -> None:
@@ -86,7 +86,7 @@ def test_an_extra_object_without_a_mark_is_known_by_its_row() -> None:
     app = application(status={"resources": rows})
     case = case_with(config_map(desired=True), config_map(), config_map("old"), app=app)
     assert isinstance(case.comparison, Comparison)
-    extra = next(resource for resource in case.comparison.resources if resource.is_extra)
+    extra = next(resource for resource in case.comparison.resources if resource.target is None)
     assert not is_not_provided(case, extra)
 
 

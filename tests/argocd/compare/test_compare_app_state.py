@@ -54,7 +54,7 @@ def test_a_changed_value_is_out_of_sync_and_its_field_is_named() -> None:
 def test_a_missing_object_is_out_of_sync_and_leaves_health_alone_while_another_lives() -> None:
     found = compared(targets=[config_map(), config_map("other")], live=[live_config_map()])
     missing = next(resource for resource in found.resources if resource.live is None)
-    assert (missing.ref.name, missing.sync, missing.is_missing) == ("other", OUT_OF_SYNC, True)
+    assert (missing.ref.name, missing.sync, missing.live is None) == ("other", OUT_OF_SYNC, True)
     assert missing.health is not None
     assert missing.health.code is HealthCode.MISSING
     assert found.health is not None
@@ -230,7 +230,7 @@ def test_a_kind_that_the_project_forbids_is_unknown_and_drifts_all_the_same() ->
     }
     found = compared(targets=[config_map()], live=[live_config_map()], project=project)
     one = found.resources[0]
-    assert (found.sync, one.sync, one.is_permitted) == (OUT_OF_SYNC, UNKNOWN, False)
+    assert (found.sync, one.sync) == (OUT_OF_SYNC, UNKNOWN)
 
 
 def test_a_namespaced_kind_nowhere_is_an_invalid_spec() -> None:
@@ -378,7 +378,7 @@ def test_a_namespace_that_git_has_counts_though_its_kind_is_excluded() -> None:
         live=[NAMESPACE],
         settings={"resource.exclusions": rules},
     )
-    assert [resource.is_extra for resource in found.resources] == [True]
+    assert [resource.target is None for resource in found.resources] == [True]
 
 
 def test_changed_metadata_of_the_namespace_drifts_the_app_alone() -> None:

@@ -8,8 +8,8 @@ import random
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tests.argocd.diff.applied_changes import apply_changes
 from tests.argocd.diff.trees import built_ins, custom_resources, pairs_of_built_ins
-from whysync.argocd.diff.changes import apply_changes
 from whysync.argocd.diff.compare import diff
 from whysync.argocd.diff.normalize import normalize
 from whysync.argocd.diff.options import DiffOptions

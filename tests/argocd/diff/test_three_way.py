@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from whysync.argocd.diff.changes import ChangeKind, apply_changes, changes_between
+from tests.argocd.diff.applied_changes import apply_changes
+from whysync.argocd.diff.changes import ChangeKind, changes_between
 from whysync.argocd.diff.compare import diff
 from whysync.argocd.diff.options import DiffOptions
 from whysync.json_tree import MISSING, Json, Object, copy_object, fields

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
+from tests.argocd.health.app_health import app_health
 from tests.conformance.compare_health import CHECKS
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.argocd.api.application import HealthCode
-from whysync.argocd.health.application import AppHealth, ManagedPair, app_health, health_causes, health_status
+from whysync.argocd.health.application import AppHealth, ManagedPair, health_causes, health_status
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Key
 

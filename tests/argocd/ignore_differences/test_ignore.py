@@ -14,12 +14,12 @@ from whysync.argocd.ignore_differences import (
     application_rules,
     atom_for,
     explain_miss,
-    respectful_target,
     trusted_changes,
     with_known_types,
     without_trusted_changes,
 )
 from whysync.argocd.settings import IgnoreRule, KnownTypeField, ResourceOverride
+from whysync.argocd.sync.ignore_differences import respectful_target
 from whysync.json_tree import MISSING, Json, Object, copy_object, dig
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.merge.structured import DEDUCED

@@ -86,6 +86,7 @@ def test_names_are_those_of_a_real_cluster() -> None:
     }
     assert template_hash(bare) == "64586f5df"
     assert template_hash(bare, 1) != "64586f5df"
+    assert template_hash(bare, -1) == template_hash(bare, 2**32 - 1)
 
 
 def test_a_new_image_rolls_through() -> None:

@@ -13,7 +13,6 @@ from whysync.kubernetes.field_writers import (
     ManagedFieldsIndex,
     OwnershipState,
     WriterKind,
-    ownership_of,
     phrase,
     writer_of,
     writers_of,
@@ -120,17 +119,16 @@ def test_owning_a_map_is_not_owning_its_fields() -> None:
     body = live(
         {"labels": {"a": "1", "b": "2"}}, entry("one", {"f:spec": {"f:labels": {".": {}, "f:a": {}}}})
     )
-    found = ownership_of(body, "/spec/labels/b")
+    found = ManagedFieldsIndex(body).ownership("/spec/labels/b")
     assert found.standing is OwnershipState.NOBODY
     assert found.writers == ()
     assert [writer.manager for writer in found.around] == ["one"]
-    assert found.around_at == "/spec/labels"
 
 
 def test_what_is_not_there_and_what_has_no_record_are_different_answers() -> None:
     body = live({"a": 1}, entry("one", {"f:spec": {"f:a": {}}}))
-    assert ownership_of(body, "/spec/b").standing is OwnershipState.ABSENT
-    assert ownership_of(live({"a": 1}), "/spec/a").standing is OwnershipState.NO_RECORD
+    assert ManagedFieldsIndex(body).ownership("/spec/b").standing is OwnershipState.ABSENT
+    assert ManagedFieldsIndex(live({"a": 1})).ownership("/spec/a").standing is OwnershipState.NO_RECORD
     assert writer_of(live({"a": 1}), "/spec/a") is None
 
 
@@ -152,8 +150,8 @@ def test_true_is_not_one() -> None:
 )
 def test_a_broken_record_claims_nothing_it_cannot_name(claim: Object) -> None:
     body = live({"list": [{"a": 1}]}, entry("one", claim))
-    ownership_of(body, "/spec/list/0/a")
-    ownership_of(body, "/spec/list/" + "9" * 5000)
+    ManagedFieldsIndex(body).ownership("/spec/list/0/a")
+    ManagedFieldsIndex(body).ownership("/spec/list/" + "9" * 5000)
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.text()
@@ -165,7 +163,7 @@ trees: st.SearchStrategy[Json] = st.recursive(
 
 @given(tree=trees, claim=st.dictionaries(st.text(max_size=3), trees), pointer=st.lists(st.text(max_size=3)))
 def test_any_record_gets_an_answer(tree: Json, claim: Object, pointer: list[str]) -> None:
-    ownership_of(live(tree, entry("one", claim)), pointers.join(pointer))
+    ManagedFieldsIndex(live(tree, entry("one", claim))).ownership(pointers.join(pointer))
 
 
 def claimed_leaves(body: Json, claim: Object, path: tuple[str | int, ...] = ()) -> list[str]:

@@ -12,7 +12,7 @@ from tests.argocd.diff.trees import pairs_of_built_ins
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED, last_applied
-from whysync.kubernetes.merge.strategic import BadPatch, apply_patch, three_way_patch, two_way_patch
+from whysync.kubernetes.merge.strategic import BadPatch, apply_patch, three_way_patch
 from whysync.kubernetes.schema import Type, type_named, type_of
 from whysync.kubernetes.schema.defaults import with_defaults
 from whysync.kubernetes.schema.remarshal import remarshal, scheme_type
@@ -23,6 +23,10 @@ META = type_named("meta/v1.ObjectMeta")
 
 def containers(*found: Object) -> Object:
     return {"containers": list(found)}
+
+
+def two_way_patch(before: Object, after: Object, kind: Type) -> Object:
+    return three_way_patch(before, after, before, kind)
 
 
 def test_keyed_lists_merge_by_key() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from tests.kubernetes.validation.status import invalid_status
 from whysync.json_tree import Json, Object, copy_object, dig, fields, integer, items, text
 from whysync.kubernetes.merge.merge_patch import merge_patch, pruned
 from whysync.kubernetes.merge.strategic import BadPatch, apply_patch
@@ -16,7 +17,7 @@ from whysync.kubernetes.merge.structured.apply import applied, decode_managers
 from whysync.kubernetes.merge.structured.schema import atom_of
 from whysync.kubernetes.schema import type_of
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.validation import FieldProblem, invalid_status, problems_on_create, problems_on_update
+from whysync.kubernetes.validation import FieldProblem, problems_on_create, problems_on_update
 
 _WRITES = frozenset({"create", "update", "ssa", "merge-patch", "strategic-patch", "json-patch"})
 _ALLOCATED = "already allocated"

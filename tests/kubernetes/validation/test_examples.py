@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kubernetes.validation.status import invalid_status
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.schema import type_of
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.validation import Kind, invalid_status, problems_on_create, problems_on_update
+from whysync.kubernetes.validation import Kind, problems_on_create, problems_on_update
 
 
 def _defaulted(obj: Object) -> Object:

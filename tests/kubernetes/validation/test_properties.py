@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.kubernetes.validation.status import invalid_status
 from whysync.json_tree import Json, Object, copy_object, fields, text
 from whysync.kubernetes.schema import type_of
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.validation import invalid_status, problems_on_create, problems_on_update
+from whysync.kubernetes.validation import problems_on_create, problems_on_update
 
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,12}[a-z0-9])?", fullmatch=True)
 LABELS = st.dictionaries(

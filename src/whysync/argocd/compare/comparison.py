@@ -85,21 +85,11 @@ class ComparedResource:
     sync_wave: int = 0
     is_own: bool = True
     """`False`: its tracking mark was copied from another object; it does not count."""
-    is_permitted: bool = True
-    """`False`: the project does not allow its kind."""
     error: str = ""
 
     @property
     def key(self) -> Key:
         return self.ref.key
-
-    @property
-    def is_missing(self) -> bool:
-        return self.live is None
-
-    @property
-    def is_extra(self) -> bool:
-        return self.target is None
 
     @property
     def has_both_sides(self) -> bool:

@@ -100,7 +100,6 @@ class RowBuilder:
             requires_deletion_confirmation=self._asks_first(pair, plain=plain),
             sync_wave=0 if plain else self._wave(pair, ref, hook=hook),
             is_own=own,
-            is_permitted=permitted,
             error=diffed.error,
         )
         return Row(resource, drifts_app=status.drifts_app, problem=problem)

@@ -55,18 +55,6 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-def app_health(
-    pairs: Iterable[ManagedPair],
-    overrides: Overrides,
-    *,
-    app: Object | None = None,
-    lua: LuaRunner | None = None,
-    now: float | None = None,
-) -> AppHealth:
-    """`app` is the Application itself: where it manages itself, it does not count."""
-    return health_from([part_of(pair, overrides, lua=lua, now=now) for pair in pairs], app=app)
-
-
 def part_of(
     pair: ManagedPair, overrides: Overrides, *, lua: LuaRunner | None = None, now: float | None = None
 ) -> Part | None:

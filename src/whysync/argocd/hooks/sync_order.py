@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from whysync.argocd.hooks.recognition import DeletePolicy, SyncPhase, delete_policies, is_hook, wave_of
+from whysync.argocd.hooks.recognition import SyncPhase, is_hook, wave_of
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.api.ref import group_of, ref_of
 
@@ -53,9 +53,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def hook_type(self) -> str:
         return self.phase if is_hook(self.obj) else ""
-
-    def has_delete_policy(self, policy: DeletePolicy) -> bool:
-        return is_hook(self.obj) and policy in delete_policies(self.obj)
 
 
 def kind_rank(kind: str) -> int:

@@ -32,7 +32,6 @@ class Removal(msgspec.Struct, frozen=True, kw_only=True):
     """One pointer or expression of a rule, and what it did."""
 
     selector: str
-    is_expression: bool
     removed: bool = False
     problem: str = ""
     """Why it failed, in Argo CD's words; a pointer that leads nowhere is no failure."""
@@ -130,7 +129,6 @@ def _removals(obj: Object, compiled: _Compiled) -> tuple[Object, tuple[Removal, 
         removals.append(
             Removal(
                 selector=pointer,
-                is_expression=False,
                 removed=outcome is PointerOutcome.REMOVED,
                 problem="a list is entered by position" if outcome is PointerOutcome.BAD_INDEX else "",
             )
@@ -146,9 +144,9 @@ def _deleted(obj: Object, deletion: Deletion) -> tuple[Object, Removal]:
     try:
         left = deletion.apply(obj)
     except DeletionFailed as problem:
-        failed = Removal(selector=deletion.expression, is_expression=True, problem=str(problem))
+        failed = Removal(selector=deletion.expression, problem=str(problem))
         return obj, failed
     if not isinstance(left, dict):
         problem = "the expression leaves no object"
-        return obj, Removal(selector=deletion.expression, is_expression=True, problem=problem)
-    return left, Removal(selector=deletion.expression, is_expression=True, removed=left != obj)
+        return obj, Removal(selector=deletion.expression, problem=problem)
+    return left, Removal(selector=deletion.expression, removed=left != obj)

@@ -19,7 +19,6 @@ from whysync.argocd.projects import (
     Cluster,
     NoCluster,
     NoServiceAccount,
-    augment_sync_msg,
     destination_cluster,
     service_account_for,
 )
@@ -29,7 +28,14 @@ from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
 from whysync.argocd.sync.ignore_differences import BadTargets, respectful_pairs
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
-from whysync.argocd.sync.results import COMPLETED, Result, State, result_json, results_from_json
+from whysync.argocd.sync.results import (
+    COMPLETED,
+    Result,
+    State,
+    augment_sync_msg,
+    result_json,
+    results_from_json,
+)
 from whysync.argocd.sync.step import step, terminate
 from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, Wanted
 from whysync.argocd.sync_windows.windows import can_sync, matching

@@ -23,7 +23,7 @@ from whysync.argocd.tracking.method import (
     truncated_label,
     with_tracking,
 )
-from whysync.argocd.tracking.tracking_id import TrackingId, instance_name, parse_qualified_name
+from whysync.argocd.tracking.tracking_id import TrackingId, instance_name
 
 __all__ = [
     "INSTALLATION_ID",
@@ -40,7 +40,6 @@ __all__ = [
     "label_of",
     "normalized_live",
     "owner_of",
-    "parse_qualified_name",
     "tracking_id_of",
     "truncated_label",
     "with_annotation",

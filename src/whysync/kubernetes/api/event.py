@@ -56,9 +56,5 @@ class Event(Wire, frozen=True):
         return self.message or self.note
 
     @property
-    def reporter(self) -> str:
-        return self.source.component or self.reporting_component or self.reporting_controller
-
-    @property
     def seen_at(self) -> datetime | None:
         return self.last_timestamp or self.event_time or self.first_timestamp

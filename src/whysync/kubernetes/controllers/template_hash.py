@@ -31,7 +31,7 @@ def template_hash(template: Object, collisions: int | None = None) -> str:
             _known.clear()
         number = _fnv(printed(template).encode())
         if collisions is not None:
-            number = _fnv(collisions.to_bytes(4, "little") + bytes(4), number)
+            number = _fnv((collisions & _WORD).to_bytes(4, "little") + bytes(4), number)
         found = _known[key] = safe(str(number))
     return found
 

@@ -8,7 +8,6 @@ from whysync.kubernetes.field_writers.ownership import (
     ManagedFieldsIndex,
     Ownership,
     OwnershipState,
-    ownership_of,
     writer_of,
     writers_of,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "Writer",
     "WriterKind",
     "kind_of",
-    "ownership_of",
     "phrase",
     "writer_of",
     "writers_of",

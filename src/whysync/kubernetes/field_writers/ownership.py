@@ -42,7 +42,6 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     """Owners of the field, of an atomic ancestor, or of something below it; the most recent first."""
     around: tuple[Writer, ...] = ()
     """Where nobody owns the field itself: owners of its nearest ancestor that has any."""
-    around_at: str = ""
 
 
 class _Claim(Enum):
@@ -85,15 +84,10 @@ class ManagedFieldsIndex:
         return Ownership(
             standing=OwnershipState.NOBODY if there else OwnershipState.ABSENT,
             around=tuple(nearest.get(deepest, ())),
-            around_at=pointers.join(parts[:deepest]),
         )
 
     def writers(self, pointer: str) -> tuple[Writer, ...]:
         return self.ownership(pointer).writers
-
-
-def ownership_of(live: Object, pointer: str) -> Ownership:
-    return ManagedFieldsIndex(live).ownership(pointer)
 
 
 def writers_of(live: Object, pointer: str) -> tuple[Writer, ...]:

@@ -6,13 +6,13 @@ server prints it: strings quoted as Go quotes them, everything else as Go's JSON
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
 from whysync.golang.fmt import printed, quoted
-from whysync.json_tree import Json, Object
+from whysync.json_tree import Json
 
 IMMUTABLE = "field is immutable"
 NOT_NEGATIVE = "must be greater than or equal to 0"
@@ -110,27 +110,3 @@ def each(path: str, value: Json, details: Iterable[str]) -> Problems:
     """One `Invalid value` per detail: how the checks of names report."""
     for detail in details:
         yield invalid(path, value, detail)
-
-
-def invalid_status(kind: str, group: str, name: str, problems: Sequence[FieldProblem]) -> Object:
-    """The whole answer, code 422. The message names a problem once, the causes as often as it was found."""
-    texts = list(dict.fromkeys(str(problem) for problem in problems))
-    told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    qualified = f"{kind}.{group}" if group else kind
-    details: Object = {"name": name} if name else {}
-    if group:
-        details["group"] = group
-    details["kind"] = kind
-    details["causes"] = [
-        {"reason": str(problem.kind), "message": problem.body, "field": problem.path} for problem in problems
-    ]
-    return {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": f"{qualified} {quoted(name)} is invalid: {told}",
-        "reason": "Invalid",
-        "details": details,
-        "code": 422,
-    }

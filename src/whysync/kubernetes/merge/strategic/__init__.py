@@ -8,7 +8,7 @@ is a tree in which null deletes, `$patch`, `$retainKeys`, `$setElementOrder/<lis
 from __future__ import annotations
 
 from whysync.kubernetes.merge.strategic.apply import apply_patch, combine_patches
-from whysync.kubernetes.merge.strategic.create import deletions, three_way_patch, two_way_patch
+from whysync.kubernetes.merge.strategic.create import deletions, three_way_patch
 from whysync.kubernetes.merge.strategic.meta import BadPatch
 
 __all__ = [
@@ -17,5 +17,4 @@ __all__ = [
     "combine_patches",
     "deletions",
     "three_way_patch",
-    "two_way_patch",
 ]

@@ -31,11 +31,6 @@ class _Wanted(NamedTuple):
     retain_keys: bool = False
 
 
-def two_way_patch(original: Object, modified: Object, schema: Type) -> Object:
-    """What turns `original` into `modified`. Mirrors `CreateTwoWayMergeMapPatch`."""
-    return _diff_maps(original, modified, schema, _Wanted(changes=True, deletions=True))
-
-
 def three_way_patch(last_applied: Object, modified: Object, current: Object, schema: Type) -> Object:
     """What brings `current` to `modified`, and takes away what `last_applied` had and `modified` has not.
 

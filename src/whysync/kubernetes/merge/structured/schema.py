@@ -146,7 +146,7 @@ def _struct_atom(name: str, *, atomic: bool) -> Atom:
 
 
 class Schemas:
-    """The types of custom resources, read from definitions in a cluster or from its OpenAPI document."""
+    """The types of custom resources, read from their definitions."""
 
     def __init__(self) -> None:
         self._atoms: dict[tuple[str, str], Atom] = {}
@@ -159,19 +159,7 @@ class Schemas:
             for version in items(spec.get("versions")):
                 name = f"{text(spec.get('group'))}/{text(fields(version).get('name'))}"
                 schema = fields(fields(fields(version).get("schema")).get("openAPIV3Schema"))
-                self._atoms[name, kind] = _root(_Reader({}).atom(schema))
-
-    def add_openapi(self, document: Object) -> None:
-        """An OpenAPI document, version 2 (`definitions`) or 3 (`components.schemas`)."""
-        known = fields(document.get("definitions")) or fields(
-            fields(document.get("components")).get("schemas")
-        )
-        reader = _Reader(known)
-        for name, schema in known.items():
-            for gvk in items(fields(schema).get("x-kubernetes-group-version-kind")):
-                group, version = text(fields(gvk).get("group")), text(fields(gvk).get("version"))
-                api_version = f"{group}/{version}" if group else version
-                self._atoms[api_version, text(fields(gvk).get("kind"))] = reader.named(name)
+                self._atoms[name, kind] = _root(_schema_atom(schema))
 
     def atom(self, api_version: str, kind: str) -> Atom | None:
         """A built-in kind's own type comes first, as upstream's does."""
@@ -188,71 +176,44 @@ def _root(atom: Atom) -> Atom:
     return Atom(map=MapType(known=known, element=element))
 
 
-class _Reader:
-    """JSON schemas, with references among them."""
-
-    def __init__(self, known: Object) -> None:
-        self._known = known
-        self._named: dict[str, Atom] = {}
-
-    def named(self, name: str) -> Atom:
-        found = self._named.get(name)
-        if found is None:
-            if name.endswith("pkg.apis.meta.v1.ObjectMeta"):
-                found = atom_of(type_named("meta/v1.ObjectMeta"))
-            else:
-                found = self._named[name] = Atom()
-                read = self.atom(fields(self._known.get(name)))
-                found.scalar, found.list, found.map = read.scalar, read.list, read.map
-            self._named[name] = found
-        return found
-
-    def atom(self, schema: Object) -> Atom:
-        atom = self._plain(schema)
-        default = schema.get("default")
-        if default is None:
-            return atom
-        return Atom(scalar=atom.scalar, list=atom.list, map=atom.map, default=default)
-
-    def _plain(self, schema: Object) -> Atom:
-        reference = text(schema.get("$ref")) or text(fields(_first(schema.get("allOf"))).get("$ref"))
-        if reference:
-            return self.named(reference.rpartition("/")[2])
-        if schema.get("x-kubernetes-int-or-string"):
-            return Atom(scalar="untyped")
-        kind = text(schema.get("type"))
-        if kind in _JSON_SCALARS:
-            number = schema.get("format") == "int-or-string"
-            return Atom(scalar="untyped" if number else _JSON_SCALARS[kind])
-        if kind == "array":
-            return self._list(schema)
-        if kind == "object" or "properties" in schema or "additionalProperties" in schema:
-            return self._map(schema)
-        return DEDUCED
-
-    def _list(self, schema: Object) -> Atom:
-        element = self.atom(fields(schema.get("items")))
-        how = schema.get("x-kubernetes-list-type")
-        keys = tuple(text(key) for key in items(schema.get("x-kubernetes-list-map-keys")))
-        if how is None and text(schema.get("x-kubernetes-patch-strategy")).startswith("merge"):
-            merge_key = text(schema.get("x-kubernetes-patch-merge-key"))
-            how, keys = ("map", (merge_key,)) if merge_key else ("set", ())
-        associative = how in {"map", "set"}
-        return Atom(list=ListType(element, associative=associative, keys=keys if how == "map" else ()))
-
-    def _map(self, schema: Object) -> Atom:
-        properties = fields(schema.get("properties"))
-        others = schema.get("additionalProperties")
-        element: Atom | None = None
-        if isinstance(others, dict) and others:
-            element = self.atom(others)
-        elif others is True or schema.get("x-kubernetes-preserve-unknown-fields") or not properties:
-            element = DEDUCED
-        known = {name: self.atom(fields(inner)) for name, inner in properties.items()}
-        atomic = schema.get("x-kubernetes-map-type") == "atomic"
-        return Atom(map=MapType(known=known, element=element, atomic=atomic))
+def _schema_atom(schema: Object) -> Atom:
+    """The type of a value, from its JSON schema."""
+    atom = _without_default(schema)
+    default = schema.get("default")
+    if default is None:
+        return atom
+    return Atom(scalar=atom.scalar, list=atom.list, map=atom.map, default=default)
 
 
-def _first(value: Json | Missing) -> Json | Missing:
-    found = items(value)
-    return found[0] if found else MISSING
+def _without_default(schema: Object) -> Atom:
+    if schema.get("x-kubernetes-int-or-string"):
+        return Atom(scalar="untyped")
+    kind = text(schema.get("type"))
+    if kind in _JSON_SCALARS:
+        number = schema.get("format") == "int-or-string"
+        return Atom(scalar="untyped" if number else _JSON_SCALARS[kind])
+    if kind == "array":
+        return _list(schema)
+    if kind == "object" or "properties" in schema or "additionalProperties" in schema:
+        return _map(schema)
+    return DEDUCED
+
+
+def _list(schema: Object) -> Atom:
+    element = _schema_atom(fields(schema.get("items")))
+    how = schema.get("x-kubernetes-list-type")
+    keys = tuple(text(key) for key in items(schema.get("x-kubernetes-list-map-keys")))
+    return Atom(list=ListType(element, associative=how in {"map", "set"}, keys=keys if how == "map" else ()))
+
+
+def _map(schema: Object) -> Atom:
+    properties = fields(schema.get("properties"))
+    others = schema.get("additionalProperties")
+    element: Atom | None = None
+    if isinstance(others, dict) and others:
+        element = _schema_atom(others)
+    elif others is True or schema.get("x-kubernetes-preserve-unknown-fields") or not properties:
+        element = DEDUCED
+    known = {name: _schema_atom(fields(inner)) for name, inner in properties.items()}
+    atomic = schema.get("x-kubernetes-map-type") == "atomic"
+    return Atom(map=MapType(known=known, element=element, atomic=atomic))
