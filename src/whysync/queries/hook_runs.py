@@ -1,11 +1,13 @@
-"""Hook runs: why one failed, whether its deadline ended it, and what shows that."""
+"""Runs of hooks: why one failed, whether its deadline ended it, the evidence, and how to run it again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.argocd.api.application import ResourceResult
-from whysync.diagnosis import Case, Evidence, cite, cite_line
+from whysync.diagnosis import Case, Evidence, Fix, Set, cite, cite_line
+from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.pods import LogRootCause
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -22,7 +24,8 @@ from whysync.messages.patterns.apply import (
 from whysync.messages.patterns.operations import OperationTerminated
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid
-from whysync.queries.commands import on_object
+from whysync.queries.already_fixed import already_fixed
+from whysync.queries.commands import beside, kubectl, on_object, remark, sync
 from whysync.queries.log_lines import root_in_words
 from whysync.queries.sync_position import is_deleted_before_next_run
 
@@ -37,9 +40,9 @@ _REFUSALS = (
     SchemaInvalid,
     WebhookDown,
 )
-
-
 DEADLINE_POINTER = "/spec/activeDeadlineSeconds"
+RUN_TO_AN_END = ("Job", "Pod", "Workflow")
+"""Kinds of hooks that end by themselves; any other kind fails because its health does."""
 
 
 def was_never_created(result: ResourceResult) -> bool:
@@ -110,3 +113,85 @@ def delete_kept_run(case: Case, ref: Ref) -> Iterator[str]:
     hook = case.live_of(ref.key)
     if hook is not None and not is_deleted_before_next_run(hook):
         yield on_object("delete", ref)
+
+
+def more_time_in_git(case: Case, late: Manifest | None) -> AlreadyFixed | None:
+    declared = case.desired_of(late.key) if late is not None else None
+    if late is None or declared is None:
+        return None
+    before, now = late.at(DEADLINE_POINTER), declared.at(DEADLINE_POINTER)
+    if not isinstance(before, int) or not isinstance(now, int) or now <= before:
+        return None
+    again = (*delete_kept_run(case, late.ref), sync(case))
+    again_with_more_time = Fix.run(*again, title="Sync again: it has more time by now")
+    return already_fixed(True, f"Git gives it {now} s by now", again_with_more_time)
+
+
+def fixes_of_failed_run(
+    case: Case, ref: Ref, word: LogRootCause | None, late: Manifest | None
+) -> Iterator[Fix]:
+    """What to do about a failed hook: fix its cause and sync, or give it more time."""
+    if late is not None and word is None:
+        yield from _run_again(case, ref)
+        yield from _more_time(case, ref, late)
+    else:
+        yield from _after_the_cause(case, ref, word)
+
+
+def _after_the_cause(case: Case, ref: Ref, word: LogRootCause | None) -> Iterator[Fix]:
+    if ref.kind not in RUN_TO_AN_END:
+        yield Fix.run(
+            on_object("describe", ref) + "   # why it is not healthy",
+            sync(case),
+            title=f"Mend what keeps {ref} from being healthy, then sync",
+        )
+        return
+    hook = case.live_of(ref.key) or case.desired_of(ref.key)
+    kept = hook is not None and not is_deleted_before_next_run(hook)
+    logs = f"{ref.kind.lower()}/{ref.name}" if ref.kind in ("Job", "Pod") else ref.name
+    save = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
+    mend = "Mend what the log names" if word is not None else "Read the log, mend what it names"
+    if kept:
+        yield Fix.run(
+            f"{save} > {quote(ref.name)}.log",
+            on_object("delete", ref),
+            sync(case),
+            title=f"{mend}, delete the failed {ref.kind} (its delete policy keeps it), then sync",
+            risk="the failed run goes with its Pods: the first command keeps its log",
+        )
+        return
+    if hook is None:
+        yield Fix.run(
+            f"{save} > {quote(ref.name)}.log",
+            on_object("delete", ref, "--ignore-not-found"),
+            sync(case),
+            title=f"{mend}, delete the failed {ref.kind} if it is still there, then sync",
+            risk="the failed run goes with its Pods: the first command keeps its log",
+        )
+        return
+    yield Fix.run(
+        save if word is None else remark("mend what the log names, then"),
+        sync(case),
+        title=f"{mend}, then sync: Argo CD deletes the failed run first",
+    )
+
+
+def _run_again(case: Case, ref: Ref) -> Iterator[Fix]:
+    """At its deadline Kubernetes deletes a Job's Pods: what they had to say is gone with them."""
+    yield Fix.run(
+        *delete_kept_run(case, ref),
+        sync(case, "--async"),
+        beside(kubectl("logs", "-f", f"job/{ref.name}", namespace=ref.namespace), "while it runs"),
+        title="See what it waits for: run it again and read along (its Pods went with the deadline)",
+    )
+
+
+def _more_time(case: Case, ref: Ref, late: Manifest | None) -> Iterator[Fix]:
+    limit = late.at(DEADLINE_POINTER) if late is not None else None
+    if isinstance(limit, int) and case.desired_of(ref.key) is not None:
+        yield Fix.change(
+            ref,
+            Set(pointer=DEADLINE_POINTER, value=limit * 3),
+            title="Or give it more time, if it was only slow",
+            risk="a run that hangs then holds the sync for as long",
+        )

@@ -20,27 +20,26 @@ ends is hook-stuck.
 """
 
 from collections.abc import Iterator
-from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, cite_line, rule
-from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.diagnosis.owning_resource import symptoms_about
-from whysync.diagnosis.pods import LogRootCause, last_word, logs_below
+from whysync.diagnosis.pods import last_word, logs_below
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import HookFailed
-from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import beside, kubectl, on_object, remark, sync
+from whysync.queries.commands import kubectl
 from whysync.queries.group_failures import grouped
 from whysync.queries.hook_runs import (
     DEADLINE_POINTER,
-    delete_kept_run,
+    RUN_TO_AN_END,
     end_in_words,
     ended_with_the_operation,
     evidence_of_end,
+    fixes_of_failed_run,
     job_past_deadline,
+    more_time_in_git,
     was_never_created,
 )
 from whysync.queries.log_lines import root_in_words
@@ -49,7 +48,6 @@ from whysync.queries.waiting_on import is_hook_result
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
 ENDED = "Terminated"
-RUN_TO_AN_END = ("Job", "Pod", "Workflow")
 
 
 @rule(cause="hook-failed", since="0.1")
@@ -77,18 +75,10 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             verdict=f"{result.hook_type} hook {ref} {end_in_words(case, result, word, late)}",
             root=root_in_words(word.failure) if word else None,
             evidence=tuple(evidence_of_end(case, index, result, word, late)),
-            fixes=tuple(_fixes(case, ref, word, late)),
-            already_fixed=_more_time_in_git(case, late),
+            fixes=tuple(fixes_of_failed_run(case, ref, word, late)),
+            already_fixed=more_time_in_git(case, late),
         )
         yield from _unguarded(case, ref, symptom)
-
-
-def _fixes(case: Case, ref: Ref, word: LogRootCause | None, late: Manifest | None) -> Iterator[Fix]:
-    if late is not None and word is None:
-        yield from _run_again(case, ref)
-        yield from _more_time(case, ref, late)
-    else:
-        yield from _after_the_cause(case, ref, word)
 
 
 def _at_deletion(case: Case) -> Iterator[Finding]:
@@ -120,77 +110,6 @@ def _at_deletion(case: Case) -> Iterator[Finding]:
                     title="Mend what the log names; Argo CD tries the hook again by itself",
                 ),
             ),
-        )
-
-
-def _more_time_in_git(case: Case, late: Manifest | None) -> AlreadyFixed | None:
-    declared = case.desired_of(late.key) if late is not None else None
-    if late is None or declared is None:
-        return None
-    before, now = late.at(DEADLINE_POINTER), declared.at(DEADLINE_POINTER)
-    if not isinstance(before, int) or not isinstance(now, int) or now <= before:
-        return None
-    again = (*delete_kept_run(case, late.ref), sync(case))
-    again_with_more_time = Fix.run(*again, title="Sync again: it has more time by now")
-    return already_fixed(True, f"Git gives it {now} s by now", again_with_more_time)
-
-
-def _after_the_cause(case: Case, ref: Ref, word: LogRootCause | None) -> Iterator[Fix]:
-    if ref.kind not in RUN_TO_AN_END:
-        yield Fix.run(
-            on_object("describe", ref) + "   # why it is not healthy",
-            sync(case),
-            title=f"Mend what keeps {ref} from being healthy, then sync",
-        )
-        return
-    hook = case.live_of(ref.key) or case.desired_of(ref.key)
-    kept = hook is not None and not is_deleted_before_next_run(hook)
-    logs = f"{ref.kind.lower()}/{ref.name}" if ref.kind in ("Job", "Pod") else ref.name
-    save = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
-    mend = "Mend what the log names" if word is not None else "Read the log, mend what it names"
-    if kept:
-        yield Fix.run(
-            f"{save} > {quote(ref.name)}.log",
-            on_object("delete", ref),
-            sync(case),
-            title=f"{mend}, delete the failed {ref.kind} (its delete policy keeps it), then sync",
-            risk="the failed run goes with its Pods: the first command keeps its log",
-        )
-        return
-    if hook is None:
-        yield Fix.run(
-            f"{save} > {quote(ref.name)}.log",
-            on_object("delete", ref, "--ignore-not-found"),
-            sync(case),
-            title=f"{mend}, delete the failed {ref.kind} if it is still there, then sync",
-            risk="the failed run goes with its Pods: the first command keeps its log",
-        )
-        return
-    yield Fix.run(
-        save if word is None else remark("mend what the log names, then"),
-        sync(case),
-        title=f"{mend}, then sync: Argo CD deletes the failed run first",
-    )
-
-
-def _run_again(case: Case, ref: Ref) -> Iterator[Fix]:
-    """At its deadline Kubernetes deletes a Job's Pods: what they had to say is gone with them."""
-    yield Fix.run(
-        *delete_kept_run(case, ref),
-        sync(case, "--async"),
-        beside(kubectl("logs", "-f", f"job/{ref.name}", namespace=ref.namespace), "while it runs"),
-        title="See what it waits for: run it again and read along (its Pods went with the deadline)",
-    )
-
-
-def _more_time(case: Case, ref: Ref, late: Manifest | None) -> Iterator[Fix]:
-    limit = late.at(DEADLINE_POINTER) if late is not None else None
-    if isinstance(limit, int) and case.desired_of(ref.key) is not None:
-        yield Fix.change(
-            ref,
-            Set(pointer=DEADLINE_POINTER, value=limit * 3),
-            title="Or give it more time, if it was only slow",
-            risk="a run that hangs then holds the sync for as long",
         )
 
 
