@@ -30,7 +30,8 @@ def test_rule_says_exactly_this_and_its_fix_silences_it(folder: Path, golden: Go
         assert finding.explains or finding.severity is Severity.INFO, "only news may explain no symptom"
         assert known.issuperset(finding.explains), "it explains symptoms that are there"
         for fix in patches(finding.fixes):
-            after = tuple(rule.check(applied(fix, case)))
+            # what is already fixed has only to be synced
+            after = tuple(other for other in rule.check(applied(fix, case)) if other.already_fixed is None)
             assert not any(
                 other.about == finding.about and other.field == finding.field for other in after
             ), f"{fix.title!r} does not silence the rule"

@@ -19,7 +19,7 @@ that does not permit a source, destination or kind is project-denied.
 """
 
 from collections.abc import Iterator
-from shlex import quote
+from shlex import join
 
 from msgspec.structs import replace
 
@@ -28,6 +28,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.projects import ArgocdDenied
+from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import argocd_namespace, beside
 from whysync.queries.group_failures import grouped
 
@@ -51,6 +52,14 @@ def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
             + _shortfall(explanation),
             evidence=(*group.cited(says="Argo CD refuses the request"), *_lines(config, explanation)),
             fixes=tuple(_fixes(case, failure.subject, request, explanation)) if failure.resource else (),
+            already_fixed=already_fixed(
+                explanation is not None and explanation.decision.allowed,
+                "the policy among the facts allows it now",
+                Fix.run(
+                    _check(case, failure.subject or SOMEBODY, request),
+                    title="Try again; check that Argo CD has read the policy",
+                ),
+            ),
         )
 
 
@@ -87,7 +96,7 @@ def _shortfall(explanation: Explanation | None) -> str:
         return ""
     decision, nearest = explanation.decision, explanation.nearest
     if decision.allowed:
-        return "; the policy at hand allows it by now"
+        return ""
     if decision.bad_line is not None:
         return f"; the policy cannot be read at {decision.bad_line.origin}: {decision.bad_line.problem}"
     if decision.reason is Reason.DENIED and decision.answer and decision.answer.line:
@@ -118,18 +127,18 @@ def _lines(config: Manifest | None, explanation: Explanation | None) -> Iterator
     )
 
 
+def _check(case: Case, who: str, request: Request) -> str:
+    words = ("argocd", "admin", "settings", "rbac", "can", who, request.action, request.resource)
+    return f"{join((*words, request.object))} --namespace {argocd_namespace(case)}"
+
+
 def _fixes(case: Case, subject: str, request: Request, explanation: Explanation | None) -> Iterator[Fix]:
     decision = explanation.decision if explanation is not None else None
     remedy = explanation.remedy if explanation is not None else None
     who = subject or (remedy.subject if isinstance(remedy, Permission) else SOMEBODY)
-    check = (
-        f"argocd admin settings rbac can {quote(who)} {quote(request.action)} {quote(request.resource)}"
-        f" {quote(request.object)} --namespace {argocd_namespace(case)}"
-    )
+    check = _check(case, who, request)
     edit = f"kubectl -n {argocd_namespace(case)} edit configmap argocd-rbac-cm"
-    if decision is not None and decision.allowed:
-        yield Fix.run(check, title="Try again; check that Argo CD has read the policy")
-    elif decision is not None and decision.bad_line is not None:
+    if decision is not None and decision.bad_line is not None:
         yield Fix.run(
             beside(edit, decision.bad_line.text), title="Correct the line: it spoils the whole policy"
         )

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.apply import NamespaceMissing
-from whysync.queries.already_fixed import fixed_by, gave_up_but_fixed
+from whysync.queries.already_fixed import fixed_by, gave_up_but_fixed, sync_again
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import grouped
 
@@ -32,11 +32,13 @@ OPTIONS = "/spec/syncPolicy/syncOptions"
 def namespace_missing(case: Case) -> Iterator[Finding]:
     for group in grouped(case, NamespaceMissing, by=lambda failure: failure.namespace):
         if fixed_by(case, group.failure) is not None and gave_up_but_fixed(case):
-            continue  # it is there by now: autosync_gave_up tells why nothing happens
+            continue  # it exists now: autosync_gave_up reports why nothing happens
         namespace = group.failure.namespace or case.destination_namespace
         own = namespace == case.destination_namespace
         created = own and case.has_sync_option(CREATE)
         declared = _declared(case, namespace)
+        create = kubectl("create", "namespace", namespace)
+        by_hand = Fix.run(create, sync(case), title="Create it by hand once, then sync")
         yield Finding(
             about=case.application.ref,
             field=OPTIONS if own and not created else None,
@@ -51,7 +53,14 @@ def namespace_missing(case: Case) -> Iterator[Finding]:
                 *((cite(case.application, OPTIONS, says="its sync options"),) if own else ()),
                 *((cite(declared, "/metadata/name", says="Git declares it"),) if declared else ()),
             ),
-            fixes=tuple(_fixes(case, namespace, own=own, made=created or declared is not None)),
+            fixes=(_created_by_sync(case, namespace, own=own), by_hand),
+            already_fixed=sync_again(
+                case,
+                created or declared is not None,
+                "",
+                "Sync again: the namespace is created before what is in it",
+                by_hand,
+            ),
         )
 
 
@@ -62,28 +71,22 @@ def _declared(case: Case, namespace: str) -> Manifest | None:
 
 def _why(*, own: bool, created: bool, declared: bool) -> str:
     if declared:
-        return "though Git declares it: it comes too late, or could not be made"
+        return "although Git declares it: it is applied too late, or could not be created"
     if own:
-        return f"though {CREATE} is set by now" if created else f"and {CREATE} is not set"
+        return f"although {CREATE} is set now" if created else f"and {CREATE} is not set"
     return "and Git does not declare it"
 
 
-def _fixes(case: Case, namespace: str, *, own: bool, made: bool) -> Iterator[Fix]:
-    if made:
-        yield Fix.run(sync(case), title="Sync again: it is made before what lies in it")
-    elif own:
-        yield Fix.application(
+def _created_by_sync(case: Case, namespace: str, *, own: bool) -> Fix:
+    if own:
+        return Fix.application(
             case.application.ref,
             Add(pointer=OPTIONS, value=CREATE),
             title="Let Argo CD create the destination's namespace",
             risk="such a namespace is not tracked: it stays when the Application is deleted",
         )
-    else:
-        yield Fix.new(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
-            title=f"Declare namespace {namespace} in Git",
-            risk="the Application then owns it: pruning it deletes all that is in it",
-        )
-    yield Fix.run(
-        kubectl("create", "namespace", namespace), sync(case), title="Create it by hand once, then sync"
+    return Fix.new(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+        title=f"Declare namespace {namespace} in Git",
+        risk="the Application then owns it: pruning it deletes all that is in it",
     )

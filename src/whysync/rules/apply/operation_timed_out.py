@@ -30,6 +30,7 @@ from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import OperationTerminated
+from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import (
     CONTROLLER,
     argocd_namespace,
@@ -68,9 +69,9 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
             waited = f"; {hooks[0][1].hook_type} hook {hooks[0][1].ref} was still at work"
         settings = case.settings(PARAMETERS)
         limit = settings.at(LIMIT) if settings is not None else None
-        raised = settings is not None and took is not None and _seconds(limit) > took.total_seconds() + SLACK
+        raised = took is not None and _seconds(limit) > took.total_seconds() + SLACK
         yield Finding(
-            about=settings.ref if settings is not None and raised else case.application.ref,
+            about=case.application.ref,
             explains=(
                 *group.explains,
                 *(id for _, one in hooks if (id := SymptomId.result(one.key)) in case.symptom_ids),
@@ -78,8 +79,7 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
             because=tuple(symptom.id for symptom in unwell),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD ended the sync after {minutes(took)}: its time limit was reached{waited}"
-            + (f"; the limit is {_seconds(limit)} s by now" if raised else ""),
+            verdict=f"Argo CD ended the sync after {minutes(took)}: its time limit was reached{waited}",
             evidence=(
                 *group.cited(says="the controller ended it"),
                 cite(case.application, "/status/operationState/startedAt", says="when it began"),
@@ -97,9 +97,10 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
                     else ()
                 ),
             ),
-            fixes=(Fix.run(sync(case), title="Sync again: the limit has been raised"),)
-            if raised
-            else (_mend(case, hooks[0][1].ref if hooks else None), _raise(case, limit)),
+            fixes=(_mend(case, hooks[0][1].ref if hooks else None), _raise(case, limit)),
+            already_fixed=sync_again(
+                case, raised, f"the limit is {_seconds(limit)} s now", "Sync again: the limit has been raised"
+            ),
         )
 
 

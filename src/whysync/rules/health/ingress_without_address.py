@@ -33,6 +33,7 @@ from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.pods import LoadBalancerFailed
+from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import beside, kubectl, on_object
 from whysync.queries.references import is_absent, references_of
 from whysync.queries.resource_rows import row_evidence
@@ -64,8 +65,6 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
             continue
         if live is None or not live.spec or _has_address(live) or _lacks_its_class(case, live):
             continue
-        if _mended_in_git(case, row, live):
-            continue  # what is left is to sync
         reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         held_up = (OPERATION,) if case.operation and row.name in case.operation.message else ()
         reason = _reason(case, row, live)
@@ -86,6 +85,12 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
                 *reason.evidence,
             ),
             fixes=reason.fixes,
+            already_fixed=sync_again(
+                case,
+                _has_new_class(case, row, live),
+                "Git names another class now",
+                "Sync: apply the new class",
+            ),
         )
 
 
@@ -98,7 +103,7 @@ def _lacks_its_class(case: Case, live: Manifest) -> bool:
     return any(is_absent(case, reference, "") for reference in references_of(live))
 
 
-def _mended_in_git(case: Case, row: ResourceRow, live: Manifest) -> bool:
+def _has_new_class(case: Case, row: ResourceRow, live: Manifest) -> bool:
     desired = case.desired_of(row.key)
     return desired is not None and bool(desired.at(CLASS)) and desired.at(CLASS) != live.at(CLASS)
 
