@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cli.argocd_metrics import METRICS
 from tests.cli.running import Whysync
 from tests.situations import ROOT, application
 from whysync.alerts.catalog import Alert, alerts_of
 from whysync.alerts.limits import AlertLimits, Scope, duration
-from whysync.alerts.metrics import METRICS
 from whysync.alerts.runbook import untemplated
 from whysync.diagnosis.rule import all_rules
 from whysync.json_tree import Json, fields, items, text

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.situations import REVISION, application, case_of
-from whysync.diagnosis.dedupe_evidence import without_repeats
-from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.evidence import Evidence, without_repeats
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Json, Object

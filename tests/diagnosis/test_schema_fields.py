@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.diagnosis.cloud_annotations import is_instant, is_written_by_cloud
+from whysync.diagnosis.mechanism import is_instant, is_written_by_cloud
 from whysync.diagnosis.schema_fields import builtin_knows
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.removed_apis import removal_of

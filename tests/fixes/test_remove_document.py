@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whysync.fixes.remove_document import without_document
+from whysync.fixes.files import without_document
 from whysync.json_tree import Json
 from whysync.kubernetes.api import yaml
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.messages.benign import kubectl_changed
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
 from whysync.messages.patterns.admission import AdmissionDenied
@@ -143,16 +142,3 @@ def test_escaped_quotes_of_a_log_are_read_and_cited_as_written() -> None:
 def test_what_is_not_understood_is_said_so() -> None:
     (failure,) = understand("rpc error: code = Unknown desc = the moon is in the wrong house").failures
     assert failure == Unknown(text="the moon is in the wrong house")
-
-
-@pytest.mark.parametrize(
-    ("text", "changed"),
-    [
-        ("deployment.apps/web configured", True),
-        ("deployment.apps/web serverside-applied", True),
-        ("deployment.apps/web unchanged", False),
-        ("pruned", False),
-    ],
-)
-def test_kubectl_changed(text: str, changed: bool) -> None:
-    assert kubectl_changed(text) is changed

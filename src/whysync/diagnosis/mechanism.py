@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from whysync.argocd.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
-from whysync.diagnosis.cloud_annotations import is_instant, is_written_by_cloud
 from whysync.diagnosis.crd_schemas import default_in_schema
 from whysync.diagnosis.equivalent_values import list_with_twins, reordered_list_of, same_but
 from whysync.diagnosis.field_heuristics import (
@@ -38,6 +37,43 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
     from whysync.diagnosis.drift import Drift
+import re
+
+# Written by a controller of Kubernetes or of a cloud, never meant for Git.
+_WRITTEN = (
+    "autoscaling.alpha.kubernetes.io/",
+    "cloud.google.com/neg-status",
+    "cloud.google.com/load-balancer-",
+    "control-plane.alpha.kubernetes.io/leader",
+    "deployment.kubernetes.io/revision",
+    "deprecated.daemonset.template.generation",
+    "endpoints.kubernetes.io/",
+    "field.cattle.io/publicEndpoints",
+    "ingress.kubernetes.io/backends",
+    "ingress.kubernetes.io/forwarding-rule",
+    "ingress.kubernetes.io/https-",
+    "ingress.kubernetes.io/ssl-cert",
+    "ingress.kubernetes.io/static-ip",
+    "ingress.kubernetes.io/target-proxy",
+    "ingress.kubernetes.io/url-map",
+    "kubernetes.digitalocean.com/load-balancer-id",
+    "load-balancer.hetzner.cloud/id",
+    "loadbalancer.openstack.org/load-balancer-id",
+    "loadbalancer.openstack.org/load-balancer-address",
+    "metallb.io/ip-allocated-from-pool",
+    "metallb.universe.tf/ip-allocated-from-pool",
+    "networking.gke.io/last-reconcile",
+    "pv.kubernetes.io/",
+    "service.beta.kubernetes.io/ibm-load-balancer-cloud-provider-enable",
+    "service.kubernetes.io/ibm-ingress",
+    "volume.beta.kubernetes.io/storage-provisioner",
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.kubernetes.io/selected-node",
+)
+_NAMES_A_TIME = re.compile(
+    r"([Tt]imestamp|[Tt]ime|[Dd]ate|[Uu]pdated|[Mm]odified|[Ss]ynced|[Rr]efreshed|[a-z]-at|[a-z]At)$"
+)
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T_ -]\d\d[:_-]?\d\d.*|1\d{9}(\d{3})?")
 
 INSTANCE = "/metadata/labels/app.kubernetes.io~1instance"
 PRESERVE_UNKNOWN = "/spec/preserveUnknownFields"
@@ -375,3 +411,14 @@ def _rendered_certificate(drift: Drift) -> bool:
         and wanted.strip() not in ("", "Cg==", "Cg", "\n")
         and drift.ref.kind.endswith("WebhookConfiguration")
     )
+
+
+def is_written_by_cloud(annotation: str) -> bool:
+    """Do controllers of clouds and load balancers write it? Settings for them have other names."""
+    return annotation.startswith(_WRITTEN)
+
+
+def is_instant(annotation: str, value: object) -> bool:
+    """The name speaks of a time, and the value is one."""
+    name = annotation.rpartition("/")[2]
+    return isinstance(value, str) and bool(_NAMES_A_TIME.search(name)) and bool(_INSTANT.fullmatch(value))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.dedupe_evidence import without_repeats
+from whysync.diagnosis.evidence import without_repeats
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
 from whysync.diagnosis.rule import Rule, all_rules

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from shlex import quote
 from typing import NamedTuple
 
@@ -12,21 +14,26 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Set
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
+from whysync.facts.masking.masker import Masker
 from whysync.fixes.edit import edited
 from whysync.fixes.follow_up import is_in_git, made_by
-from whysync.fixes.matching_field import moved
 from whysync.fixes.origin import Folder, Tool, folders_of
-from whysync.fixes.remove_document import without_document
-from whysync.fixes.secret_lines import secret_lines
 from whysync.fixes.text import holds_a_mask, new_file_name, object_of
-from whysync.fixes.yaml_edit import Uneditable, rewritten
+from whysync.fixes.yaml_edit import Node, Uneditable, rewritten, unreadable_nodes, written_documents
 from whysync.json_tree import Json, Missing, Object, copy, copy_object, fields, items, same, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.manifest_places import ManifestPlace, places_in
 from whysync.kubernetes.api.ref import Ref, ref_of
-from whysync.kubernetes.api.yaml import dump
+from whysync.kubernetes.api.yaml import Document, documents, dump
+from whysync.kubernetes.api.yaml.errors import Invalid
 from whysync.queries.commands import argocd_namespace
+
+_MARK = re.compile(r"---(?:[ \t].*)?\r?\n?")
+"""A document separator; at the start of a line it is one even inside a block scalar."""
+
+# Fields that identify list elements; the first that an element has is used.
+_NAMES = ("name", "key", "mountPath", "containerPort", "port", "host", "ip", "type", "topologyKey")
 
 
 class FileChange(NamedTuple):
@@ -345,3 +352,134 @@ def with_line(policy: str, line: str) -> str:
     if line.strip() in (line.strip() for line in policy.splitlines()):
         return policy
     return f"{policy}\n{line}\n" if policy and not policy.endswith("\n") else f"{policy}{line}\n"
+
+
+def moved(pointer: str, known: Object, other: Object) -> str | None:
+    """The pointer in `other` to what `pointer` names in `known`; `None` if there is none.
+
+    A field that neither copy has keeps its pointer: it will be added there.
+    """
+    here: Json | Missing = known
+    there: Json | Missing = other
+    parts: list[str] = []
+    for part in pointers.split(pointer):
+        if isinstance(here, list) and isinstance(there, list):
+            index = _index(part, here, there)
+            if index is None:
+                return None
+            parts.append(str(index))
+            here = pointers.resolve(here, pointers.join([part]))
+            there = pointers.resolve(there, pointers.join([str(index)]))
+            continue
+        parts.append(part)
+        here = pointers.resolve(here, pointers.join([part]))
+        there = pointers.resolve(there, pointers.join([part]))
+    return pointers.join(parts)
+
+
+def _index(part: str, here: list[Json], there: list[Json]) -> int | None:
+    at = pointers.index_of(part)
+    if at is None:
+        return None
+    if at >= len(here):
+        return len(there)
+    element = here[at]
+    fits = [n for n, other in enumerate(there) if _is_same_element(element, other)]
+    if len(fits) == 1:
+        return fits[0]
+    return at if at in fits else None
+
+
+def _is_same_element(one: Json, other: Json) -> bool:
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return same(one, other)
+    for name in _NAMES:
+        if name in one:
+            return name in other and text(one[name], str(one[name])) == text(other[name], str(other[name]))
+    return same(one, other)
+
+
+def without_document(text: str, number: int) -> str | None:
+    """The text without a document; `number` counts non-empty documents from 0. `None` if this is not safe."""
+    pieces = _pieces(text)
+    at = -1
+    for index, piece in enumerate(pieces):
+        held = _bodies(piece)
+        if held is None or len(held) > 1:
+            return None
+        at += len(held)
+        if held and at == number:
+            after = "".join(pieces[:index] + pieces[index + 1 :])
+            return after if _is_without(text, after, number) else None
+    return None
+
+
+def _pieces(text: str) -> list[str]:
+    """The documents as text, each with its separator."""
+    pieces: list[str] = [""]
+    for line in text.splitlines(keepends=True):
+        if _MARK.fullmatch(line) and pieces[-1]:
+            pieces.append("")
+        pieces[-1] += line
+    return pieces
+
+
+def _is_without(before: str, after: str, number: int) -> bool:
+    """Parse the result: was nothing else removed or changed?"""
+    wanted, found = _bodies(before), _bodies(after)
+    if wanted is None or found is None:
+        return False
+    del wanted[number]
+    return len(wanted) == len(found) and all(map(same, wanted, found))
+
+
+def _bodies(text: str) -> list[Json] | None:
+    found: list[Json] = []
+    for document in documents(text):
+        if not isinstance(document, Document):
+            return None
+        if document.body is not None:
+            found.append(document.body)
+    return found
+
+
+def secret_lines(written: str) -> set[int]:
+    """Line numbers from 0. If a file cannot be parsed, all of its lines are secret."""
+    written = written.removeprefix("\ufeff")
+    everything = set(range(written.count("\n") + 1))
+    try:
+        nodes = written_documents(written)
+    except (unreadable_nodes(), Invalid):
+        return everything
+    bodies = [d.body for d in documents(written) if isinstance(d, Document) and d.body is not None]
+    if len(bodies) != len(nodes):
+        return everything
+    found: set[int] = set()
+    masker = Masker()
+    for node, body in zip(nodes, bodies, strict=True):
+        if not isinstance(body, dict):
+            continue
+        masked = masker.mask_object(copy_object(body))
+        for path in _changed(body, masked, ()):
+            place = _nearest(node, path)
+            first = written.count("\n", 0, place.start)
+            found.update(range(first, first + written.count("\n", place.start, place.end) + 1))
+    return found
+
+
+def _changed(one: Json, other: Json, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for key in one:
+            yield from _changed(one[key], other[key], (*path, key))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            yield from _changed(mine, theirs, (*path, str(number)))
+    elif not same(one, other):
+        yield path
+
+
+def _nearest(node: Node, path: tuple[str, ...]) -> Node:
+    """The node of the value, or for an alias or a merge key the node that encloses it."""
+    while (found := node.at(path)) is None:
+        path = path[:-1]
+    return found

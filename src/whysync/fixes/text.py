@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.difference import differences
-from whysync.diagnosis.fix import Add, Fix, FixKind, Set
+from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
 from whysync.facts.masking.marks import is_mark
 from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited
-from whysync.fixes.json_patch import json_patch
-from whysync.json_tree import Json, Object, fields, items, same
+from whysync.json_tree import Json, Missing, Object, fields, items, same
 from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.pointer import join, resolve, split
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.api.yaml import dump
 from whysync.queries.commands import kubectl, remark
@@ -147,3 +147,41 @@ def cluster_patch(fix: Fix, before: Object, after: Object) -> tuple[str, Json]:
     """Patch and type for `kubectl patch --type`: a merge patch unless it would contain a masked value."""
     patch = merge_patch(before, after)
     return ("json", json_patch(before, fix.edits)) if holds_a_mask(patch) else ("merge", patch)
+
+
+def json_patch(body: Object, edits: Iterable[Edit]) -> list[Json]:
+    """Edits as a JSON patch (RFC 6902): the operations in order; an edit that changes nothing gives none.
+
+    Unlike a merge patch it does not replace a whole list, which would overwrite secret values with masks.
+    """
+    found: list[Json] = []
+    for edit in edits:
+        after = edited(body, [edit])
+        if not same(after, body):
+            found.append(_operation(body, after, edit))
+        body = after
+    return found
+
+
+def _operation(before: Object, after: Object, edit: Edit) -> Object:
+    match edit:
+        case Remove(pointer=pointer):
+            return {"op": "remove", "path": pointer}
+        case Add(pointer=pointer, value=value) if isinstance(resolve(before, pointer), list):
+            return {"op": "add", "path": f"{pointer}/-", "value": value}
+        case Set(pointer=pointer, value=value) | Add(pointer=pointer, value=value):
+            path = _first_new(before, pointer)
+            there = not isinstance(resolve(before, path), Missing)
+            made = resolve(after, path)
+            if isinstance(made, Missing):  # beyond the end of its list: the value was appended
+                return {"op": "add", "path": join((*split(path)[:-1], "-")), "value": value}
+            return {"op": "replace" if there else "add", "path": path, "value": made}
+
+
+def _first_new(before: Object, pointer: str) -> str:
+    """The field itself, or the first of its parent maps that has to be created."""
+    parts = split(pointer)
+    for length in range(1, len(parts)):
+        if not isinstance(resolve(before, join(parts[:length])), dict | list):
+            return join(parts[:length])
+    return pointer

@@ -32,13 +32,3 @@ def _quiet() -> re.Pattern[str]:
 
 def says_nothing_is_wrong(text: str) -> bool:
     return len(text) < 4000 and _quiet().fullmatch(text.strip()) is not None
-
-
-def kubectl_changed(message: str) -> bool:
-    """Did kubectl report for this object that something was written (and not just `unchanged`)?"""
-    return _changed().match(message[:600]) is not None
-
-
-@cache
-def _changed() -> re.Pattern[str]:
-    return re.compile(r"\s*\S{1,500} (?:created|configured|serverside-applied|replaced|patched|updated)\b")

@@ -9,8 +9,7 @@ import pytest
 from tests.clock import steady_time
 from tests.facts.http.faulty import Asked, Says, faulty, says
 from whysync.facts.http import errors as problems
-from whysync.facts.http.client import Client
-from whysync.facts.http.inflight import InFlight
+from whysync.facts.http.client import Client, InFlight
 
 
 def test_a_client_leaves_when_the_other_questions_have_ended() -> None:

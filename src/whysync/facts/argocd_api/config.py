@@ -19,9 +19,6 @@ from whysync.facts.http.tls import Tls
 from whysync.files import read_file
 from whysync.json_tree import Json, Object, fields, items, text
 
-# `argocd login --port-forward` stores its token under this name.
-PORT_FORWARD = "port-forward"
-
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """One context. `core`: there is no API server, the cluster is read directly."""

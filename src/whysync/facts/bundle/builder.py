@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
 from whysync.argocd.api.application import Application
 from whysync.argocd.api.git_head import Head
 from whysync.facts.bundle.attribution import Desired, attributed
-from whysync.facts.bundle.duplicates import without_duplicates
 from whysync.facts.bundle.entries import Entry, Skipped
 from whysync.facts.bundle.header import Header, is_header, merged, read_header
-from whysync.facts.bundle.heads import heads_in
-from whysync.facts.bundle.limits import BundleLimits
-from whysync.facts.bundle.logs import read_log
+from whysync.facts.bundle.limits import BundleLimits, size
 from whysync.facts.bundle.roles import RoleInBundle, place_of, roles_of
 from whysync.facts.bundle.unfold import (
     is_managed_resources,
@@ -25,7 +22,7 @@ from whysync.facts.bundle.unfold import (
     without_states,
 )
 from whysync.facts.snapshot import Extra, Gap, GapKind, Snapshot
-from whysync.json_tree import Json, Object, fields, items
+from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
@@ -241,3 +238,80 @@ def _stem(file: str) -> str:
     for suffix in (".yaml", ".yml", ".json"):
         file = file.removesuffix(suffix)
     return file
+
+
+def without_duplicates(manifests: Iterable[Manifest], gaps: list[Gap]) -> tuple[Manifest, ...]:
+    """Each object once, at its first position. Objects with `generateName` are never duplicates."""
+    kept: dict[object, Manifest] = {}
+    for manifest in manifests:
+        ref = manifest.ref
+        if not ref.name:
+            kept[id(manifest)] = manifest
+            continue
+        # Events are served by two API groups.
+        group = "" if manifest.role is Role.EVENT else ref.group
+        key = (group, ref.kind, ref.namespace, ref.name, manifest.cluster)
+        before = kept.get(key)
+        if before is None:
+            kept[key] = manifest
+            continue
+        newest = before if _version(before) > _version(manifest) else manifest
+        kept[key] = newest
+        if before.body != manifest.body and manifest.role is not Role.EVENT:
+            gaps.append(
+                Gap(
+                    kind=GapKind.AMBIGUOUS,
+                    what=f"which {manifest.role} {ref} is the right one",
+                    why=f"{before.origin} and {manifest.origin} differ; {newest.origin} was taken",
+                    how_to_get="collect the bundle again, or leave one of them out",
+                )
+            )
+    return tuple(kept.values())
+
+
+def _version(one: Manifest) -> int:
+    """`resourceVersion` grows with every write; without it, the later object is used."""
+    version = text(one.meta.get("resourceVersion"))
+    return int(version) if version.isdecimal() and len(version) < 20 else -1
+
+
+def heads_in(document: Json) -> Iterator[Head]:
+    """A list of `{repo, revision, commit}`, alone or under `heads`, or a single entry."""
+    if isinstance(document, dict) and "heads" in document:
+        document = document["heads"]
+    for raw in [document] if isinstance(document, dict) else items(document):
+        head = fields(raw)
+        repo = text(head.get("repo")) or text(head.get("repoURL"))
+        commit = text(head.get("commit")) or text(head.get("sha"))
+        if repo and commit:
+            yield Head(repo=repo, revision=text(head.get("revision")) or "HEAD", commit=commit)
+
+
+def read_log(entry: Entry, place: RoleInBundle, limits: BundleLimits) -> tuple[Log | None, Gap | None]:
+    """The log, and a gap if only its end was kept; nothing if the path names no container."""
+    if len(place.below) not in (2, 3):
+        return None, None
+    *cluster, namespace, pod = place.below
+    container = place.file.removesuffix(".log")
+    previous = container.endswith(".previous")
+    lines = entry.data.decode("utf-8-sig", "replace").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    cut = entry.cut or len(lines) > limits.log_lines
+    log = Log(
+        namespace=namespace,
+        pod=pod,
+        container=container.removesuffix(".previous"),
+        lines=tuple(line.removesuffix("\r") for line in lines[-limits.log_lines :]),
+        previous=previous,
+        origin=entry.name,
+        cluster=cluster[0] if cluster else "",
+    )
+    if not cut:
+        return log, None
+    return log, Gap(
+        kind=GapKind.TRUNCATED,
+        what=f"the beginning of {entry.name}",
+        why=f"only the last {limits.log_lines:,} lines and {size(limits.log_bytes)} of a log are read",
+        how_to_get="cut the log to the part that matters",
+    )

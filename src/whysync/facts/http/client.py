@@ -21,9 +21,7 @@ import msgspec
 
 from whysync.facts.http.address import parsed, without_password
 from whysync.facts.http.auth import Auth, Fixed, Headers
-from whysync.facts.http.decoding import Body
 from whysync.facts.http.errors import HttpError, RedirectedElsewhere, TimedOut, Unreachable
-from whysync.facts.http.inflight import InFlight
 from whysync.facts.http.known_values import hidden
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.proxies import Proxy, proxy_for
@@ -36,6 +34,17 @@ from whysync.json_tree import Json, Object
 
 if TYPE_CHECKING:
     import httpx2
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final
+
+from whysync.facts.http.errors import MalformedResponse, TooLarge
+
+_MOMENT: Final = 1.0
+"""Seconds. A handshake takes milliseconds; longer requests are cancelled."""
+
+_GZIP = zlib.MAX_WBITS | 16
 
 T = TypeVar("T")
 Value = str | int | Sequence[str]
@@ -308,3 +317,72 @@ def _flat(headers: Headers) -> list[tuple[str, str]]:
         for name, value in headers.items()
         for one in ((value,) if isinstance(value, str) else value)
     ]
+
+
+class Body:
+    """The body of a response, decompressed up to a size limit.
+
+    `encoding` is the Content-Encoding; `most` counts bytes after decompression.
+    """
+
+    def __init__(self, encoding: str, path: str, *, most: int) -> None:
+        self._path = path
+        self._most = most
+        self._pieces: list[bytes] = []
+        self._size = 0
+        encoding = encoding.strip().lower()
+        if encoding not in ("", "identity", "gzip", "x-gzip"):
+            raise self._garbled(f"its encoding {encoding[:80]!r} was not asked for; only gzip was")
+        self._unpacking = zlib.decompressobj(_GZIP) if "gzip" in encoding else None
+
+    def add(self, piece: bytes) -> int:
+        """Returns the number of bytes added. Raises `TooLarge`, `Garbled`."""
+        if self._unpacking is not None:
+            try:
+                piece = self._unpacking.decompress(piece, self._most - self._size + 1)
+            except zlib.error as problem:
+                raise self._garbled(str(problem)) from problem
+        self._size += len(piece)
+        if self._size > self._most:
+            raise TooLarge(
+                what=f"the answer to {self._path} is too large",
+                why=f"more than {self._most / (1 << 20):.3g} MiB",
+                next="ask for fewer Applications",
+                path=self._path,
+            )
+        self._pieces.append(piece)
+        return len(piece)
+
+    def whole(self) -> bytes:
+        if self._unpacking is not None and self._pieces and not self._unpacking.eof:
+            raise self._garbled("it ends in the middle")
+        return b"".join(self._pieces)
+
+    def _garbled(self, why: str) -> MalformedResponse:
+        what = f"the answer to {self._path} cannot be unpacked"
+        return MalformedResponse(what=what, why=why, next="ask again", path=self._path)
+
+
+class InFlight:
+    """Requests in flight: closing the client waits for them for a moment.
+
+    A cancelled TLS handshake keeps its socket open until garbage collection.
+    """
+
+    def __init__(self) -> None:
+        self._ends: set[asyncio.Future[None]] = set()
+
+    @contextmanager
+    def one(self) -> Generator[None]:
+        end = asyncio.get_running_loop().create_future()
+        self._ends.add(end)
+        try:
+            yield
+        finally:
+            self._ends.discard(end)
+            if not end.done():
+                end.set_result(None)
+
+    async def settled(self, seconds: float = _MOMENT) -> None:
+        if self._ends:
+            await asyncio.wait(self._ends, timeout=seconds)

@@ -6,12 +6,13 @@ second goes by value, when all secrets are known. Both change the trees in place
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Set
 from typing import Final, cast
 
 import msgspec
 
-from whysync.facts.masking import commands, embedded, shapes
+from whysync.facts.masking import commands, shapes
 from whysync.facts.masking.known import KnownSecrets
 from whysync.facts.masking.marks import Marks, from_base64, is_mark
 from whysync.facts.masking.names import (
@@ -27,6 +28,19 @@ from whysync.facts.masking.values import split_literal
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
+
+_KIND = re.compile(r"kind\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret(?:List)?(?![A-Za-z])")
+_START = re.compile(r"\s*(?:[{\[]|---|- |(?:apiVersion|kind|metadata|type|data|stringData):)")
+_LARGEST: Final = 2 << 20  # more than an API server accepts; a long log is not a manifest
+# `"data": {…}`, in JSON, in JSON inside a text, in YAML's flow style
+_BRACES = re.compile(
+    r"(?P<lead>\b(?:data|stringData)\\*[\"']?\s{0,4}:\s{0,4}\{)(?P<body>[^{}]*[^{}\s][^{}]*)"
+)
+_BLOCK = re.compile(
+    r"^(?P<lead>(?P<indent>[ \t]*)(?:- )?[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n)"
+    r"(?P<body>(?:(?P=indent)[ \t]+\S[^\n]*\n?|[ \t]*\r?\n)+)",
+    re.MULTILINE,
+)
 
 SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
 _MOST_NESTED_TEXTS: Final = 3
@@ -111,7 +125,7 @@ class Masker:
         """A message or log without secrets that are recognized by their format."""
         found = self._texts.get(value)
         if found is None:
-            plain = self._mask_embedded(value) if embedded.holds_secret(value) else value
+            plain = self._mask_embedded(value) if _holds_secret(value) else value
             found = self._texts[value] = shapes.masked(plain, self.mark)
             # The second pass has to search for the values that the trees contain now.
             self._texts.setdefault(found, found)
@@ -329,10 +343,10 @@ class Masker:
         """Text that contains a Secret's manifest: as an object if it is nothing else, otherwise by its
         format.
         """
-        bodies = self._read(written) if embedded.may_be_an_object(written) else None
+        bodies = self._read(written) if _may_be_an_object(written) else None
         if bodies is not None and all(isinstance(body, (dict, list)) for body in bodies):
             return self._mask_bodies(written, bodies)
-        return embedded.masked_data(written, self.mark)
+        return _masked_data(written, self.mark)
 
     def _read(self, written: str) -> list[Json] | None:
         """The documents of a text; `None` if one of them cannot be parsed."""
@@ -398,3 +412,25 @@ class Masker:
 
 def _as_text(value: Json) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def _holds_secret(text: str) -> bool:
+    """Does a text contain a manifest of kind Secret: an annotation, a patch, a message, a log?"""
+    return "Secret" in text and "ata" in text and _KIND.search(text) is not None
+
+
+def _may_be_an_object(text: str) -> bool:
+    """Is it worth parsing?"""
+    return len(text) <= _LARGEST and _START.match(text) is not None
+
+
+def _masked_data(text: str, mark: Callable[[str], str]) -> str:
+    """Mask everything below `data` and `stringData`, each value as one mask."""
+    text = _BRACES.sub(lambda found: f"{found['lead']}{_marked(found['body'], mark)}", text)
+    return _BLOCK.sub(
+        lambda found: f"{found['lead']}{found['indent']}  {_marked(found['body'], mark)}\n", text
+    )
+
+
+def _marked(body: str, mark: Callable[[str], str]) -> str:
+    return mark(body.strip())
