@@ -67,7 +67,7 @@ def _seconds(work: Callable[[], None]) -> float:
 def _lint(folder: str, size: int) -> None:
     outcome, _ = lint([folder])
     assert outcome.objects == size
-    assert not outcome.remarks, outcome.remarks[0]
+    assert not outcome.findings, outcome.findings[0]
 
 
 def _read(folder: Path) -> None:

@@ -58,7 +58,7 @@ def calls_to_fix(folder: Path, objects: Callable[[int], str], number: int) -> in
     outcome, tree = lint([str(path)])
     profile = cProfile.Profile()
     profile.enable()
-    _, done = fixed(tree.files[0], outcome.remarks)
+    _, done = fixed(tree.files[0], outcome.findings)
     profile.disable()
     assert len(done) in (number, 0)
     return cast("int", vars(pstats.Stats(profile))["total_calls"])

@@ -11,7 +11,7 @@ import pytest
 import whysync
 from tests.situations import ROOT
 from tools.new_rule import MODULE
-from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.rule import AnyRule, registry
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.reports.json_v1 import schema
 
@@ -66,11 +66,11 @@ def test_rules_do_not_know_each_other(path: Path) -> None:
     assert not [name for name in imports_of(path) if name.startswith("whysync.rules")]
 
 
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
-def test_no_rule_keeps_the_words_of_its_template(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", registry(), ids=lambda rule: rule.id)
+def test_no_rule_keeps_the_words_of_its_template(rule: AnyRule) -> None:
     template = {line for line in MODULE.splitlines() if line.endswith(".")}
     assert not template & set(rule.docs.splitlines())
-    source = SOURCE / "rules" / rule.side / f"{rule.id}.py"
+    source = SOURCE / "rules" / rule.group / f"{rule.id}.py"
     assert "say here what makes it this cause" not in source.read_text()
 
 

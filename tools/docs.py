@@ -13,14 +13,14 @@ from suites.cluster.known import cluster_markdown
 from tests.argocd.compare.known import engine_markdown
 from tests.conformance.known import differences_markdown
 from whysync.cli.parser import Parser, parser
-from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.rule import GROUPS, AnyRule, registry
 from whysync.reports.json_v1 import schema
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def pages() -> dict[str, str]:
-    made = {f"rules/{rule.id}.md": _rule(rule) for rule in all_rules()}
+    made = {f"rules/{id}.md": "\n".join(map(_rule, rules)) for id, rules in _by_id().items()}
     made["rules/README.md"] = _index()
     made["commands.md"] = _commands()
     made["report-v1.schema.json"] = msgspec.json.format(msgspec.json.encode(schema())).decode() + "\n"
@@ -28,18 +28,31 @@ def pages() -> dict[str, str]:
     return made
 
 
-def _rule(rule: Rule) -> str:
+def _by_id() -> dict[str, list[AnyRule]]:
+    """The rule on an Application first, then the one that finds the same mistake in files."""
+    found: dict[str, list[AnyRule]] = {}
+    for rule in registry():
+        found.setdefault(rule.id, []).append(rule)
+    return found
+
+
+def _rule(rule: AnyRule) -> str:
     title, _, rest = rule.docs.partition("\n")
-    facts = ", ".join(sorted(fact.value for fact in rule.needs)) or "the Application alone"
-    about = f"`{rule.id}` · cause `{rule.cause}` · side {rule.side} · needs {facts} · since {rule.since}"
+    verbs = [name for name, runs in (("lint", rule.layer), ("audit", rule.topic)) if runs is not None]
+    if verbs:
+        about = f"{' and '.join(f'`whysync {verb}`' for verb in verbs)} · {rule.severity}"
+    else:
+        facts = ", ".join(sorted(fact.value for fact in rule.needs)) or "the Application alone"
+        about = f"side {rule.side} · needs {facts}"
+    about = f"`{rule.id}` · cause `{rule.cause}` · {about} · since {rule.since}"
     return f"# {title}\n\n{about}\n{rest.rstrip()}\n"
 
 
 def _index() -> str:
     lines = ["# Rules", "", "One page for each, generated from the rule's own module.", ""]
-    for side in sorted({rule.side for rule in all_rules()}):
-        lines += [f"## {side}", "", "| cause | rule | what is wrong |", "|---|---|---|"]
-        rules = sorted((r for r in all_rules() if r.side is side), key=lambda rule: (rule.cause, rule.id))
+    for group in sorted(GROUPS):
+        lines += [f"## {group}", "", "| cause | rule | what is wrong |", "|---|---|---|"]
+        rules = sorted((r for r in registry() if r.group == group), key=lambda rule: (rule.cause, rule.id))
         lines += [f"| {rule.cause} | [{rule.id}]({rule.id}.md) | {rule.title} |" for rule in rules]
         lines.append("")
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, Safety
-from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.rule import AnyRule, diagnosis_rules, registry
 from whysync.diagnosis.runner import diagnose as diagnose_case
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NoSource, NotFound
@@ -211,7 +211,7 @@ def diagnose(chosen: Iterable[Case], *, prove: bool = True, deadline: Deadline =
     `prove`: also what a sync would do, and whether each fix helps, tried on a model of the cluster. After the
     deadline nothing more is tried.
     """
-    rules = all_rules()
+    rules = diagnosis_rules()
     with _no_collection():
         apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
         if prove:
@@ -295,12 +295,12 @@ class _no_collection:  # noqa: N801  (reads as a verb where it is used)
             gc.enable()
 
 
-def explained(name: str) -> tuple[Rule, ...]:
+def explained(name: str) -> tuple[AnyRule, ...]:
     """The rule of that name, or all the rules of that cause."""
     wanted = name.strip().removeprefix("C-").replace("_", "-").lower()
-    found = tuple(rule for rule in all_rules() if wanted in (rule.id.replace("_", "-"), rule.cause))
+    found = tuple(rule for rule in registry() if wanted in (rule.id.replace("_", "-"), rule.cause))
     if not found:
-        known = sorted({rule.cause for rule in all_rules()} | {rule.id for rule in all_rules()})
+        known = sorted({rule.cause for rule in registry()} | {rule.id for rule in registry()})
         raise NotFound(
             what=f"there is no rule or cause {name!r}",
             why=_nearest(wanted, known),

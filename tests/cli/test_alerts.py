@@ -16,7 +16,7 @@ from tests.situations import ROOT, application
 from whysync.alerts.catalog import Alert, alerts_of
 from whysync.alerts.limits import AlertLimits, Scope, duration
 from whysync.alerts.runbook import untemplated
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.json_tree import Json, fields, items, text
 
 ALERTS = alerts_of(Scope(), AlertLimits())
@@ -57,7 +57,7 @@ def test_the_text_names_labels_that_the_answer_has(alert: Alert) -> None:
 @pytest.mark.parametrize("alert", ALERTS, ids=by_name)
 def test_likely_causes_are_rules(alert: Alert) -> None:
     assert alert.causes
-    assert set(alert.causes) <= {rule.id for rule in all_rules()}
+    assert set(alert.causes) <= {rule.id for rule in diagnosis_rules()}
 
 
 def test_each_alert_has_all_that_a_person_needs(whysync: Whysync) -> None:

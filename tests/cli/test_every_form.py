@@ -9,7 +9,7 @@ import pytest
 from tests.cli.running import Whysync
 from tests.situations import ROOT
 from whysync.cli.output_flags import OUTPUTS
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import registry
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api import yaml
 
@@ -34,7 +34,7 @@ def test_rules_in_every_form(whysync: Whysync, name: str | None, form: str) -> N
 
 def test_rules_as_data_are_all_of_them(whysync: Whysync) -> None:
     told = fields(json.loads(whysync("explain", "-o", "json").out))
-    assert [fields(rule)["rule"] for rule in items(told["rules"])] == [rule.id for rule in all_rules()]
+    assert [fields(rule)["rule"] for rule in items(told["rules"])] == [rule.id for rule in registry()]
     assert yaml.load(whysync("explain", "-o", "yaml").out) == told
 
 

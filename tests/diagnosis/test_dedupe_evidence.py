@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.situations import REVISION, application, case_of
 from whysync.diagnosis.evidence import Evidence, without_repeats
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
@@ -76,7 +76,7 @@ def test_one_dead_webhook_is_one_finding_however_many_it_refuses() -> None:
         "syncResult": {"revision": REVISION, "resources": results},
     }
     case = case_of(application(sync="OutOfSync", status={"operationState": operation}))
-    report = diagnose(case, all_rules())
+    report = diagnose(case, diagnosis_rules())
     assert [finding.cause for finding in report.findings] == ["webhook-down"]
     assert len(report.findings[0].explains) >= 41
     assert len(report.findings[0].evidence) < 8

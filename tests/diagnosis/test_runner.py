@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.situations import application, case_of, row
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding, Severity
-from whysync.diagnosis.rule import Fact, Rule, all_rules, rule
+from whysync.diagnosis.rule import Fact, Rule, Scope, diagnosis_rules, rule
 from whysync.diagnosis.runner import diagnose, explained_by, groups_of, in_order, linked
 from whysync.diagnosis.symptom import Side, Symptom, SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
@@ -42,19 +42,33 @@ def finding(verdict: str = "so", *, explains: Iterable[str] = (), because: Itera
     )
 
 
-def a_rule(id: str, *said: Finding, side: Side = Side.HEALTH, needs: Iterable[Fact] = ()) -> Rule:
+def a_rule(id: str, *said: Finding, side: Side = Side.HEALTH, needs: Iterable[Fact] = ()) -> Rule[Case]:
     return Rule(
-        id=id, cause=id, side=side, needs=frozenset(needs), since="0.1", check=lambda _: said, docs="Title."
+        id=id,
+        cause=id,
+        group=side,
+        scope=Scope.APP,
+        needs=frozenset(needs),
+        since="0.1",
+        check=lambda _: said,
+        docs="Title.",
     )
 
 
-def crashing(problem: Exception) -> Rule:
+def crashing(problem: Exception) -> Rule[Case]:
     def check(_: Case) -> Iterator[Finding]:
         yield finding("said before the crash")
         raise problem
 
     return Rule(
-        id="crashing", cause="c", side=Side.DRIFT, needs=frozenset(), since="0.1", check=check, docs=""
+        id="crashing",
+        cause="c",
+        group=Side.DRIFT,
+        scope=Scope.APP,
+        needs=frozenset(),
+        since="0.1",
+        check=check,
+        docs="",
     )
 
 
@@ -179,7 +193,7 @@ def test_groups_are_by_first_cause_the_largest_first() -> None:
 
 
 def test_rules_are_found_by_walking_and_know_their_side() -> None:
-    rules = all_rules()
+    rules = diagnosis_rules()
     assert [rule.id for rule in rules] == sorted({rule.id for rule in rules})
     assert {rule.side for rule in rules} <= {Side.COMPARE, Side.DRIFT, Side.APPLY, Side.HEALTH, Side.FRESH}
     assert all(rule.title and not rule.title.endswith(".") for rule in rules)
@@ -189,5 +203,5 @@ def test_a_rule_outside_a_side_is_refused() -> None:
     def nowhere(_: Case) -> Iterator[Finding]:
         yield from ()
 
-    with pytest.raises(ValueError, match="is not a valid Side"):
+    with pytest.raises(ValueError, match="rules are in a folder"):
         rule(cause="x", since="0.1")(nowhere)

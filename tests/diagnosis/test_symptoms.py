@@ -9,7 +9,7 @@ import pytest
 from tests.situations import application, case_of, config_map, row
 from whysync.argocd.api.application import HealthCode, SyncCode
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
 from whysync.json_tree import Json, Object
@@ -193,7 +193,7 @@ def test_sync_and_health_are_independent(sync: str, health: str, rows: str) -> N
     case = case_of(
         application(sync=sync, health=health, status={"resources": [] if rows == "no rows" else resources})
     )
-    report = diagnose(case, all_rules())
+    report = diagnose(case, diagnosis_rules())
     assert report.crashed == ()
     sides = {symptom.side for symptom in case.symptoms}
     assert (Side.COMPARE in sides) == (sync == "Unknown")

@@ -12,7 +12,7 @@ from tests.situations import application, config_map, row
 from whysync import app
 from whysync.diagnosis.fix import FixKind, Set
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.fixes.apply import applied
 from whysync.json_tree import Json, Object, dig, fields, items
@@ -101,7 +101,7 @@ def test_one_rule_in_argocd_cm_for_all_of_them(tmp_path: Path) -> None:
     assert yaml.load(str(edit.value)) == {"jsonPointers": [LABEL]}
     assert "in 3 of them Git sets it too" in group.fix.risk
     for app_report in report.apps:
-        after = diagnose(applied(group.fix, app_report.case), all_rules())
+        after = diagnose(applied(group.fix, app_report.case), diagnosis_rules())
         assert [f.cause for f in after.findings if f.field == LABEL] == []
 
 

@@ -12,7 +12,7 @@ from tests.cli.running import Whysync
 from tests.golden import Golden
 from tests.played import diagnosed, played
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.lab.expectations import differences
 from whysync.lab.library import built_in, names
 from whysync.lab.parse import scenario_from
@@ -118,7 +118,7 @@ def test_it_tells_its_story(name: str) -> None:
     assert len(scenario.title) <= 80
     assert 120 <= len(scenario.story) <= 700
     assert scenario.source, "which article tells of it"
-    causes = {rule.cause for rule in all_rules()} | {"none"}
+    causes = {rule.cause for rule in diagnosis_rules()} | {"none"}
     for expected in scenario.expects:
         assert expected.cause in causes
         assert expected.phase is not None

@@ -8,33 +8,35 @@ from pathlib import Path
 import pytest
 
 from tests.golden import Golden
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.rule import Rule
 from whysync.lint.autofix import fixed
+from whysync.lint.baseline import key_of
+from whysync.lint.check_tree import lint_rules
 from whysync.lint.lint import lint
-from whysync.manifests.check import Check, Layer, all_checks
+from whysync.lint.outcome import Outcome
 from whysync.manifests.configuration import Configuration, read_configuration
-from whysync.manifests.remark import Outcome, Remark
+from whysync.manifests.tree import Tree
 
 CASES = Path(__file__).with_name("cases")
-CHECKS = {check.id: check for check in all_checks()}
+CHECKS = {check.id: check for check in lint_rules()}
 FOLDERS = sorted(case for check in CASES.iterdir() for case in check.iterdir())
 
 
-def linted(folder: Path, check: Check) -> Outcome:
+def linted(folder: Path, check: Rule[Tree]) -> Outcome:
     settings = folder / ".whysync.yaml"
     configuration = (
         read_configuration(settings.read_text(), str(settings), CHECKS)
         if settings.exists()
         else Configuration()
     )
-    # The suppressions name other checks, so those have to be known; only one speaks.
-    chosen = all_checks() if check.layer is Layer.LINT else (check,)
-    return lint(["."], configuration, checks=chosen)[0]
+    return lint(["."], configuration, rules=(check,))[0]
 
 
-def shown(remarks: tuple[Remark, ...]) -> str:
+def shown(findings: tuple[Finding, ...]) -> str:
     return "".join(
-        f"{remark.place} {remark.severity}: {remark.message}{f' -> {remark.hint}' if remark.hint else ''}\n"
-        for remark in remarks
+        f"{one.place} {one.severity}: {one.verdict}{f' -> {one.hint}' if one.hint else ''}\n"
+        for one in findings
     )
 
 
@@ -43,7 +45,7 @@ def test_a_check_says_exactly_this(folder: Path, golden: Golden, monkeypatch: py
     check = CHECKS[folder.parent.name]
     monkeypatch.chdir(folder)
     outcome = linted(folder, check)
-    own = tuple(remark for remark in outcome.remarks if remark.check == check.id)
+    own = tuple(finding for finding in outcome.findings if finding.rule == check.id)
     assert not [note for note in outcome.notes if note.matters]
     assert bool(own) != folder.name.startswith("near_miss")
     golden(folder / "expected.txt", shown(own))
@@ -56,19 +58,21 @@ def test_what_a_check_offers_silences_it(
     check = CHECKS[folder.parent.name]
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    before, tree = lint(["."], checks=(check,))
-    offered = [remark for remark in before.remarks if remark.mend is not None]
+    before, tree = lint(["."], rules=(check,))
+    offered = [finding for finding in before.findings if finding.fixes]
     for file in tree.files:
-        own = [one for one in offered if one.path == file.path and one.mend and one.mend.safe]
+        own = [
+            one for one in offered if one.path == file.path and any(fix.keeps_meaning for fix in one.fixes)
+        ]
         text, done = fixed(file, own)
         Path(file.path).write_text(text)
         assert text.count("#") == file.text.count("#"), "comments stay"
-        after = {remark.key for remark in lint([file.path], checks=(check,))[0].remarks}
-        assert not after & {one.key for one in done}
+        after = {key_of(finding) for finding in lint([file.path], rules=(check,))[0].findings}
+        assert not after & {key_of(one) for one in done}
 
 
-@pytest.mark.parametrize("check", all_checks(), ids=lambda check: check.id)
-def test_every_check_has_a_page_cases_and_near_misses(check: Check) -> None:
+@pytest.mark.parametrize("check", lint_rules(), ids=lambda check: check.id)
+def test_every_check_has_a_page_cases_and_near_misses(check: Rule[Tree]) -> None:
     assert check.title
     for heading in ("## Why", "## Bad", "## Good"):
         assert heading in check.docs
@@ -94,5 +98,5 @@ def test_objects_too_large_to_apply(
     Path("app/big.yaml").write_text(
         f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: big}}\ndata: {{a: {'x' * size}}}\n"
     )
-    found = lint(["."], checks=(CHECKS["object_too_large_to_apply"],))[0].remarks
+    found = lint(["."], rules=(CHECKS["object_too_large_to_apply"],))[0].findings
     assert bool(found) is speaks

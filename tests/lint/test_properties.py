@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.yaml import dump
-from whysync.lint.runner import run
-from whysync.manifests.check import all_checks
+from whysync.lint.check_tree import check_tree, lint_rules
+from whysync.lint.outcome import Outcome
 from whysync.manifests.configuration import Configuration, matches
 from whysync.manifests.files import File
 from whysync.manifests.read_files import Reader, tree_of
-from whysync.manifests.remark import Outcome
 from whysync.manifests.schemas.violation import as_pointer
 from whysync.reports import lint_json, lint_markdown, lint_view
 from whysync.reports.annotations import github, gitlab, junit, sarif
@@ -68,7 +67,7 @@ def objects(draw: st.DrawFn) -> Object:
 def looked_at(texts: dict[str, str]) -> Outcome:
     reader = Reader(Configuration())
     files: list[File] = [reader.read(name, text.encode("utf-8", "replace")) for name, text in texts.items()]
-    return run(tree_of(files, Configuration()), all_checks(), reader.notes)
+    return check_tree(tree_of(files, Configuration()), lint_rules(), reader.notes)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=150)
@@ -78,8 +77,8 @@ def test_objects_of_any_shape_get_an_answer(bodies: list[Object]) -> None:
     outcome = looked_at(texts)
     assert not [note for note in outcome.notes if note.matters], outcome.notes
     assert outcome == looked_at(texts)
-    for remark in outcome.remarks:
-        assert 1 <= remark.line <= texts[remark.path].count("\n") + 1
+    for finding in outcome.findings:
+        assert 1 <= finding.line <= texts[finding.path].count("\n") + 1
 
 
 @settings(deadline=None, max_examples=150)
@@ -96,9 +95,9 @@ def test_every_form_shows_any_outcome(bodies: list[Object], odd: str) -> None:
     lint_view.render(outcome, Screen(), wide=True)
     lint_json.render(outcome)
     rows = lint_rows(outcome)
-    sarif.render(rows, all_checks(), outcome.notes)
+    sarif.render(rows, lint_rules(), outcome.notes)
     gitlab.render(rows)
-    assert len(github.render(rows).splitlines()) == len(outcome.remarks)
+    assert len(github.render(rows).splitlines()) == len(outcome.findings)
     assert len(lint_markdown.render(outcome)) <= lint_markdown.LONGEST
     import xml.dom.minidom
 
@@ -139,4 +138,4 @@ def test_a_bomb_and_deep_nesting_are_clear_answers() -> None:
     deep = "spec: " + "[" * 2_000 + "]" * 2_000
     for text in (bomb, deep):
         outcome = looked_at({"a.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\n{text}\n"})
-        assert [remark.check for remark in outcome.remarks] == ["yaml_invalid"]
+        assert [finding.rule for finding in outcome.findings] == ["yaml_invalid"]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.lint.found import in_file
 from whysync.argocd.repo_server.render.tools import Tool, helm, kustomize
 from whysync.diagnosis.finding import Severity
 from whysync.errors import WhysyncError
 from whysync.lint.lint import lint
 from whysync.lint.rendered import beyond
-from whysync.manifests.remark import Remark
 
 
 def has(tool: Callable[[], Tool]) -> bool:
@@ -52,11 +52,11 @@ def test_what_a_chart_renders_to_is_checked(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     written(CHART, tmp_path)
     outcome, _ = lint(["."], render=True)
-    assert [(remark.check, remark.path) for remark in outcome.remarks] == [
+    assert [(finding.rule, finding.path) for finding in outcome.findings] == [
         ("unknown_field", "chart/templates/a.yaml")
     ]
     above = lint([str(tmp_path)], render=True)[0]
-    assert [remark.path for remark in above.remarks] == [f"{tmp_path}/chart/templates/a.yaml"]
+    assert [finding.path for finding in above.findings] == [f"{tmp_path}/chart/templates/a.yaml"]
 
 
 FLOATING = """\
@@ -89,10 +89,12 @@ def test_default_values_that_nobody_deploys_weigh_little(
     monkeypatch.chdir(tmp_path)
     chart = {**CHART, "chart/values.yaml": "tag: latest\n", "chart/templates/a.yaml": FLOATING}
     written(chart, tmp_path)
-    assert [remark.severity for remark in lint(["."], render=True)[0].remarks] == [Severity.INFO]
+    assert [finding.severity for finding in lint(["."], render=True)[0].findings] == [Severity.INFO]
     written({"app.yaml": APP}, tmp_path)
     told = [
-        remark for remark in lint(["."], render=True)[0].remarks if remark.check == "image_without_fixed_tag"
+        finding
+        for finding in lint(["."], render=True)[0].findings
+        if finding.rule == "image_without_fixed_tag"
     ]
     assert [one.severity for one in told] == [Severity.WARNING]
 
@@ -101,8 +103,8 @@ def test_default_values_that_nobody_deploys_weigh_little(
 def test_what_an_overlay_renders_to_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     written(OVERLAY, tmp_path)
-    assert lint(["."])[0].remarks == ()
-    assert [remark.check for remark in lint(["."], render=True)[0].remarks] == ["unknown_field"]
+    assert lint(["."])[0].findings == ()
+    assert [finding.rule for finding in lint(["."], render=True)[0].findings] == ["unknown_field"]
 
 
 @pytest.mark.skipif(not has(helm), reason="there is no Helm here")
@@ -111,7 +113,7 @@ def test_a_chart_that_needs_values_is_noted(tmp_path: Path, monkeypatch: pytest.
     template = '{{ required "a level is required" .Values.nowhere }}\n'
     written({**CHART, "chart/templates/a.yaml": template}, tmp_path)
     outcome, _ = lint(["."], render=True)
-    assert outcome.remarks == ()
+    assert outcome.findings == ()
     assert ["a level is required" in note.why for note in outcome.notes] == [True]
 
 
@@ -120,11 +122,11 @@ def test_without_rendering_charts_are_noted(tmp_path: Path, monkeypatch: pytest.
     written(CHART, tmp_path)
     outcome, _ = lint(["."])
     assert [(note.path, note.matters) for note in outcome.notes] == [("chart", False)]
-    assert outcome.remarks == ()
+    assert outcome.findings == ()
 
 
 def test_what_the_files_show_already_is_told_once() -> None:
-    plain = Remark(check="a", path="x.yaml", line=3, field="/spec", message="bad")
-    same = Remark(check="a", path="x.yaml", field="/spec", message="bad, of another name")
-    new = Remark(check="b", path="x.yaml", field="/spec", message="worse")
+    plain = in_file("x.yaml", "bad", rule="a", line=3, field="/spec")
+    same = in_file("x.yaml", "bad, of another name", rule="a", field="/spec")
+    new = in_file("x.yaml", "worse", rule="b", field="/spec")
     assert beyond([same, new, new], [plain]) == [new]

@@ -22,7 +22,7 @@ from tests.proofs.worlds import (
 )
 from tests.situations import REVISION, application, case_of, row
 from whysync.diagnosis.report import Safety, SyncSafety
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Json, Object, fields
 from whysync.proofs.safety import safety_of
@@ -37,7 +37,7 @@ DATA: Object = {"f:data": {"f:a": {}}}
 
 def judged(*objects: Object) -> Safety:
     case = case_of(*objects)
-    return safety_of(case, diagnose(case, all_rules()).findings)
+    return safety_of(case, diagnose(case, diagnosis_rules()).findings)
 
 
 def words(safety: Safety) -> str:

@@ -8,7 +8,7 @@ from tests.proofs.worlds import THEN, bundle, in_git, settings, synced, there
 from tests.rules.bench import HERE, load_case
 from tests.situations import case_of, row
 from whysync.diagnosis.report import Safety, SyncSafety
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Object
 from whysync.proofs.safety import safety_of
@@ -70,14 +70,14 @@ CASES = {
 
 def judged(*objects: Object) -> Safety:
     case = case_of(*objects)
-    return safety_of(case, diagnose(case, all_rules()).findings)
+    return safety_of(case, diagnose(case, diagnosis_rules()).findings)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_verdict(name: str) -> None:
     sync, words = CASES[name]
     case = load_case(HERE / name)
-    safety = safety_of(case, diagnose(case, all_rules()).findings)
+    safety = safety_of(case, diagnose(case, diagnosis_rules()).findings)
     assert (safety.sync, safety.reasons[0].text[: len(words)]) == (sync, words)
     assert all(reason.text for reason in safety.reasons)
 

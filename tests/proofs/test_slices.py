@@ -12,7 +12,7 @@ from tests.situations import REVISION, case_of, row
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import ProofStatus
 from whysync.diagnosis.report import AppReport
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Json, Object, fields
 from whysync.proofs.prove import prove
@@ -42,7 +42,7 @@ def without_a_namespace(count: int) -> Case:
 
 @cache
 def drifted(count: int) -> AppReport:
-    return diagnose(case_of(*large_app(60, count)), all_rules())
+    return diagnose(case_of(*large_app(60, count)), diagnosis_rules())
 
 
 def test_where_little_is_wrong_all_of_it_moves() -> None:
@@ -61,7 +61,7 @@ def test_where_much_is_wrong_each_finding_moves_its_own() -> None:
 
 
 def test_some_stand_for_many_that_fail_alike_and_that_is_said() -> None:
-    report = prove(diagnose(without_a_namespace(60), all_rules()))
+    report = prove(diagnose(without_a_namespace(60), diagnosis_rules()))
     finding = report.findings[0]
     assert finding.rule == "namespace_missing"
     assert [(fix.proof.status, fix.proof.why) for fix in finding.fixes] == [
@@ -70,7 +70,7 @@ def test_some_stand_for_many_that_fail_alike_and_that_is_said() -> None:
 
 
 def calls(case: Case) -> int:
-    report = diagnose(case, all_rules())
+    report = diagnose(case, diagnosis_rules())
     profile = cProfile.Profile()
     profile.enable()
     prove(report)

@@ -17,7 +17,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Add, Fix, Proof, ProofStatus, Set
 from whysync.diagnosis.report import AppReport
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.fixes.apply import applied
@@ -36,7 +36,7 @@ WITH_TROUBLE = tuple(
 def reports(name: str) -> tuple[AppReport, ...]:
     """As the rules say it, before anything is tried."""
     cases = app.cases(SnapshotIndex(played(name).snapshot()))
-    found = (diagnose(case, all_rules()) for case in cases)
+    found = (diagnose(case, diagnosis_rules()) for case in cases)
     return tuple(one for one in found if one.findings)
 
 
@@ -248,7 +248,7 @@ def two_immutable_selectors() -> Case:
 
 
 def test_each_of_two_causes_is_judged_for_its_part() -> None:
-    report = diagnose(two_immutable_selectors(), all_rules())
+    report = diagnose(two_immutable_selectors(), diagnosis_rules())
     found = [finding for finding in prove(report).findings if finding.rule == "immutable_field_changed"]
     assert [str(one.about) for one in found] == ["Deployment shop/one", "Deployment shop/two"]
     for finding in found:
@@ -268,7 +268,7 @@ def owned(**meta: Json) -> AppReport:
     found = snapshot.applications[0]
     body: Object = {**found.body, "metadata": {**fields(found.body["metadata"]), **meta}}
     world = SnapshotIndex(replace(snapshot, applications=(found.with_body(body),)))
-    return prove(diagnose(app.cases(world)[0], all_rules()))
+    return prove(diagnose(app.cases(world)[0], diagnosis_rules()))
 
 
 MADE_BY_A_SET: Object = {
@@ -305,7 +305,7 @@ def test_more_time_that_git_gives_by_now_is_likely_enough_and_no_more(name: str,
     """How long a hook needs that was ended from outside, nobody has seen."""
     case, finding = first(name)
     after = applied(finding.fixes[1], case)
-    again = diagnose(after, all_rules()).findings[0]
+    again = diagnose(after, diagnosis_rules()).findings[0]
     assert again.fixes[0].title.startswith("Sync again")
     found = Judge(after).judged(again, again.fixes[0])
     assert isinstance(found, Proof)

@@ -34,14 +34,14 @@ from whysync.cli.plan import FORMS as PLAN_FORMS
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.rule import Rule
+from whysync.diagnosis.rule import AnyRule, Rule
 from whysync.errors import Refused, SourceError, WhysyncError
 from whysync.facts.bundle import read_bundle
 from whysync.facts.collect import CollectedCounts
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json
 from whysync.kubernetes.api import yaml
-from whysync.manifests.remark import Outcome
+from whysync.lint.outcome import Outcome
 from whysync.plan.plan import Plan
 from whysync.reports import (
     diff_forms,
@@ -182,7 +182,7 @@ def _plan(plan: Plan, report: Report) -> Shown:
     yield "github", github.render(app_rows(plan, report))
 
 
-def _explain(rule: Rule) -> Shown:
+def _explain(rule: AnyRule) -> Shown:
     """The page of a rule is Markdown of whysync's own, with links and lines."""
     for form in ("json", "yaml", "name"):
         yield form, rule_pages.render([rule], form=form, pages=True)

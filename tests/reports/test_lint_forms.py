@@ -5,47 +5,43 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ElementTree
 
+from tests.lint.found import in_file
 from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.fix import Fix
 from whysync.kubernetes.api.ref import Ref
-from whysync.manifests.check import all_checks
-from whysync.manifests.remark import AutoFix, Note, Outcome, Remark, Suppressed
+from whysync.lint.check_tree import lint_rules
+from whysync.lint.outcome import Outcome, Suppressed
+from whysync.manifests.files import Note
 from whysync.reports import lint_json, lint_markdown, lint_view
 from whysync.reports.annotations import github, gitlab, junit, sarif
 from whysync.reports.annotations.lint_rows import lint_rows
 from whysync.reports.screen import Screen
 
 WEB = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
-ODD = Remark(
-    check="unknown_field",
-    severity=Severity.CRITICAL,
-    path="apps/shop, 1/we:b.yaml",
+ODD = in_file(
+    "apps/shop, 1/we:b.yaml",
+    '100% <b>no</b> field | "spec.replica"\nsecond line ::error::',
+    rule="unknown_field",
     line=7,
-    ref=WEB,
+    about=WEB,
     field="/spec/replica",
-    message='100% <b>no</b> field | "spec.replica"\nsecond line ::error::',
     hint="did you mean replicas?",
-    mend=AutoFix(title="Call it replicas"),
+    fixes=(Fix.change(WEB, title="Call it replicas"),),
 )
-MILD = Remark(
-    check="hook_without_deadline",
-    severity=Severity.INFO,
-    path="apps/hook.yaml",
-    line=3,
-    message="no deadline",
-)
+MILD = in_file("apps/hook.yaml", "no deadline", rule="hook_without_deadline", line=3, severity=Severity.INFO)
 OUTCOME = Outcome(
-    remarks=(MILD, ODD),
+    findings=(MILD, ODD),
     notes=(Note(path="chart", why="not rendered"), Note(path="", why="odd `note`\x1b[31m", matters=True)),
-    suppressed=(Suppressed(remark=MILD, reason="it is <fine>", how="comment"),),
+    suppressed=(Suppressed(finding=MILD, reason="it is <fine>", how="comment"),),
     files=3,
     objects=4,
     in_baseline=2,
 )
-MANY = Outcome(remarks=(ODD,) * 5_000, notes=OUTCOME.notes * 500, files=1, objects=1)
+MANY = Outcome(findings=(ODD,) * 5_000, notes=OUTCOME.notes * 500, files=1, objects=1)
 
 
 def test_sarif_has_what_viewers_need() -> None:
-    log = json.loads(sarif.render(lint_rows(OUTCOME), all_checks(), OUTCOME.notes))
+    log = json.loads(sarif.render(lint_rows(OUTCOME), lint_rules(), OUTCOME.notes))
     assert log["version"] == "2.1.0"
     assert log["$schema"] == sarif.SCHEMA
     (run,) = log["runs"]
@@ -74,8 +70,8 @@ def test_sarif_has_what_viewers_need() -> None:
 
 
 def test_fingerprints_do_not_know_lines() -> None:
-    moved = Outcome(remarks=(Remark(check="a", path="b", line=1, message="m"),))
-    same = Outcome(remarks=(Remark(check="a", path="b", line=9, message="m"),))
+    moved = Outcome(findings=(in_file("b", "m", rule="a", line=1),))
+    same = Outcome(findings=(in_file("b", "m", rule="a", line=9),))
     assert (
         json.loads(gitlab.render(lint_rows(moved)))[0]["fingerprint"]
         == json.loads(gitlab.render(lint_rows(same)))[0]["fingerprint"]

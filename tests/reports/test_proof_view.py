@@ -9,7 +9,7 @@ from tests.situations import case_of
 from whysync.diagnosis.finding import RejectedFix
 from whysync.diagnosis.fix import Proof, ProofStatus
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.reports import json_v1, markdown, terminal
 from whysync.reports.screen import Screen
@@ -19,7 +19,7 @@ TRACE = ("without the fix", "   +0:00  OutOfSync · Healthy \x1b[31m", "with the
 
 
 def report(proof: Proof, *rejected: RejectedFix) -> Report:
-    found = diagnose(case_of(*large_app(4, 1)), all_rules())
+    found = diagnose(case_of(*large_app(4, 1)), diagnosis_rules())
     finding = found.findings[0]
     fixes = tuple(replace(fix, proof=proof) for fix in finding.fixes)
     findings = (replace(finding, fixes=fixes, rejected_fixes=rejected),)

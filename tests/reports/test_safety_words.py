@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.proofs.worlds import bundle
 from tests.situations import application, case_of
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import fields
 from whysync.proofs.safety import safety_of
@@ -26,7 +26,7 @@ from whysync.reports.terminal import safety_of as in_words
     ],
 )
 def test_the_verdict_follows_the_kind(kind: ReasonKind, said: str) -> None:
-    report = diagnose(case_of(bundle(), application()), all_rules())
+    report = diagnose(case_of(bundle(), application()), diagnosis_rules())
     safety = Safety(sync=SyncSafety.SAFE, reasons=(Reason(kind=kind, text="it will fail in name only"),))
     assert in_words(replace(report, safety=safety)) == said
 
@@ -34,7 +34,7 @@ def test_the_verdict_follows_the_kind(kind: ReasonKind, said: str) -> None:
 def test_an_app_that_is_being_deleted_refuses_a_sync() -> None:
     app = application()
     app["metadata"] = {**fields(app["metadata"]), "deletionTimestamp": "2026-03-02T03:00:00Z"}
-    report = diagnose(case_of(bundle(), app), all_rules())
+    report = diagnose(case_of(bundle(), app), diagnosis_rules())
     written = app_v1(replace(report, safety=safety_of(report.case))).safety
     assert (written.sync, written.outcome) == (SyncSafety.SAFE, SyncOutcome.FAILS)
     assert [reason.kind for reason in written.reasons] == [ReasonKind.REFUSED]

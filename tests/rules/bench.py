@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.finding import Finding, concluded
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.rule import AnyRule, Rule, diagnosis_rules
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.bundle import read_bundle
 from whysync.fixes.text import patch_text
@@ -23,12 +23,12 @@ def case_name(folder: Path) -> str:
     return "/".join(folder.parts[-2:])
 
 
-def rules_dir(rule: Rule) -> Path:
+def rules_dir(rule: AnyRule) -> Path:
     return HERE / rule.side / rule.id
 
 
-def rule_for(folder: Path) -> Rule:
-    return next(rule for rule in all_rules() if rule.id == folder.parent.name)
+def rule_for(folder: Path) -> Rule[Case]:
+    return next(rule for rule in diagnosis_rules() if rule.id == folder.parent.name)
 
 
 def load_case(folder: Path) -> Case:
@@ -36,6 +36,10 @@ def load_case(folder: Path) -> Case:
     world = SnapshotIndex(read_bundle([bundle]))
     manifest, app = world.decoded[0]
     return Case(world, manifest, app)
+
+
+def findings_of(rule: Rule[Case], case: Case) -> tuple[Finding, ...]:
+    return tuple(concluded(finding, case.application.ref) for finding in rule.check(case))
 
 
 def patches(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
@@ -51,11 +55,11 @@ def _asks_the_server(fix: Fix) -> bool:
     return any("compare-options" in edit.pointer for edit in fix.edits)
 
 
-def rendered(rule: Rule, findings: tuple[Finding, ...], case: Case) -> str:
+def rendered(rule: AnyRule, findings: tuple[Finding, ...], case: Case) -> str:
     return "\n".join(line for finding in findings for line in _lines(rule, finding, case))
 
 
-def _lines(rule: Rule, finding: Finding, case: Case) -> Iterator[str]:
+def _lines(rule: AnyRule, finding: Finding, case: Case) -> Iterator[str]:
     yield f"{rule.cause}: {finding.verdict}"
     yield f"  {finding.severity} {finding.confidence} {finding.about} {finding.field or ''}".rstrip()
     if finding.root:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.bench import BUNDLES, case_name, rule_for
+from tests.rules.bench import BUNDLES, case_name, findings_of, rule_for
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.bundle import read_bundle
@@ -45,7 +45,7 @@ def _runs(command: str) -> str:
 def test_hostile_names_stay_words(folder: Path) -> None:
     case = _hostile(folder)
     assert case is not None
-    for finding in rule_for(folder).check(case):
+    for finding in findings_of(rule_for(folder), case):
         for command in (command for fix in finding.fixes for command in fix.commands):
             assert "\n" not in command
             assert "$(" not in _runs(command), command

@@ -12,7 +12,7 @@ import pytest
 
 from tests.situations import application, case_of, config_map, row
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Json, Object, copy, fields
 
@@ -416,7 +416,7 @@ def secret_given_as_text() -> tuple[Object, ...]:
 
 @pytest.mark.parametrize("name", sorted(SITUATIONS))
 def test_healthy_apps_stay_quiet(name: str) -> None:
-    report = diagnose(case_of(*SITUATIONS[name]()), all_rules())
+    report = diagnose(case_of(*SITUATIONS[name]()), diagnosis_rules())
     alarms = [f"{f.cause}: {f.verdict}" for f in report.findings if f.severity is not Severity.INFO]
     assert alarms == []
     assert [symptom.text for symptom in report.unexplained] == []

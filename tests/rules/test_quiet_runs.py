@@ -18,7 +18,7 @@ from whysync import app
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.finding import Finding, Severity
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.masking import mask_snapshot
@@ -161,7 +161,7 @@ def _application(automated: Object | None) -> Object:
 def _alarms(snapshot: Snapshot) -> Iterator[Finding]:
     world = SnapshotIndex(mask_snapshot(_copied(snapshot)))
     for case in app.cases(world):
-        report = diagnose(case, all_rules())
+        report = diagnose(case, diagnosis_rules())
         assert not report.crashed
         yield from (finding for finding in report.findings if finding.severity is not Severity.INFO)
 

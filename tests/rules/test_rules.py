@@ -11,9 +11,18 @@ from pathlib import Path
 import pytest
 
 from tests.golden import Golden
-from tests.rules.bench import BUNDLES, case_name, load_case, patches, rendered, rule_for, rules_dir
+from tests.rules.bench import (
+    BUNDLES,
+    case_name,
+    findings_of,
+    load_case,
+    patches,
+    rendered,
+    rule_for,
+    rules_dir,
+)
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.rule import AnyRule, diagnosis_rules
 from whysync.fixes.apply import applied
 
 HEADINGS = ("## What happens", "## How whysync knows", "## Fix", "## When it is something else")
@@ -22,7 +31,7 @@ HEADINGS = ("## What happens", "## How whysync knows", "## Fix", "## When it is 
 @pytest.mark.parametrize("folder", BUNDLES, ids=case_name)
 def test_rule_says_exactly_this_and_its_fix_silences_it(folder: Path, golden: Golden) -> None:
     rule, case = rule_for(folder), load_case(folder)
-    findings = tuple(rule.check(case))
+    findings = findings_of(rule, case)
     golden(folder / "expected.txt", rendered(rule, findings, case))
     known = case.symptom_ids
     for finding in findings:
@@ -31,14 +40,14 @@ def test_rule_says_exactly_this_and_its_fix_silences_it(folder: Path, golden: Go
         assert known.issuperset(finding.explains), "it explains symptoms that are there"
         for fix in patches(finding.fixes):
             # what is already fixed has only to be synced
-            after = tuple(other for other in rule.check(applied(fix, case)) if other.already_fixed is None)
+            after = [other for other in rule.check(applied(fix, case)) if other.already_fixed is None]
             assert not any(
                 other.about == finding.about and other.field == finding.field for other in after
             ), f"{fix.title!r} does not silence the rule"
 
 
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
-def test_rule_has_a_page_a_case_and_a_near_miss(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", diagnosis_rules(), ids=lambda rule: rule.id)
+def test_rule_has_a_page_a_case_and_a_near_miss(rule: AnyRule) -> None:
     assert rule.docs, "the module docstring is the rule's page"
     assert [heading for heading in HEADINGS if heading not in rule.docs] == []
     assert rule.since

@@ -12,7 +12,7 @@ import pytest
 from tests.golden import Golden
 from tests.rules.bench import BUNDLES
 from tests.rules.test_rules import test_rule_says_exactly_this_and_its_fix_silences_it as says_exactly_this
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import rules_in
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
@@ -89,7 +89,7 @@ def _cases(path: Path) -> Callable[[], bool]:
     folders = [one for one in BUNDLES if one.parts[-3:-1] == (path.parent.name, path.stem)]
 
     def passes() -> bool:
-        all_rules.cache_clear()
+        rules_in.cache_clear()
         for folder in folders:
             says_exactly_this(folder, Golden(accept=False))
         return bool(folders)

@@ -12,7 +12,7 @@ from shlex import quote
 from whysync.alerts.catalog import APP, Alert
 from whysync.alerts.limits import Scope
 from whysync.diagnosis.report import AppReport, Report
-from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.rule import AnyRule, diagnosis_rules
 from whysync.queries.advice import advice_for
 from whysync.reports import markdown
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, md
@@ -44,13 +44,13 @@ def runbook(alert: Alert, scope: Scope, known: Report | None = None) -> str:
     return "\n".join(lines)
 
 
-def likely(alert: Alert) -> tuple[Rule, ...]:
+def likely(alert: Alert) -> tuple[AnyRule, ...]:
     return tuple(_rules()[id] for id in alert.causes)
 
 
 @cache
-def _rules() -> dict[str, Rule]:
-    return {rule.id: rule for rule in all_rules()}
+def _rules() -> dict[str, AnyRule]:
+    return {rule.id: rule for rule in diagnosis_rules()}
 
 
 def _command(alert: Alert, scope: Scope) -> str:

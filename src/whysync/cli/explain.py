@@ -16,10 +16,10 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from whysync import app
-    from whysync.diagnosis.rule import all_rules
+    from whysync.diagnosis.rule import registry
     from whysync.reports import rule_pages
 
-    rules = all_rules() if options.name is None else app.explained(options.name)
+    rules = registry() if options.name is None else app.explained(options.name)
     pages = options.name is not None or options.output == "wide"
     out().put(rule_pages.render(rules, form=options.output, pages=pages))
     return Exit.OK

@@ -17,11 +17,11 @@ from whysync.reports.output import Safe, err, out
 from whysync.reports.screen import Screen
 
 if TYPE_CHECKING:  # --help does not load what a run needs
-    from whysync.diagnosis.finding import Severity
-    from whysync.manifests.check import Check
+    from whysync.diagnosis.finding import Finding, Severity
+    from whysync.diagnosis.rule import Rule
+    from whysync.lint.outcome import Outcome
     from whysync.manifests.configuration import Configuration
     from whysync.manifests.files import File
-    from whysync.manifests.remark import Outcome, Remark
     from whysync.manifests.tree import Tree
 
 FORMS = ("text", "wide", "json", "sarif", "junit", "github", "gitlab", "markdown")
@@ -79,40 +79,40 @@ def run(options: argparse.Namespace) -> int:
 
     from whysync.diagnosis.finding import Severity
     from whysync.lint import baseline
+    from whysync.lint.check_tree import lint_rules
     from whysync.lint.lint import lint as linted
-    from whysync.manifests.check import all_checks
 
-    known = {check.id: check for check in all_checks()}
+    known = {rule.id: rule for rule in lint_rules()}
     if options.explain is not None:
         out().say(*_explained(options.explain, known))
         return Exit.OK
     wanted = targets(options.output, FORMS, "lint")
-    checks = _chosen(options, known)
+    rules = _chosen(options, known)
     paths: list[str] = options.paths or ["."]
     configuration = _configuration(options, paths, known)
-    outcome, tree = linted(paths, configuration, checks=checks, render=not options.no_render)
+    outcome, tree = linted(paths, configuration, rules=rules, render=not options.no_render)
     if options.fix and _fix(outcome, tree):
-        outcome, tree = linted(paths, configuration, checks=checks, render=not options.no_render)
+        outcome, tree = linted(paths, configuration, rules=rules, render=not options.no_render)
     if options.write_baseline:
-        write(options.write_baseline, baseline.written(outcome.remarks))
-        err().say(f"{len(outcome.remarks)} findings are in {options.write_baseline} now")
+        write(options.write_baseline, baseline.written(outcome.findings))
+        err().say(f"{len(outcome.findings)} findings are in {options.write_baseline} now")
         return Exit.OK
     if options.baseline:
-        new, old = baseline.without_known(outcome.remarks, _read(options.baseline), options.baseline)
-        outcome = msgspec.structs.replace(outcome, remarks=tuple(new), in_baseline=old)
+        new, old = baseline.without_known(outcome.findings, _read(options.baseline), options.baseline)
+        outcome = msgspec.structs.replace(outcome, findings=tuple(new), in_baseline=old)
     fail_on = Severity(options.fail_on)
-    show(wanted, lambda form, to: _shown(form, outcome, checks, to, fail_on), options.screen)
+    show(wanted, lambda form, to: _shown(form, outcome, rules, to, fail_on), options.screen)
     return Exit.OK if options.exit_zero else exit_of(outcome, fail_on)
 
 
 def exit_of(outcome: Outcome, fail_on: Severity) -> Exit:
     """The first that holds, in the order of the documentation."""
-    if any(remark.severity.weight >= fail_on.weight for remark in outcome.remarks):
+    if any(finding.severity.weight >= fail_on.weight for finding in outcome.findings):
         return Exit.FOUND
     return Exit.UNSURE if any(note.matters for note in outcome.notes) else Exit.OK
 
 
-def _shown(form: str, outcome: Outcome, checks: list[Check], screen: Screen, fail_on: Severity) -> Safe:
+def _shown(form: str, outcome: Outcome, rules: list[Rule[Tree]], screen: Screen, fail_on: Severity) -> Safe:
     from whysync.reports import lint_json, lint_markdown, lint_view
     from whysync.reports.annotations import github, gitlab, junit, sarif
     from whysync.reports.annotations.lint_rows import lint_rows
@@ -121,7 +121,7 @@ def _shown(form: str, outcome: Outcome, checks: list[Check], screen: Screen, fai
         case "json":
             return lint_json.render(outcome)
         case "sarif":
-            return sarif.render(lint_rows(outcome), checks, outcome.notes)
+            return sarif.render(lint_rows(outcome), rules, outcome.notes)
         case "junit":
             return junit.render("whysync lint", lint_rows(outcome), fail_on=fail_on)
         case "github":
@@ -134,16 +134,18 @@ def _shown(form: str, outcome: Outcome, checks: list[Check], screen: Screen, fai
             return lint_view.render(outcome, screen, wide=form == "wide")
 
 
-def _chosen(options: argparse.Namespace, known: dict[str, Check]) -> list[Check]:
+def _chosen(options: argparse.Namespace, known: dict[str, Rule[Tree]]) -> list[Rule[Tree]]:
     only: list[str] = options.check
     skipped: list[str] = options.skip
     for name in (*only, *skipped):
         if name not in known:
             raise UsageError(what=f"there is no check {name!r}", next="whysync lint --explain lists them")
-    return [check for id, check in known.items() if (not only or id in only) and id not in skipped]
+    return [rule for id, rule in known.items() if (not only or id in only) and id not in skipped]
 
 
-def _configuration(options: argparse.Namespace, paths: list[str], known: dict[str, Check]) -> Configuration:
+def _configuration(
+    options: argparse.Namespace, paths: list[str], known: dict[str, Rule[Tree]]
+) -> Configuration:
     import msgspec
 
     from whysync.manifests.configuration import Configuration, Outside, check_version, read_configuration
@@ -182,24 +184,24 @@ def _found(paths: list[str]) -> str:
     return ""
 
 
-def _explained(name: str, known: dict[str, Check]) -> list[str]:
+def _explained(name: str, known: dict[str, Rule[Tree]]) -> list[str]:
     if not name:
         width = max(map(len, known))
-        return [f"{id:<{width}}  {check.severity.value:<8}  {check.title}" for id, check in known.items()]
+        return [f"{id:<{width}}  {rule.severity.value:<8}  {rule.title}" for id, rule in known.items()]
     if name not in known:
         raise UsageError(what=f"there is no check {name!r}", next="whysync lint --explain lists them")
-    check = known[name]
-    return [f"# {name} ({check.severity.value}, {check.layer.value})", "", *check.docs.split("\n")]
+    rule = known[name]
+    return [f"# {name} ({rule.severity.value}, {rule.layer})", "", *rule.docs.split("\n")]
 
 
 def _fix(outcome: Outcome, tree: Tree) -> bool:
     """Write the files that `--fix` changes, and report each change; is there any?"""
     from whysync.lint.autofix import fixed
 
-    by_file: defaultdict[str, list[Remark]] = defaultdict(list)
-    for remark in outcome.remarks:
-        if remark.mend is not None:
-            by_file[remark.path].append(remark)
+    by_file: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in outcome.findings:
+        if finding.fixes:
+            by_file[finding.path].append(finding)
     changed = False
     for file in tree.files:
         after, done = fixed(file, by_file[file.path]) if file.path in by_file else (file.text, [])
@@ -212,9 +214,8 @@ def _fix(outcome: Outcome, tree: Tree) -> bool:
             err().say(f"not fixed {file.path}: {problem.what}{why}")
             continue
         changed = True
-        for remark in done:
-            title = remark.mend.title if remark.mend else ""
-            err().say(f"fixed {remark.place} {remark.check}: {title}")
+        for finding in done:
+            err().say(f"fixed {finding.place} {finding.rule}: {finding.fixes[0].title}")
     return changed
 
 

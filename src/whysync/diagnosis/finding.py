@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -53,12 +54,29 @@ class AlreadyFixed(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str = ""
 
 
+class FileLocation(msgspec.Struct, frozen=True, kw_only=True):
+    """A place in a file. `line` is 0 if unknown; `document` and `inside` (a List) lead to the object."""
+
+    path: str
+    line: int = 0
+    document: int = -1
+    inside: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+NO_OBJECT: Final = Ref(kind="", name="")
+"""What a finding is about if it is about a file, not about an object."""
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule yields. The runner adds `id`, `rule`, `cause`, `side` and `caused_by`.
 
-    `because` names symptoms whose cause is also the cause of this finding (a stalled wave waits for a
-    Deployment: whatever explains that Deployment's health is the root). A rule sets `already_fixed` where it
-    sees that the cause is gone: `concluded` then replaces the fixes.
+    A rule on files sets `location`, and a `hint` where the way out is not a fix. `because` names symptoms
+    whose cause is also the cause of this finding (a stalled wave waits for a Deployment: whatever explains
+    that Deployment's health is the root). A rule sets `already_fixed` where it sees that the cause is gone:
+    the runner then replaces the fixes.
     """
 
     about: Ref
@@ -69,7 +87,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     because: tuple[SymptomId, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    hint: str = ""
     field: str | None = None
+    location: FileLocation | None = None
     writer: Writer | None = None
     root: str | None = None
     already_fixed: AlreadyFixed | None = None
@@ -79,6 +99,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     side: Side = Side.NONE
     caused_by: tuple[str, ...] = ()
     rejected_fixes: tuple[RejectedFix, ...] = ()
+
+    @property
+    def path(self) -> str:
+        return self.location.path if self.location else ""
+
+    @property
+    def line(self) -> int:
+        return self.location.line if self.location else 0
+
+    @property
+    def place(self) -> str:
+        return str(self.location) if self.location else ""
 
 
 def concluded(finding: Finding, application: Ref) -> Finding:

@@ -94,7 +94,8 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
 
     `edits` change the object `target`; with `drops` its manifest goes from Git; `create` is a new object for
     Git; `line` is added to `policy.csv`. `afterwards` are commands without which the change has no effect, to
-    be run once it is synced.
+    be run once it is synced. A fix that `keeps_meaning` only writes the same thing differently: `lint --fix`
+    applies it.
     """
 
     title: str
@@ -108,6 +109,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     afterwards: tuple[str, ...] = ()
     risk: str = ""
     destroys: tuple[str, ...] = ()
+    keeps_meaning: bool = False
     proof: Proof = NOT_TRIED
 
     @staticmethod
@@ -117,9 +119,24 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
         return Fix(title=title, kind=FixKind.MANIFEST, target=ref, edits=edits, risk=risk)
 
     @staticmethod
-    def change(ref: Ref, *edits: Edit, title: str, risk: str = "", destroys: tuple[str, ...] = ()) -> Fix:
+    def change(
+        ref: Ref,
+        *edits: Edit,
+        title: str,
+        risk: str = "",
+        destroys: tuple[str, ...] = (),
+        keeps_meaning: bool = False,
+    ) -> Fix:
         """Edit a manifest in Git."""
-        return Fix(title=title, kind=FixKind.MANIFEST, target=ref, edits=edits, risk=risk, destroys=destroys)
+        return Fix(
+            title=title,
+            kind=FixKind.MANIFEST,
+            target=ref,
+            edits=edits,
+            risk=risk,
+            destroys=destroys,
+            keeps_meaning=keeps_meaning,
+        )
 
     @staticmethod
     def drop(ref: Ref, *, title: str, risk: str = "", destroys: tuple[str, ...] = ()) -> Fix:

@@ -8,15 +8,21 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, Generic, Never, TypeVar, cast
 
 import msgspec
 
-from whysync.diagnosis.finding import Finding, concluded
+from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.symptom import Side
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
+
+MANIFESTS: Final = "manifests"
+PREVENTION: Final = "prevention"
+_SIDES: Final = tuple(side.value for side in Side if side is not Side.NONE)
+GROUPS: Final = (*_SIDES, MANIFESTS, PREVENTION)
+"""The packages of `whysync.rules`."""
 
 
 class Fact(StrEnum):
@@ -33,62 +39,135 @@ class Fact(StrEnum):
     GIT = "Git heads"
 
 
-Check = Callable[["Case"], "Iterable[Finding]"]
+class Scope(StrEnum):
+    """What a rule is called with."""
+
+    APP = "one Application"
+    """A `Case`."""
+    FLEET = "all Applications"
+    """A sequence of Cases."""
+    FILES = "files"
+    """A `Tree`."""
+    OBJECTS = "desired objects"
+    """Anything with `desired` objects: a Case or a Tree."""
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+class Layer(StrEnum):
+    """The part of `whysync lint` that a rule belongs to, in the order in which they depend on each other."""
+
+    SYNTAX = "syntax"
+    SCHEMA = "schema"
+    REFERENCES = "references"
+    GITOPS = "gitops"
+    ARGOCD = "argocd"
+    LINT = "lint"
+
+
+class Topic(StrEnum):
+    """The section of `whysync audit` that a rule belongs to, in the order of the report."""
+
+    WRITERS = "fields that others write"
+    HEALTH = "custom resources without a health check"
+    HOOKS = "hooks"
+    DATA = "data that a sync can delete"
+    EXPIRY = "credentials and certificates"
+    WEBHOOK = "webhooks"
+
+
+Input_contra = TypeVar("Input_contra", contravariant=True)
+Check = Callable[[Input_contra], "Iterable[Finding]"]
+
+
+class Rule(msgspec.Struct, Generic[Input_contra], frozen=True, kw_only=True):
+    """One cause and how to find it. `group` is its package in `whysync.rules`.
+
+    `diagnose` runs the rules of the five sides, `lint` those with a `layer`, `audit` those with a `topic`.
+    Two rules of different scopes that find the same mistake have the same id and cause.
+    """
+
     id: str
     cause: str
-    side: Side
+    group: str
+    scope: Scope
     needs: frozenset[Fact]
     since: str
-    check: Check
+    check: Check[Input_contra]
     docs: str
-    # says something only of symptoms that no other rule explains
+    # of the findings of `lint` and `audit`, at most
+    severity: Severity = Severity.CRITICAL
+    layer: Layer | None = None
+    topic: Topic | None = None
+    # reports only symptoms that no other rule explains
     last_resort: bool = False
 
     @property
     def title(self) -> str:
         return self.docs.partition("\n")[0].rstrip(".")
 
+    @property
+    def side(self) -> Side:
+        return Side(self.group) if self.group in _SIDES else Side.NONE
+
+
+AnyRule = Rule[Never]
+
 
 def rule(
-    *, cause: str, since: str, needs: Iterable[Fact] = (), last_resort: bool = False
-) -> Callable[[Check], Rule]:
-    """Make a function a rule. Its module's docstring is its page, its package is its side."""
+    *,
+    cause: str,
+    since: str,
+    needs: Iterable[Fact] = (),
+    scope: Scope | None = None,
+    severity: Severity = Severity.CRITICAL,
+    layer: Layer | None = None,
+    topic: Topic | None = None,
+    last_resort: bool = False,
+) -> Callable[[Check[Input_contra]], Rule[Input_contra]]:
+    """Make a function a rule. Its module's name is its id and the docstring its page."""
 
-    def of(check: Check) -> Rule:
-        def run(case: Case) -> Iterator[Finding]:
-            return (concluded(finding, case.application.ref) for finding in check(case))
-
-        package, _, name = check.__module__.rpartition(".")
+    def of(check: Check[Input_contra]) -> Rule[Input_contra]:
         module = inspect.getmodule(check)
+        package, _, name = check.__module__.rpartition(".")
+        group = package.rpartition(".")[2]
+        if group not in GROUPS:
+            raise ValueError(f"{check.__module__}: rules are in a folder of whysync.rules")
         return Rule(
             id=name,
             cause=cause,
-            side=Side(package.rpartition(".")[2]),
+            group=group,
+            scope=scope or (Scope.FILES if group == MANIFESTS else Scope.APP),
             needs=frozenset(needs),
             since=since,
-            check=run,
+            check=check,
             docs=(module.__doc__ if module and module.__doc__ else "").strip(),
+            severity=severity,
+            layer=layer,
+            topic=topic,
             last_resort=last_resort,
         )
 
     return of
 
 
+def registry() -> tuple[AnyRule, ...]:
+    """Every rule, by id; the one on a Case comes before others of the same id."""
+    return tuple(sorted(rules_in(*GROUPS), key=lambda rule: rule.id))
+
+
+def diagnosis_rules() -> tuple[Rule[Case], ...]:
+    """The rules that explain the symptoms of an Application, by id."""
+    return cast("tuple[Rule[Case], ...]", tuple(sorted(rules_in(*_SIDES), key=lambda rule: rule.id)))
+
+
 @cache
-def all_rules() -> tuple[Rule, ...]:
-    """Every rule below `whysync.rules`, by id."""
-    found = {rule.id: rule for rule in _walk("whysync.rules")}
-    return tuple(found[id] for id in sorted(found))
+def rules_in(*groups: str) -> tuple[AnyRule, ...]:
+    """Only these folders are imported."""
+    return tuple(rule for group in groups for rule in _walk(f"whysync.rules.{group}"))
 
 
-def _walk(package: str) -> Iterator[Rule]:
+def _walk(package: str) -> Iterator[AnyRule]:
     root = importlib.import_module(package)
     for info in pkgutil.iter_modules(root.__path__, f"{package}."):
-        if info.ispkg:
-            yield from _walk(info.name)
-            continue
         module = importlib.import_module(info.name)
-        yield from (value for value in vars(module).values() if isinstance(value, Rule))
+        values = cast("Iterable[object]", vars(module).values())
+        yield from (cast("Rule[Any]", value) for value in values if isinstance(value, Rule))

@@ -1,44 +1,80 @@
-"""Runs the rules on a Case and puts their findings in order: root causes first, what follows below."""
+"""Runs rules, and orders the findings about a Case: root causes first, what follows from them below."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import without_repeats
-from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.finding import Finding, Severity, concluded
 from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
-from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.rule import Rule, diagnosis_rules
 from whysync.diagnosis.symptom import Side, Symptom, SymptomId
 from whysync.kubernetes.api.pointer import index_of
 
 log = logging.getLogger(__name__)
 
+Input = TypeVar("Input")
+
 # What stops Argo CD from looking comes before what it would see.
 _ORDER_OF_SIDES = (Side.COMPARE, Side.APPLY, Side.DRIFT, Side.HEALTH, Side.FRESH, Side.NONE)
 
 
-def diagnose(case: Case, rules: Iterable[Rule]) -> AppReport:
-    found: list[Finding] = []
+class RuleRun(NamedTuple):
+    findings: list[Finding]
+    crashed: list[Crashed]
+
+
+def run_rules(rules: Iterable[Rule[Input]], facts: Input) -> RuleRun:
+    """What the rules find in these facts; one that crashes is named, and does not stop the others."""
+    run = RuleRun([], [])
+    for rule in rules:
+        ids: set[str] = set()
+        try:
+            run.findings.extend([_signed(rule, finding, ids, facts) for finding in rule.check(facts)])
+        except Exception as problem:
+            log.debug("rule %s crashed", rule.id, exc_info=True)
+            run.crashed.append(Crashed(rule=rule.id, error=f"{type(problem).__name__}: {problem}"))
+    return run
+
+
+def _signed(rule: Rule[Input], finding: Finding, ids: set[str], facts: object) -> Finding:
+    if finding.already_fixed is not None and isinstance(facts, Case):
+        finding = concluded(finding, facts.application.ref)
+    id = f"{rule.id}:{finding.about.key}:{finding.field or ''}".rstrip(":")
+    if id in ids:
+        id = f"{id}#{len(ids)}"
+    ids.add(id)
+    return msgspec.structs.replace(
+        finding,
+        id=id,
+        rule=rule.id,
+        cause=rule.cause,
+        side=rule.side,
+        evidence=without_repeats(finding.evidence) if finding.evidence else (),
+    )
+
+
+def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
+    able: list[Rule[Case]] = []
     skipped: list[Skipped] = []
-    crashed: list[Crashed] = []
     for rule in sorted(rules, key=lambda rule: rule.last_resort):
         unmet = sorted(fact.value for fact in rule.needs if not case.has(fact))
         if unmet:
             skipped.append(Skipped(rule=rule.id, needs=tuple(unmet)))
-            continue
-        try:
-            said = _signed(rule, rule.check(case))
-            if rule.last_resort:
-                told = explained_by(found, case.symptoms)
-                said = [finding for finding in said if not told.issuperset(finding.explains)]
-            found += said
-        except Exception as problem:  # one rule must not silence the others
-            log.debug("rule %s crashed on %s", rule.id, case.app.name, exc_info=True)
-            crashed.append(Crashed(rule=rule.id, error=f"{type(problem).__name__}: {problem}"))
+        else:
+            able.append(rule)
+    found, crashed = run_rules((rule for rule in able if not rule.last_resort), case)
+    for rule in able:
+        if rule.last_resort:
+            more = run_rules((rule,), case)
+            told = explained_by(found, case.symptoms)
+            found += [finding for finding in more.findings if not told.issuperset(finding.explains)]
+            crashed += more.crashed
     findings = in_order(linked(found))
     explained = explained_by(findings, case.symptoms)
     return AppReport(
@@ -51,25 +87,6 @@ def diagnose(case: Case, rules: Iterable[Rule]) -> AppReport:
         skipped=tuple(skipped),
         crashed=tuple(crashed),
     )
-
-
-def _signed(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
-    signed: list[Finding] = []
-    for finding in findings:
-        id = f"{rule.id}:{finding.about.key}:{finding.field or ''}".rstrip(":")
-        if any(other.id == id for other in signed):
-            id = f"{id}#{len(signed)}"
-        signed.append(
-            msgspec.structs.replace(
-                finding,
-                id=id,
-                rule=rule.id,
-                cause=rule.cause,
-                side=rule.side,
-                evidence=without_repeats(finding.evidence),
-            )
-        )
-    return signed
 
 
 def linked(findings: list[Finding]) -> list[Finding]:
@@ -162,4 +179,4 @@ def _in_common(findings: list[Finding]) -> str:
     words = {finding.verdict.replace(str(finding.about), objects) for finding in findings}
     if len(words) == 1:
         return words.pop()
-    return next((rule.title for rule in all_rules() if rule.id == findings[0].rule), findings[0].rule)
+    return next((rule.title for rule in diagnosis_rules() if rule.id == findings[0].rule), findings[0].rule)

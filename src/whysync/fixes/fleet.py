@@ -11,8 +11,8 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Add, Fix, FixKind, Set
 from whysync.diagnosis.report import AppReport, Group
-from whysync.diagnosis.rule import Rule, all_rules
-from whysync.diagnosis.runner import groups_of, likeness
+from whysync.diagnosis.rule import Rule, diagnosis_rules
+from whysync.diagnosis.runner import groups_of, likeness, run_rules
 from whysync.fixes.apply import compared_anew, with_settings_of
 from whysync.fixes.edit import edited
 from whysync.fixes.text import object_of
@@ -161,7 +161,7 @@ def _helps_all(fix: Fix, members: list[AppReport]) -> bool:
     """Does another diagnosis with the new settings no longer find the cause in any of the apps?"""
     case = members[0].case
     target = object_of(fix, case)
-    rule = next((rule for rule in all_rules() if rule.id == _first(members[0]).rule), None)
+    rule = next((rule for rule in diagnosis_rules() if rule.id == _first(members[0]).rule), None)
     if target is None or rule is None:
         return False
     world = with_settings_of(case.world, target.with_body(edited(target.body, fix.edits)))
@@ -171,9 +171,10 @@ def _helps_all(fix: Fix, members: list[AppReport]) -> bool:
     )
 
 
-def _is_silent(rule: Rule, case: Case, report: AppReport) -> bool:
+def _is_silent(rule: Rule[Case], case: Case, report: AppReport) -> bool:
     before = {(finding.about, finding.field) for finding in _alike(report)}
-    return not any((finding.about, finding.field) in before for finding in rule.check(case))
+    run = run_rules((rule,), case)
+    return not run.crashed and not any((finding.about, finding.field) in before for finding in run.findings)
 
 
 def _first(report: AppReport) -> Finding:

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Edit
 from whysync.fixes.edit import edited
 from whysync.fixes.yaml_edit import Rewriting, Uneditable
 from whysync.json_tree import Missing, fields
 from whysync.kubernetes.api import pointer
 from whysync.manifests.files import File
-from whysync.manifests.remark import Remark
 
 # If some edits are impossible, smaller groups are tried. The number of tries is bounded, so that the time
 # stays linear in the size of the file; findings that are left over are not fixed.
@@ -22,10 +23,10 @@ _Place = tuple[int, tuple[str, ...]]
 """An object of a file: the number of its document, and its position in it (a List contains several)."""
 
 
-def fixed(file: File, remarks: Iterable[Remark]) -> tuple[str, list[Remark]]:
-    """The text after all safe edits that are possible, and the remarks that they fix."""
+def fixed(file: File, findings: Iterable[Finding]) -> tuple[str, list[Finding]]:
+    """The text after all safe edits that are possible, and the findings that they fix."""
     try:
-        return _Fixing(file).fixed(remarks)
+        return _Fixing(file).fixed(findings)
     except Uneditable:
         return file.text, []
 
@@ -39,41 +40,41 @@ class _Fixing:
         filled = (n for n, document in enumerate(file.documents) if document.body is not None)
         self._numbers = {number: n for n, number in enumerate(filled)}
 
-    def fixed(self, remarks: Iterable[Remark]) -> tuple[str, list[Remark]]:
-        possible: list[Remark] = []
-        for place, own in self._by_place(remarks).items():
+    def fixed(self, findings: Iterable[Finding]) -> tuple[str, list[Finding]]:
+        possible: list[Finding] = []
+        for place, own in self._by_place(findings).items():
 
-            def can_be_written(some: list[Remark], place: _Place = place) -> bool:
+            def can_be_written(some: list[Finding], place: _Place = place) -> bool:
                 return self._change(place, some)
 
             possible += _largest_part(own, can_be_written, _MOST_TRIES_AN_OBJECT)
         done = _largest_part(possible, self._can_be_read_back, _MOST_TRIES_A_FILE)
         return self._text, done
 
-    def _by_place(self, remarks: Iterable[Remark]) -> dict[_Place, list[Remark]]:
-        places: defaultdict[_Place, list[Remark]] = defaultdict(list)
-        for remark in remarks:
-            if remark.mend is not None and remark.mend.safe and remark.mend.edits:
-                number = self._numbers.get(remark.document)
-                if number is not None:
-                    places[number, remark.inside].append(remark)
+    def _by_place(self, findings: Iterable[Finding]) -> dict[_Place, list[Finding]]:
+        places: defaultdict[_Place, list[Finding]] = defaultdict(list)
+        for finding in findings:
+            location = finding.location
+            number = self._numbers.get(location.document) if location else None
+            if location is not None and number is not None and _edits(finding):
+                places[number, location.inside].append(finding)
         return places
 
-    def _change(self, place: _Place, remarks: list[Remark]) -> bool:
+    def _change(self, place: _Place, findings: list[Finding]) -> bool:
         document, inside = place
         found = pointer.resolve(self._documents[document], pointer.join(inside))
         body = fields(None if isinstance(found, Missing) else found)
-        edits = (edit for remark in remarks if remark.mend is not None for edit in remark.mend.edits)
+        edits = (edit for finding in findings for edit in _edits(finding))
         try:
             self._rewriting.change(document, inside, edited(body, edits))
         except Uneditable:
             return False
         return True
 
-    def _can_be_read_back(self, remarks: list[Remark]) -> bool:
-        """If only these remarks are fixed, is the result as intended?"""
+    def _can_be_read_back(self, findings: list[Finding]) -> bool:
+        """If only these findings are fixed, is the result as intended?"""
         self._rewriting.reset()
-        if not all(self._change(place, own) for place, own in self._by_place(remarks).items()):
+        if not all(self._change(place, own) for place, own in self._by_place(findings).items()):
             return False
         try:
             self._text = self._rewriting.text()
@@ -82,12 +83,17 @@ class _Fixing:
         return True
 
 
+def _edits(finding: Finding) -> list[Edit]:
+    """Only those that keep the meaning of the object."""
+    return [edit for fix in finding.fixes if fix.keeps_meaning for edit in fix.edits]
+
+
 def _largest_part(
-    remarks: list[Remark], works: Callable[[list[Remark]], bool], most_tries: int
-) -> list[Remark]:
-    """As many of the remarks as can be fixed together, found by bisection."""
-    found: list[Remark] = []
-    waiting = [remarks]
+    findings: list[Finding], works: Callable[[list[Finding]], bool], most_tries: int
+) -> list[Finding]:
+    """As many of the findings as can be fixed together, found by bisection."""
+    found: list[Finding] = []
+    waiting = [findings]
     while waiting and most_tries:
         most_tries -= 1
         some = waiting.pop()

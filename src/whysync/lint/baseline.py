@@ -1,6 +1,6 @@
 """The baseline of `whysync lint`: known findings, which are not reported again.
 
-Remarks are identified by check, file, object and field, not by line, and are counted.
+Findings are identified by rule, file, object and field, not by line, and are counted.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
+from whysync.diagnosis.finding import NO_OBJECT, Finding
 from whysync.errors import Unreadable
-from whysync.manifests.remark import Remark
 
 _VERSION: Final = 1
 
@@ -27,38 +27,48 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Baseline(msgspec.Struct, frozen=True, kw_only=True):
     version: int
-    remarks: tuple[_Entry, ...] = ()
+    findings: tuple[_Entry, ...] = msgspec.field(default=(), name="remarks")
 
 
-def written(remarks: Iterable[Remark]) -> str:
-    counts = Counter(remark.key for remark in remarks)
+Key = tuple[str, str, str, str]
+
+
+def key_of(finding: Finding) -> Key:
+    """Identifies a finding independently of its line."""
+    about = "" if finding.about == NO_OBJECT else str(finding.about)
+    return finding.rule, finding.path, about, finding.field or ""
+
+
+def written(findings: Iterable[Finding]) -> str:
+    counts = Counter(map(key_of, findings))
     entries = tuple(
         _Entry(check=key[0], path=key[1], object=key[2], field=key[3], count=count)
         for key, count in sorted(counts.items())
     )
-    data = msgspec.json.encode(_Baseline(version=_VERSION, remarks=entries))
+    data = msgspec.json.encode(_Baseline(version=_VERSION, findings=entries))
     return msgspec.json.format(data, indent=2).decode() + "\n"
 
 
-def without_known(remarks: Iterable[Remark], baseline: str, path: str) -> tuple[list[Remark], int]:
-    """Remarks that are not in the baseline, and the number of those that are."""
+def without_known(findings: Iterable[Finding], baseline: str, path: str) -> tuple[list[Finding], int]:
+    """Findings that are not in the baseline, and the number of those that are."""
     try:
         read = msgspec.json.decode(baseline, type=_Baseline)
     except (msgspec.DecodeError, UnicodeEncodeError) as problem:
         raise _unusable(path, str(problem)) from problem
     if read.version != _VERSION:
         raise _unusable(path, f"it has version {read.version}, this whysync knows version {_VERSION}")
-    left: Counter[tuple[str, str, str, str]] = Counter()
-    for entry in read.remarks:
+    left: Counter[Key] = Counter()
+    for entry in read.findings:
         left[entry.check, entry.path, entry.object, entry.field] += entry.count
-    new: list[Remark] = []
+    new: list[Finding] = []
     known = 0
-    for remark in remarks:
-        if left[remark.key] > 0:
-            left[remark.key] -= 1
+    for finding in findings:
+        key = key_of(finding)
+        if left[key] > 0:
+            left[key] -= 1
             known += 1
         else:
-            new.append(remark)
+            new.append(finding)
     return new, known
 
 

@@ -1,4 +1,4 @@
-"""The steps of `whysync lint`: read files, run checks, determine severities."""
+"""The steps of `whysync lint`: read files, run the rules on them and on what they render."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from whysync.diagnosis.rule import Rule
 from whysync.json_tree import Object
+from whysync.lint.check_tree import check_tree, lint_rules
+from whysync.lint.outcome import Outcome, in_order
 from whysync.lint.rendered import beyond, rendered
-from whysync.lint.runner import run
-from whysync.manifests.check import Check, all_checks
 from whysync.manifests.configuration import Configuration
-from whysync.manifests.files import unfolded
+from whysync.manifests.files import Note, unfolded
 from whysync.manifests.read_files import Reader, tree_of
-from whysync.manifests.remark import Note, Outcome, in_order
 from whysync.manifests.tree import Tree
 
 
@@ -22,23 +22,23 @@ def lint(
     paths: Iterable[str],
     configuration: Configuration | None = None,
     *,
-    checks: Iterable[Check] | None = None,
+    rules: Iterable[Rule[Tree]] | None = None,
     render: bool = False,
 ) -> tuple[Outcome, Tree]:
-    """All remarks of the checks about these files and folders, and what was read."""
+    """All findings of the rules about these files and folders, and what was read."""
     configuration = configuration or Configuration()
     paths = list(paths)
     reader = Reader(configuration)
     files = reader.files(paths)
     tree = tree_of(files, configuration, charts=reader.charts, definitions=_definitions(configuration.crds))
-    chosen = all_checks() if checks is None else tuple(checks)
-    outcome = run(tree, chosen, [*reader.notes, *_release_notes(configuration)])
+    chosen = lint_rules() if rules is None else tuple(rules)
+    outcome = check_tree(tree, chosen, [*reader.notes, *_release_notes(configuration)])
     if not render:
         return _unrendered(outcome, reader), tree
     more = rendered(tree, chosen, reader.charts, paths)
     whole = replace(
         outcome,
-        remarks=in_order([*outcome.remarks, *beyond(more.remarks, outcome.remarks)]),
+        findings=in_order([*outcome.findings, *beyond(more.findings, outcome.findings)]),
         notes=(*outcome.notes, *more.notes),
         objects=outcome.objects + more.objects,
     )

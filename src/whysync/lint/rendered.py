@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.rule import Layer, Rule
 from whysync.errors import WhysyncError
 from whysync.json_tree import Object, fields, items, text
-from whysync.lint.runner import CheckContext
-from whysync.manifests.check import Check, Layer
-from whysync.manifests.files import File, Item, Part
+from whysync.lint.check_tree import CheckedTree
+from whysync.manifests.files import File, Item, Note, Part
 from whysync.manifests.kustomizations import Kustomization
-from whysync.manifests.remark import Note, Remark
 from whysync.manifests.tree import Tree
 
 if TYPE_CHECKING:
@@ -104,17 +104,19 @@ def _source(spec: Object, folder: str) -> Object:
 
 
 class Rendered(NamedTuple):
-    """Remarks about rendered objects, what could not be rendered, and the number of objects."""
+    """Findings about rendered objects, what could not be rendered, and the number of objects."""
 
-    remarks: list[Remark]
+    findings: list[Finding]
     notes: list[Note]
     objects: int
 
 
-def rendered(tree: Tree, checks: Iterable[Check], charts: Iterable[str], paths: Iterable[str]) -> Rendered:
+def rendered(
+    tree: Tree, rules: Iterable[Rule[Tree]], charts: Iterable[str], paths: Iterable[str]
+) -> Rendered:
     from whysync.argocd.repo_server.git.tree import tree_of_folder
 
-    chosen = {check.id: check for check in checks if check.layer in _LAYERS}
+    chosen = [rule for rule in rules if rule.layer in _LAYERS]
     wanted = list(sources_of(tree, charts))
     if not wanted or not chosen:
         return Rendered([], [], 0)
@@ -128,11 +130,11 @@ def rendered(tree: Tree, checks: Iterable[Check], charts: Iterable[str], paths: 
         return _all(wanted, copied, place, tree, chosen)
 
 
-def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, checks: dict[str, Check]) -> Rendered:
+def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, rules: list[Rule[Tree]]) -> Rendered:
     from whysync.argocd.repo_server.render import CannotRender, RenderOptions, RenderProblem, render
     from whysync.argocd.repo_server.render.options import USUAL
 
-    found, notes, count = list[Remark](), list[Note](), 0
+    found, notes, count = list[Finding](), list[Note](), 0
     missing: set[str] = set()
     end = time.monotonic() + _PATIENCE
     for one in wanted[:_MOST]:
@@ -160,7 +162,7 @@ def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, checks: 
             continue
         objects = [(thing.body, place.shown(thing.origin.path) or where) for thing in made.objects]
         count += len(objects)
-        found += _checked(objects, tree, checks, one)
+        found += _checked(objects, tree, rules, one)
     if len(wanted) > _MOST:
         notes.append(Note(path="", why=f"{len(wanted) - _MOST} more sources are not rendered"))
     return Rendered(found, notes, count)
@@ -196,32 +198,31 @@ def _short(problem: str) -> str:
 
 
 def _checked(
-    objects: list[tuple[Object, str]], beside: Tree, checks: dict[str, Check], source: Source
-) -> list[Remark]:
+    objects: list[tuple[Object, str]], beside: Tree, rules: list[Rule[Tree]], source: Source
+) -> list[Finding]:
     is_base = source.tool == "Kustomize" and not source.is_named
     world = Tree([], beside.configuration, beside.definitions, beside=beside)
     files: dict[str, File] = {}
-    for body, path in objects:
+    for number, (body, path) in enumerate(objects):
         file = files.setdefault(path, File(path, "", [], []))
         file.part = Part.MANIFESTS
-        item = Item(body, file, -1)
+        item = Item(body, file, -2 - number)
         item.kustomized = is_base
         world.add(item)
     if is_base:
-        checks = {id: one for id, one in checks.items() if one.layer is not Layer.GITOPS}
-    context = CheckContext(world, checks, imagined=not source.is_named)
-    context.look()
-    return context.remarks
+        rules = [rule for rule in rules if rule.layer is not Layer.GITOPS]
+    return CheckedTree(world, rules, imagined=not source.is_named).findings
 
 
-def beyond(rendered: Iterable[Remark], plain: Iterable[Remark]) -> list[Remark]:
-    """Remarks about rendered objects that the plain files do not have, each once."""
-    said = {(one.check, one.ref.kind if one.ref else "", one.field, one.message) for one in plain}
-    placed = {(one.check, one.path, one.field) for one in plain}
-    new: list[Remark] = []
+def beyond(rendered: Iterable[Finding], plain: Iterable[Finding]) -> list[Finding]:
+    """Findings about rendered objects that the plain files do not have, each once."""
+    plain = list(plain)
+    said = {(one.rule, one.about.kind, one.field, one.verdict) for one in plain}
+    placed = {(one.rule, one.path, one.field) for one in plain}
+    new: list[Finding] = []
     for one in rendered:
-        key = one.check, one.ref.kind if one.ref else "", one.field, one.message
-        if key not in said and (one.check, one.path, one.field) not in placed:
+        key = one.rule, one.about.kind, one.field, one.verdict
+        if key not in said and (one.rule, one.path, one.field) not in placed:
             said.add(key)
             new.append(one)
     return new

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
+import msgspec
+
+from whysync.diagnosis.finding import NO_OBJECT, Confidence, FileLocation, Finding, Severity
+from whysync.diagnosis.fix import Fix
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.yaml import Broken, Document
@@ -41,7 +45,10 @@ class File:
 
 
 class Item(Manifest):
-    """One object: its document in the file, and its position in it (a List contains others)."""
+    """One object: its document in the file, and its position in it (a List contains others).
+
+    The number of the document is negative, and unique in its file, if the object was rendered.
+    """
 
     __slots__ = ("document", "file", "inside", "kustomized")
 
@@ -55,6 +62,42 @@ class Item(Manifest):
     @property
     def is_written_here(self) -> bool:
         return self.document >= 0
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was not checked, and why; `matters` if "no findings" would otherwise be misleading."""
+
+    path: str
+    why: str
+    matters: bool = False
+
+
+def finding(
+    place: Manifest | File,
+    verdict: str,
+    *,
+    field: str | None = None,
+    line: int = 0,
+    hint: str = "",
+    severity: Severity = Severity.CRITICAL,
+    fix: Fix | None = None,
+) -> Finding:
+    """A finding about an object or a whole file; `severity` may be lower than the rule's, never higher."""
+    location = None
+    if isinstance(place, File):
+        location = FileLocation(path=place.path, line=line)
+    elif isinstance(place, Item):
+        location = FileLocation(path=place.file.path, document=place.document, inside=place.inside)
+    return Finding(
+        about=NO_OBJECT if isinstance(place, File) else place.ref,
+        verdict=verdict,
+        confidence=Confidence.HIGH,
+        severity=severity,
+        field=field,
+        hint=hint,
+        fixes=(fix,) if fix else (),
+        location=location,
+    )
 
 
 _DEEPEST_LIST = 4

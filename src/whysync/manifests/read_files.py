@@ -14,9 +14,8 @@ from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.yaml import Broken, Document, Invalid, documents
 from whysync.kubernetes.api.yaml.load import decoded
 from whysync.manifests.configuration import Configuration
-from whysync.manifests.files import File, Item, Part, unfolded
+from whysync.manifests.files import File, Item, Note, Part, unfolded
 from whysync.manifests.kustomizations import NAMES, Kustomization
-from whysync.manifests.remark import Note
 from whysync.manifests.schemas.custom import Definitions
 from whysync.manifests.tree import Tree
 from whysync.queries.removed_apis import removal_of

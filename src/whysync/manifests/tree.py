@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
@@ -67,6 +67,10 @@ class Tree:
         self.items: list[Item] = []
         self._by_kind: dict[str, list[Item]] = {}
         self._near: dict[str, Names] = {}
+
+    @property
+    def desired(self) -> Sequence[Item]:
+        return self.items
 
     def add(self, item: Item) -> None:
         self.items.append(item)

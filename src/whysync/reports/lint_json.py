@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import NO_OBJECT, Finding, Severity
 from whysync.kubernetes.api.ref import Ref
-from whysync.manifests.remark import Outcome, Remark, Suppressed
+from whysync.lint.outcome import Outcome, Suppressed
 from whysync.reports.json_yaml import as_json
 from whysync.reports.output import Safe
 
@@ -90,36 +90,35 @@ def lint_v1(outcome: Outcome) -> LintV1:
             files=outcome.files,
             objects=outcome.objects,
         ),
-        findings=tuple(map(_finding, outcome.remarks)),
+        findings=tuple(map(_finding, outcome.findings)),
         suppressed=tuple(map(_suppressed, outcome.suppressed)),
         notes=tuple(NoteV1(path=note.path, why=note.why, matters=note.matters) for note in outcome.notes),
     )
 
 
-def _finding(remark: Remark) -> LintFindingV1:
+def _finding(finding: Finding) -> LintFindingV1:
+    fix = finding.fixes[0] if finding.fixes else None
     return LintFindingV1(
-        check=remark.check,
-        severity=remark.severity.value,
-        message=remark.message,
-        hint=remark.hint,
-        path=remark.path,
-        line=remark.line,
-        object=_object(remark.ref),
-        field=remark.field,
-        fix=FixV1(title=remark.mend.title, safe=remark.mend.safe) if remark.mend else None,
+        check=finding.rule,
+        severity=finding.severity.value,
+        message=finding.verdict,
+        hint=finding.hint,
+        path=finding.path,
+        line=finding.line,
+        object=None if finding.about == NO_OBJECT else _object(finding.about),
+        field=finding.field,
+        fix=FixV1(title=fix.title, safe=fix.keeps_meaning) if fix else None,
     )
 
 
-def _object(ref: Ref | None) -> ObjectV1 | None:
-    if ref is None:
-        return None
+def _object(ref: Ref) -> ObjectV1:
     return ObjectV1(
         group=ref.group, version=ref.version, kind=ref.kind, namespace=ref.namespace, name=ref.name
     )
 
 
 def _suppressed(one: Suppressed) -> SuppressedV1:
-    remark = one.remark
+    finding = one.finding
     return SuppressedV1(
-        check=remark.check, path=remark.path, line=remark.line, reason=one.reason, how=one.how
+        check=finding.rule, path=finding.path, line=finding.line, reason=one.reason, how=one.how
     )

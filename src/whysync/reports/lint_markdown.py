@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from whysync.diagnosis.finding import Severity
-from whysync.manifests.remark import Outcome, Remark
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.lint.outcome import Outcome
 from whysync.reports.lint_view import told_counts
 from whysync.reports.markdown_text import BLANK, Md, code, md, page, row, rule
 from whysync.reports.output import Safe
@@ -22,14 +22,14 @@ _MARKS = {Severity.CRITICAL: "🔴", Severity.WARNING: "🟡", Severity.INFO: "�
 def render(outcome: Outcome) -> Safe:
     lines = [*_verdict(outcome)]
     used = sum(len(line) + 1 for line in lines)
-    left: list[Remark] = []
-    ordered = sorted(outcome.remarks, key=lambda one: -one.severity.weight)
+    left: list[Finding] = []
+    ordered = sorted(outcome.findings, key=lambda one: -one.severity.weight)
     if ordered:
         head = [row("", "where", "what"), rule(3)]
         lines += head
         used += sum(len(line) + 1 for line in head)
-    for number, remark in enumerate(ordered):
-        line = _row(remark)
+    for number, finding in enumerate(ordered):
+        line = _row(finding)
         if used + len(line) + 1 > LONGEST - 2 * _ROOM:
             left = ordered[number:]
             break
@@ -44,10 +44,10 @@ def render(outcome: Outcome) -> Safe:
 
 def _verdict(outcome: Outcome) -> Iterator[Md]:
     looked = f"{outcome.objects:,} objects in {outcome.files:,} files"
-    if not outcome.remarks:
+    if not outcome.findings:
         yield md("## ✅ whysync lint: nothing found")
     else:
-        worst = max((remark.severity for remark in outcome.remarks), key=lambda one: one.weight)
+        worst = max((finding.severity for finding in outcome.findings), key=lambda one: one.weight)
         yield md("## {} whysync lint: {}", _MARKS[worst], told_counts(outcome))
     yield BLANK
     aside = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
@@ -56,18 +56,18 @@ def _verdict(outcome: Outcome) -> Iterator[Md]:
     yield BLANK
 
 
-def _row(remark: Remark) -> Md:
-    hint = md("<br>→ {}", one_line(remark.hint, 200)) if remark.hint else ""
-    said = md("{}{}<br><sub>{}</sub>", one_line(remark.message, 400), hint, remark.check)
-    return row(_MARKS[remark.severity], code(remark.place, 200), said)
+def _row(finding: Finding) -> Md:
+    hint = md("<br>→ {}", one_line(finding.hint, 200)) if finding.hint else ""
+    said = md("{}{}<br><sub>{}</sub>", one_line(finding.verdict, 400), hint, finding.rule)
+    return row(_MARKS[finding.severity], code(finding.place, 200), said)
 
 
-def _summary(left: list[Remark]) -> Iterator[Md]:
-    """What has no room is counted, by check."""
+def _summary(left: list[Finding]) -> Iterator[Md]:
+    """What has no room is counted, by rule."""
     yield BLANK
     yield md("And {} more, for which there is no room here:", f"{len(left):,}")
     yield BLANK
-    counts = Counter((remark.check, remark.severity) for remark in left).most_common(15)
+    counts = Counter((finding.rule, finding.severity) for finding in left).most_common(15)
     for (check, severity), count in counts:
         yield md("- {} × {} ({})", f"{count:,}", code(check), severity.value)
 

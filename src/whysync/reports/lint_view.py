@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from whysync.diagnosis.finding import Severity
-from whysync.manifests.remark import Outcome, Remark
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.lint.outcome import Outcome
 from whysync.reports import output
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, one_line
@@ -29,11 +29,11 @@ def verdict(outcome: Outcome, screen: Screen) -> str:
     hidden = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
     hidden += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
     behind = f" ({', '.join(hidden)})" if hidden else ""
-    if not outcome.remarks:
+    if not outcome.findings:
         good = screen.paint(screen.mark("good"), "green")
         return f"{good} nothing found: {looked}{behind}"
     counts = told_counts(outcome)
-    bad = any(remark.severity is not Severity.INFO for remark in outcome.remarks)
+    bad = any(finding.severity is not Severity.INFO for finding in outcome.findings)
     mark = screen.paint(screen.mark("bad"), "red") if bad else screen.mark("dot")
     return f"{mark} {counts}: {looked}{behind}"
 
@@ -48,31 +48,31 @@ def told_counts(outcome: Outcome) -> str:
     return ", ".join(f"{count} {word}{plural if count > 1 else ''}" for count, word, plural in found if count)
 
 
-def _by_file(outcome: Outcome) -> Iterator[tuple[str, list[Remark]]]:
-    for path, group in groupby(outcome.remarks, key=lambda remark: remark.path):
+def _by_file(outcome: Outcome) -> Iterator[tuple[str, list[Finding]]]:
+    for path, group in groupby(outcome.findings, key=lambda finding: finding.path):
         yield path, list(group)
 
 
-def _file(path: str, remarks: list[Remark], screen: Screen) -> Iterator[str]:
+def _file(path: str, findings: list[Finding], screen: Screen) -> Iterator[str]:
     yield screen.paint(path or "(no file)", "bold")
-    width = max(len(str(remark.line or "-")) for remark in remarks)
-    for remark in remarks:
-        line = str(remark.line or "-").rjust(width)
-        severity = f"{remark.severity.value:<8}"
+    width = max(len(str(finding.line or "-")) for finding in findings)
+    for finding in findings:
+        line = str(finding.line or "-").rjust(width)
+        severity = f"{finding.severity.value:<8}"
         first = f"  {line}  {severity}  "
-        text = one_line(remark.message, 600)
-        wrapped = screen.wrap(f"{text}  [{remark.check}]", indent=len(first), first=first)
-        wrapped[0] = wrapped[0].replace(severity, screen.paint(severity, _COLORS[remark.severity]), 1)
+        text = one_line(finding.verdict, 600)
+        wrapped = screen.wrap(f"{text}  [{finding.rule}]", indent=len(first), first=first)
+        wrapped[0] = wrapped[0].replace(severity, screen.paint(severity, _COLORS[finding.severity]), 1)
         yield from wrapped
-        if remark.hint:
+        if finding.hint:
             arrow = f"{'':<{len(first)}}{screen.mark('arrow')} "
-            yield from screen.wrap(one_line(remark.hint, 300), indent=len(arrow), first=arrow)
+            yield from screen.wrap(one_line(finding.hint, 300), indent=len(arrow), first=arrow)
     yield ""
 
 
 def _suppressed(outcome: Outcome) -> Iterator[str]:
     for one in outcome.suppressed:
-        yield f"ignored  {one.remark.place}  {one.remark.check}: {one_line(one.reason)}"
+        yield f"ignored  {one.finding.place}  {one.finding.rule}: {one_line(one.reason)}"
     if outcome.suppressed:
         yield ""
 

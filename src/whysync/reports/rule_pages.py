@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from whysync.diagnosis.rule import Rule
+from whysync.diagnosis.rule import GROUPS, AnyRule
 from whysync.diagnosis.symptom import Side
 from whysync.json_tree import Object
 from whysync.queries.advice import advice_for
@@ -14,7 +14,7 @@ from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Safe
 
 
-def render(rules: Sequence[Rule], *, form: str, pages: bool) -> Safe:
+def render(rules: Sequence[AnyRule], *, form: str, pages: bool) -> Safe:
     """`pages` are whole; without them it is one line for each rule."""
     match form:
         case "json":
@@ -35,8 +35,10 @@ def _joined(pages: Iterable[str]) -> list[str]:
     return "\n".join(pages).removesuffix("\n").split("\n")
 
 
-def _runbook(rule: Rule) -> str:
+def _runbook(rule: AnyRule) -> str:
     """What the pages of a single app say too, in general."""
+    if rule.side is Side.NONE:
+        return ""
     advice = advice_for(rule.cause, rule.side)
     return (
         f"\n\n## What not to do\n{_filled(advice.dont)}\n\n## How to verify\n{_filled(_VERIFY[rule.side])}"
@@ -58,39 +60,45 @@ def _filled(words: str) -> str:
     return textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
 
 
-def _as_object(rule: Rule) -> Object:
+def _as_object(rule: AnyRule) -> Object:
     return {
         "rule": rule.id,
         "cause": rule.cause,
         "side": rule.side.value,
+        "group": rule.group,
+        "scope": rule.scope.name.lower(),
         "since": rule.since,
         "needs": [*sorted(fact.value for fact in rule.needs)],
         "docs": rule.docs,
     }
 
 
-def _page(rule: Rule) -> str:
-    head = f"{rule.id}  (cause {rule.cause}, side {rule.side}, since {rule.since})"
+def _page(rule: AnyRule) -> str:
+    head = f"{rule.id}  (cause {rule.cause}, {_group(rule)}, since {rule.since})"
     return f"{head}\n\n{rule.docs}{_runbook(rule)}\n"
 
 
-def _markdown(rule: Rule) -> str:
+def _markdown(rule: AnyRule) -> str:
     title, _, rest = rule.docs.partition("\n")
-    about = f"`{rule.id}` · cause `{rule.cause}` · side {rule.side}"
+    about = f"`{rule.id}` · cause `{rule.cause}` · {_group(rule)}"
     return f"# {title}\n\n{about}\n{rest.rstrip()}{_runbook(rule)}\n"
 
 
-def _list(rules: Sequence[Rule]) -> list[str]:
-    """By side."""
+def _group(rule: AnyRule) -> str:
+    return f"side {rule.side}" if rule.side is not Side.NONE else rule.group
+
+
+def _list(rules: Sequence[AnyRule]) -> list[str]:
+    """By side, then those for files and for audits."""
     lines: list[str] = []
-    for side in Side:
-        found = [rule for rule in rules if rule.side is side]
-        lines += [f"{side}:"] if found else []
+    for group in GROUPS:
+        found = [rule for rule in rules if rule.group == group]
+        lines += [f"{group}:"] if found else []
         lines += [f"  {rule.cause:<26} {rule.id:<44} {rule.title}" for rule in found]
     return lines
 
 
-def _markdown_list(rules: Sequence[Rule]) -> list[str]:
-    lines = ["| side | cause | rule | what is wrong |", "|---|---|---|---|"]
-    lines += [f"| {rule.side} | {rule.cause} | {rule.id} | {rule.title} |" for rule in rules]
+def _markdown_list(rules: Sequence[AnyRule]) -> list[str]:
+    lines = ["| group | cause | rule | what is wrong |", "|---|---|---|---|"]
+    lines += [f"| {rule.group} | {rule.cause} | {rule.id} | {rule.title} |" for rule in rules]
     return lines

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.bench import BUNDLES, case_name, load_case, rule_for
+from tests.rules.bench import BUNDLES, case_name, findings_of, load_case, rule_for
 
 OWN = [folder for folder in BUNDLES if folder.parts[-3] in ("compare", "apply")]
 # What a name in a hostile bundle may hold (no braces: cases write maps in one line); it stands for `shop`.
@@ -33,7 +33,7 @@ def _runs(command: str) -> str:
 @pytest.mark.parametrize("folder", OWN, ids=case_name)
 def test_hostile_names_stay_words(folder: Path, tmp_path: Path) -> None:
     rule = rule_for(folder)
-    for finding in rule.check(load_case(_hostile(folder, tmp_path))):
+    for finding in findings_of(rule, load_case(_hostile(folder, tmp_path))):
         for command in (command for fix in finding.fixes for command in fix.commands):
             assert "\n" not in command
             assert "$(" not in _runs(command), command

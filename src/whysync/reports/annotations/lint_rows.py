@@ -5,37 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from hashlib import sha256
 
-from whysync.manifests.remark import Outcome, Remark
+from whysync.diagnosis.finding import NO_OBJECT, Finding
+from whysync.lint.baseline import key_of
+from whysync.lint.outcome import Outcome
 from whysync.reports.annotations.annotation import Annotation
 
 
 def lint_rows(outcome: Outcome) -> list[Annotation]:
     """The findings, then those that are suppressed."""
     seen: Counter[tuple[str, ...]] = Counter()
-    rows = [_row(remark, seen) for remark in outcome.remarks]
-    return rows + [_row(one.remark, seen, suppressed=one.reason) for one in outcome.suppressed]
+    rows = [_row(finding, seen) for finding in outcome.findings]
+    return rows + [_row(one.finding, seen, suppressed=one.reason) for one in outcome.suppressed]
 
 
-def _row(remark: Remark, seen: Counter[tuple[str, ...]], *, suppressed: str | None = None) -> Annotation:
-    seen[remark.key] += 1
-    about = f" {remark.ref}" if remark.ref else ""
-    hint = f"\n{remark.hint}" if remark.hint else ""
+def _row(finding: Finding, seen: Counter[tuple[str, ...]], *, suppressed: str | None = None) -> Annotation:
+    key = key_of(finding)
+    seen[key] += 1
+    about = "" if finding.about == NO_OBJECT else f" {finding.about}"
+    hint = f"\n{finding.hint}" if finding.hint else ""
     return Annotation(
-        message=remark.message,
-        severity=remark.severity,
-        rule=remark.check,
-        help=remark.hint,
-        title=f"{remark.check}{about} (line {remark.line})",
-        file=remark.path,
-        line=remark.line,
-        fingerprint=_fingerprint(remark, seen[remark.key]),
+        message=finding.verdict,
+        severity=finding.severity,
+        rule=finding.rule,
+        help=finding.hint,
+        title=f"{finding.rule}{about} (line {finding.line})",
+        file=finding.path,
+        line=finding.line,
+        fingerprint=_fingerprint(key, seen[key]),
         skipped=suppressed,
-        suite=remark.path,
-        failure_type=remark.severity.value,
-        details=f"{remark.place}: {remark.message}{hint}",
+        suite=finding.path,
+        failure_type=finding.severity.value,
+        details=f"{finding.place}: {finding.verdict}{hint}",
     )
 
 
-def _fingerprint(remark: Remark, nth: int) -> str:
+def _fingerprint(key: tuple[str, ...], nth: int) -> str:
     """The line is not part of it; equal findings are numbered."""
-    return sha256("\x00".join((*remark.key, str(nth))).encode("utf-8", "replace")).hexdigest()
+    return sha256("\x00".join((*key, str(nth))).encode("utf-8", "replace")).hexdigest()

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from whysync import __version__
 from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.rule import AnyRule
 from whysync.json_tree import Json, Object
-from whysync.manifests.check import Check
-from whysync.manifests.remark import Note
+from whysync.manifests.files import Note
 from whysync.reports.annotations.annotation import Annotation
 from whysync.reports.json_yaml import as_json
 from whysync.reports.output import Safe
@@ -19,9 +19,9 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def render(rows: Iterable[Annotation], checks: Iterable[Check], notes: Iterable[Note]) -> Safe:
-    rules = sorted(checks, key=lambda check: check.id)
-    index = {check.id: number for number, check in enumerate(rules)}
+def render(rows: Iterable[Annotation], rules: Iterable[AnyRule], notes: Iterable[Note]) -> Safe:
+    listed = sorted(rules, key=lambda rule: rule.id)
+    index = {rule.id: number for number, rule in enumerate(listed)}
     results: list[Json] = [_result(row, row.severity, index) for row in rows if row.severity is not None]
     notifications: list[Json] = [
         {
@@ -33,7 +33,7 @@ def render(rows: Iterable[Annotation], checks: Iterable[Check], notes: Iterable[
     driver: Object = {
         "name": "whysync",
         "semanticVersion": __version__,
-        "rules": [_rule(check) for check in rules],
+        "rules": [_rule(rule) for rule in listed],
     }
     run: Object = {
         "tool": {"driver": driver},
@@ -44,15 +44,18 @@ def render(rows: Iterable[Annotation], checks: Iterable[Check], notes: Iterable[
     return as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _rule(check: Check) -> Object:
+def _rule(rule: AnyRule) -> Object:
     return {
-        "id": check.id,
-        "name": "".join(part.capitalize() for part in check.id.split("_")),
-        "shortDescription": {"text": f"{check.title}."},
-        "fullDescription": {"text": f"{check.title}."},
-        "help": {"text": check.docs, "markdown": check.docs},
-        "defaultConfiguration": {"level": _LEVELS[check.severity]},
-        "properties": {"tags": [check.layer.value], "problem.severity": _LEVELS[check.severity]},
+        "id": rule.id,
+        "name": "".join(part.capitalize() for part in rule.id.split("_")),
+        "shortDescription": {"text": f"{rule.title}."},
+        "fullDescription": {"text": f"{rule.title}."},
+        "help": {"text": rule.docs, "markdown": rule.docs},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {
+            "tags": [rule.layer.value] if rule.layer else [],
+            "problem.severity": _LEVELS[rule.severity],
+        },
     }
 
 

@@ -19,21 +19,22 @@ kind: PodDisruptionBudget
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.schema.releases import BASE, span_of_kind, versions_in
-from whysync.manifests.check import Found, Layer, check
 from whysync.manifests.configuration import Configuration, version_pair
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import finding
 from whysync.manifests.schemas.built_in import is_built_in, is_served, kinds_of
 from whysync.manifests.tree import Tree
 from whysync.queries.removed_apis import removal_of
 
 
-@check(Layer.SCHEMA, Severity.CRITICAL)
-def api_version_not_served(tree: Tree) -> Found:
+@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="deprecated-api", since="0.2")
+def api_version_not_served(tree: Tree) -> Iterator[Finding]:
     release = tree.configuration.release
     for item in tree.items:
         ref = item.ref
@@ -42,14 +43,14 @@ def api_version_not_served(tree: Tree) -> Found:
         if is_built_in(ref.api_version, ref.kind) or removal_of(ref.api_version, ref.kind):
             if said := _not_in(ref, tree.configuration):
                 hint = _instead(ref, release) or tree.configuration.release_hint
-                yield item, Remark(message=said, field="/apiVersion", hint=hint)
+                yield finding(item, said, field="/apiVersion", hint=hint)
         elif ref.name and (known := kinds_of(ref.api_version)):
             near = get_close_matches(ref.kind, known, 1, 0.8)
             hint = f"did you mean {near[0]}?" if near else ""
-            yield item, Remark(message=f"{ref.api_version} has no kind {ref.kind}", field="/kind", hint=hint)
+            yield finding(item, f"{ref.api_version} has no kind {ref.kind}", field="/kind", hint=hint)
         elif (versions := tree.definitions.knows(ref.group, ref.kind)) and ref.version not in versions:
             said = f"the CRD of {ref.kind} does not serve {ref.version}: it has {', '.join(versions)}"
-            yield item, Remark(message=said, field="/apiVersion")
+            yield finding(item, said, field="/apiVersion")
 
 
 def _not_in(ref: Ref, configuration: Configuration) -> str:

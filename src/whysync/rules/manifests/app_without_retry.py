@@ -22,35 +22,33 @@ syncPolicy:
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import dig
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import finding
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.ARGOCD, Severity.WARNING)
-def app_without_retry(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="autosync-given-up", since="0.2")
+def app_without_retry(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         automated = dig(app.spec, "syncPolicy", "automated")
         if not isinstance(automated, dict) or automated.get("enabled") is False:
             continue
         retry = dig(app.spec, "syncPolicy", "retry")
         if not isinstance(retry, dict):
-            yield (
+            yield finding(
                 app.item,
-                Remark(
-                    message="no retry: a sync that fails for longer than some minutes is not tried again",
-                    field=f"{app.at}/syncPolicy",
-                    hint="set syncPolicy.retry",
-                    severity=Severity.INFO,
-                ),
+                "no retry: a sync that fails for longer than some minutes is not tried again",
+                field=f"{app.at}/syncPolicy",
+                hint="set syncPolicy.retry",
+                severity=Severity.INFO,
             )
         elif retry.get("limit") == 0:
-            yield (
+            yield finding(
                 app.item,
-                Remark(
-                    message="retry.limit is 0: an automated sync that fails once is not tried again",
-                    field=f"{app.at}/syncPolicy/retry/limit",
-                ),
+                "retry.limit is 0: an automated sync that fails once is not tried again",
+                field=f"{app.at}/syncPolicy/retry/limit",
             )

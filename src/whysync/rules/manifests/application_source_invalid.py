@@ -21,22 +21,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import Object, fields, items, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Part
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.ARGOCD, Severity.CRITICAL)
-def application_source_invalid(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="path-not-found", since="0.2")
+def application_source_invalid(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         # A patch, or the part of a template that generators or overlays fill, is no whole spec.
         if app.item.file.part is not Part.MANIFESTS or app.is_template or app.item.kustomized:
             continue
         for where, said in _problems(app.spec):
-            yield app.item, Remark(message=said, field=app.at + where)
+            yield finding(app.item, said, field=app.at + where)
 
 
 def _problems(spec: Object) -> Iterator[tuple[str, str]]:

@@ -19,18 +19,19 @@ spec:
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import fields, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Part
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import Tree
 
 _SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 
 
-@check(Layer.REFERENCES, Severity.WARNING)
-def autoscaler_target_missing(tree: Tree) -> Found:
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+def autoscaler_target_missing(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("HorizontalPodAutoscaler"):
         target = fields(item.spec.get("scaleTargetRef"))
         kind, name, namespace = text(target.get("kind")), text(target.get("name")), item.ref.namespace
@@ -44,12 +45,10 @@ def autoscaler_target_missing(tree: Tree) -> Found:
             hint = f"there is a {others[0]} of that name"
         else:
             hint = f"did you mean {meant}?" if meant else "if it lives outside, say so in .whysync.yaml"
-        yield (
+        yield finding(
             item,
-            Remark(
-                message=f"the autoscaler's target {kind} {name} is not among the files",
-                field="/spec/scaleTargetRef/name",
-                hint=hint,
-                severity=Severity.WARNING if others or meant else Severity.INFO,
-            ),
+            f"the autoscaler's target {kind} {name} is not among the files",
+            field="/spec/scaleTargetRef/name",
+            hint=hint,
+            severity=Severity.WARNING if others or meant else Severity.INFO,
         )

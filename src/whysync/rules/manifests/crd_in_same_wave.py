@@ -23,18 +23,19 @@ metadata:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from whysync.argocd.hooks import sync_phases
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import dig, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import Item, finding
 from whysync.manifests.tree import Tree
 from whysync.queries.sync_position import comes_before
 
 
-@check(Layer.GITOPS, Severity.WARNING)
-def crd_in_same_wave(tree: Tree) -> Found:
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="missing-crd", since="0.2")
+def crd_in_same_wave(tree: Tree) -> Iterator[Finding]:
     for unit in tree.units:
         definitions: dict[tuple[str, str], Item] = {}
         for item in unit.items:
@@ -52,12 +53,10 @@ def crd_in_same_wave(tree: Tree) -> Found:
                 continue
             told.add((crd.ref.name, late))
             where = "before" if late else "in the same wave as"
-            yield (
+            yield finding(
                 item,
-                Remark(
-                    message=f"{item.ref} is applied {where} its CRD {crd.ref.name}",
-                    field="/kind",
-                    hint="give the CRD an earlier wave",
-                    severity=Severity.WARNING if late else Severity.INFO,
-                ),
+                f"{item.ref} is applied {where} its CRD {crd.ref.name}",
+                field="/kind",
+                hint="give the CRD an earlier wave",
+                severity=Severity.WARNING if late else Severity.INFO,
             )

@@ -22,11 +22,14 @@ metadata:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from whysync.argocd.hooks import SYNC_OPTIONS, options
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import dig, items
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.files import finding
 from whysync.manifests.tree import Tree
 from whysync.queries.sync_options import with_options
 
@@ -38,8 +41,8 @@ _HOLDS = {
 _SAFE = {"Prune=false", "Prune=confirm", "Delete=false"}
 
 
-@check(Layer.GITOPS, Severity.WARNING)
-def critical_resource_prunable(tree: Tree) -> Found:
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="pending-prune", since="0.2")
+def critical_resource_prunable(tree: Tree) -> Iterator[Finding]:
     for unit in tree.units:
         if unit.app is None or dig(unit.app.spec, "syncPolicy", "automated", "prune") is not True:
             continue
@@ -50,15 +53,13 @@ def critical_resource_prunable(tree: Tree) -> Found:
             lost = _HOLDS.get(item.ref.kind)
             if lost is None or _SAFE & set(options(item.body, SYNC_OPTIONS)):
                 continue
-            yield (
+            yield finding(
                 item,
-                Remark(
-                    message=f"Application {unit.name} prunes {item.ref} when it leaves Git: {lost} goes too",
-                    field="/metadata/name",
-                    hint=f"annotate it with {SYNC_OPTIONS}: Prune=false",
-                    severity=Severity.WARNING if item.ref.kind == "PersistentVolumeClaim" else Severity.INFO,
-                    mend=AutoFix(
-                        title="Keep it from being pruned", edits=(with_options(item, "Prune=false"),)
-                    ),
+                f"Application {unit.name} prunes {item.ref} when it leaves Git: {lost} goes too",
+                field="/metadata/name",
+                hint=f"annotate it with {SYNC_OPTIONS}: Prune=false",
+                severity=Severity.WARNING if item.ref.kind == "PersistentVolumeClaim" else Severity.INFO,
+                fix=Fix.change(
+                    item.ref, with_options(item, "Prune=false"), title="Keep it from being pruned"
                 ),
             )

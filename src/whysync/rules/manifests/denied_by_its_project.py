@@ -28,26 +28,25 @@ from collections.abc import Iterator
 
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.projects.permissions import Cluster, destination_verdict, kind_verdict, source_verdict
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.decode import decode
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Part
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import AppSpec, Tree
 
 _HERE = "https://kubernetes.default.svc"
 
 
-@check(Layer.ARGOCD, Severity.CRITICAL)
-def denied_by_its_project(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="project-denied", since="0.2")
+def denied_by_its_project(tree: Tree) -> Iterator[Finding]:
     projects = _projects(tree)
     for app in tree.app_specs:
         project = projects.get(text(app.spec.get("project")))
         if project is None or app.is_template or app.item.file.part is not Part.MANIFESTS:
             continue
-        for remark in (*_sources(app, project), *_destination(app, project)):
-            yield app.item, remark
+        yield from _sources(app, project)
+        yield from _destination(app, project)
     for unit in tree.units:
         project = projects.get(text(unit.app.spec.get("project"))) if unit.app else None
         if project is None:
@@ -59,7 +58,7 @@ def denied_by_its_project(tree: Tree) -> Found:
             if not kind_verdict(project, ref.group, ref.kind, ref.name, namespaced=namespaced).permitted:
                 name = project.metadata.name
                 said = f"resource {ref.group}:{ref.kind} is not permitted in project {name}"
-                yield item, Remark(message=said, field="/kind")
+                yield finding(item, said, field="/kind")
 
 
 def _projects(tree: Tree) -> dict[str, AppProject]:
@@ -72,17 +71,17 @@ def _projects(tree: Tree) -> dict[str, AppProject]:
     return {name: some[0] for name, some in found.items() if len(some) == 1}
 
 
-def _sources(app: AppSpec, project: AppProject) -> Iterator[Remark]:
+def _sources(app: AppSpec, project: AppProject) -> Iterator[Finding]:
     single = [(fields(app.spec.get("source")), f"{app.at}/source")] if app.spec.get("source") else []
     many = [(fields(one), f"{app.at}/sources/{at}") for at, one in enumerate(items(app.spec.get("sources")))]
     for source, at in many or single:
         url = text(source.get("repoURL"))
         if url and "{" not in url and "$" not in url and not source_verdict(project, url).permitted:
             said = f"application repo {url} is not permitted in project '{project.metadata.name}'"
-            yield Remark(message=said, field=f"{at}/repoURL")
+            yield finding(app.item, said, field=f"{at}/repoURL")
 
 
-def _destination(app: AppSpec, project: AppProject) -> Iterator[Remark]:
+def _destination(app: AppSpec, project: AppProject) -> Iterator[Finding]:
     to = fields(app.spec.get("destination"))
     server, name, namespace = text(to.get("server")), text(to.get("name")), text(to.get("namespace"))
     if server.rstrip("/") == _HERE or name == "in-cluster":
@@ -102,4 +101,4 @@ def _destination(app: AppSpec, project: AppProject) -> Iterator[Remark]:
             f"application destination server '{where}' and namespace '{namespace}' do not match any of the "
             f"allowed destinations in project '{project.metadata.name}'"
         )
-        yield Remark(message=said, field=f"{app.at}/destination")
+        yield finding(app.item, said, field=f"{app.at}/destination")

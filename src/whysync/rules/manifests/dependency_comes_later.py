@@ -28,10 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whysync.argocd.hooks import is_ignored, sync_phases
-from whysync.diagnosis.finding import Severity
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item
-from whysync.manifests.remark import Remark
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
+from whysync.manifests.files import Item, finding
 from whysync.manifests.tree import Tree
 from whysync.queries.references import references_of
 from whysync.queries.sync_position import applied_before, place_in_words
@@ -39,8 +38,8 @@ from whysync.queries.sync_position import applied_before, place_in_words
 _NEEDED = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
 
 
-@check(Layer.GITOPS, Severity.WARNING)
-def dependency_comes_later(tree: Tree) -> Found:
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+def dependency_comes_later(tree: Tree) -> Iterator[Finding]:
     for unit in tree.units:
         if not any(item.annotations for item in unit.items):
             continue
@@ -51,14 +50,12 @@ def dependency_comes_later(tree: Tree) -> Found:
             for needed, pointer in _needs(item, by_name):
                 if needed is item or not sync_phases(needed.body) or applied_before(needed, item):
                     continue
-                yield (
+                yield finding(
                     item,
-                    Remark(
-                        message=f"{item.ref} ({place_in_words(item)}) needs {needed.ref}, which comes later "
-                        f"({place_in_words(needed)})",
-                        field=pointer,
-                        hint=f"give {needed.ref.kind} {needed.ref.name} an earlier phase or wave",
-                    ),
+                    f"{item.ref} ({place_in_words(item)}) needs {needed.ref}, which comes later "
+                    f"({place_in_words(needed)})",
+                    field=pointer,
+                    hint=f"give {needed.ref.kind} {needed.ref.name} an earlier phase or wave",
                 )
 
 

@@ -22,24 +22,24 @@ source:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import dig, fields, items, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import finding
 from whysync.manifests.tree import AppSpec, Tree
 
 _RANGE = re.compile(r"[*^~<>|,]|\bx\b|^v?\d+(?:\.\d+)?$|\s-\s", re.IGNORECASE)
 
 
-@check(Layer.ARGOCD, Severity.WARNING)
-def floating_revision(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="floating-version", since="0.2")
+def floating_revision(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
-        yield from ((app.item, remark) for remark in _of(app))
+        yield from _of(app)
 
 
-def _of(app: AppSpec) -> list[Remark]:
-    found: list[Remark] = []
+def _of(app: AppSpec) -> Iterator[Finding]:
     single = [(fields(app.spec.get("source")), f"{app.at}/source")] if "source" in app.spec else []
     many = [(fields(one), f"{app.at}/sources/{at}") for at, one in enumerate(items(app.spec.get("sources")))]
     for source, at in (*single, *many):
@@ -48,15 +48,13 @@ def _of(app: AppSpec) -> list[Remark]:
             continue
         if chart and (not revision or _RANGE.search(revision)):
             said = f"chart {chart} has version {revision or 'none'}: what runs changes without a commit here"
-            found.append(Remark(message=said, field=f"{at}/targetRevision", hint="name one version"))
+            yield finding(app.item, said, field=f"{at}/targetRevision", hint="name one version")
         elif not chart and revision in ("", "HEAD") and source.get("repoURL") and not dig(source, "ref"):
             said = "this source follows whatever the default branch is"
-            found.append(
-                Remark(
-                    message=said,
-                    field=f"{at}/targetRevision",
-                    hint="name a branch or a tag",
-                    severity=Severity.INFO,
-                )
+            yield finding(
+                app.item,
+                said,
+                field=f"{at}/targetRevision",
+                hint="name a branch or a tag",
+                severity=Severity.INFO,
             )
-    return found

@@ -24,27 +24,27 @@ spec:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from whysync.argocd.hooks import is_hook, sync_phases
-from whysync.diagnosis.finding import Severity
-from whysync.manifests.check import Found, Layer, check
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
+from whysync.manifests.files import finding
 from whysync.manifests.pods import pod_spec_of
-from whysync.manifests.remark import Remark
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.GITOPS, Severity.INFO)
-def hook_without_deadline(tree: Tree) -> Found:
+@rule(layer=Layer.GITOPS, severity=Severity.INFO, cause="hook-stuck", since="0.2")
+def hook_without_deadline(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("Job"):
         if not item.annotations or not is_hook(item.body) or not sync_phases(item.body):
             continue
         if "activeDeadlineSeconds" in item.spec or "activeDeadlineSeconds" in pod_spec_of(item)[0]:
             continue
-        yield (
+        yield finding(
             item,
-            Remark(
-                message=f"hook Job {item.ref.name or item.meta.get('generateName', '')} has no deadline: "
-                "if it hangs, the sync waits for ever",
-                field="/spec",
-                hint="set spec.activeDeadlineSeconds",
-            ),
+            f"hook Job {item.ref.name or item.meta.get('generateName', '')} has no deadline: "
+            "if it hangs, the sync waits for ever",
+            field="/spec",
+            hint="set spec.activeDeadlineSeconds",
         )

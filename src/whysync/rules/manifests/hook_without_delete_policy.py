@@ -24,18 +24,20 @@ metadata:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from whysync.argocd.hooks import HELM_HOOK, HOOK, is_hook
 from whysync.argocd.hooks.annotations import HELM_HOOK_DELETE_POLICY, HOOK_DELETE_POLICY
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.fix import Set
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Fix, Set
+from whysync.diagnosis.rule import Layer, rule
 from whysync.kubernetes.api.pointer import join
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.files import finding
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.GITOPS, Severity.WARNING)
-def hook_without_delete_policy(tree: Tree) -> Found:
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="hook-leftover", since="0.2")
+def hook_without_delete_policy(tree: Tree) -> Iterator[Finding]:
     for item in tree.items:
         marks = item.annotations
         if HOOK not in marks and HELM_HOOK not in marks:
@@ -45,17 +47,18 @@ def hook_without_delete_policy(tree: Tree) -> Found:
         piles_up = not item.ref.name and bool(item.meta.get("generateName"))
         pointer = join(("metadata", "annotations", HOOK_DELETE_POLICY))
         policy = "HookSucceeded" if piles_up else "BeforeHookCreation"
-        yield (
+        yield finding(
             item,
-            Remark(
-                message="each sync leaves one more run of this hook behind"
-                if piles_up
-                else "this hook has no delete policy: its last run stays until the next sync",
-                field=join(("metadata", "annotations", HOOK if HOOK in marks else HELM_HOOK)),
-                hint=f"{HOOK_DELETE_POLICY}: {policy} says when it goes",
-                severity=Severity.WARNING if piles_up else Severity.INFO,
-                mend=AutoFix(
-                    title=f"Say {policy}", edits=(Set(pointer=pointer, value=policy),), safe=not piles_up
-                ),
+            "each sync leaves one more run of this hook behind"
+            if piles_up
+            else "this hook has no delete policy: its last run stays until the next sync",
+            field=join(("metadata", "annotations", HOOK if HOOK in marks else HELM_HOOK)),
+            hint=f"{HOOK_DELETE_POLICY}: {policy} says when it goes",
+            severity=Severity.WARNING if piles_up else Severity.INFO,
+            fix=Fix.change(
+                item.ref,
+                Set(pointer=pointer, value=policy),
+                title=f"Say {policy}",
+                keeps_meaning=not piles_up,
             ),
         )

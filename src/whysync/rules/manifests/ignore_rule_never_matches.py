@@ -25,23 +25,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whysync.argocd.scripts.jq import BadExpression, Deletion
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import Object, fields, items, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import finding
 from whysync.manifests.schemas.built_in import kinds_of
 from whysync.manifests.tree import Tree
 
 _FIELDS = ("jsonPointers", "jqPathExpressions", "managedFieldsManagers")
 
 
-@check(Layer.ARGOCD, Severity.WARNING)
-def ignore_rule_never_matches(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-rule-miss", since="0.2")
+def ignore_rule_never_matches(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         for number, raw in enumerate(items(app.spec.get("ignoreDifferences"))):
             rule, at = fields(raw), f"{app.at}/ignoreDifferences/{number}"
             for where, said, hint in (*_of_rule(rule), *_of_pointers(rule), *_of_expressions(rule)):
-                yield app.item, Remark(message=said, field=at + where, hint=hint)
+                yield finding(app.item, said, field=at + where, hint=hint)
 
 
 def _of_rule(rule: Object) -> Iterator[tuple[str, str, str]]:

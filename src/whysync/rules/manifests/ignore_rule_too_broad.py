@@ -23,10 +23,12 @@ ignoreDifferences:
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import fields, items, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import finding
 from whysync.manifests.tree import Tree
 
 _WHOLE = (
@@ -53,8 +55,8 @@ _WHOLE_JQ = (
 )
 
 
-@check(Layer.ARGOCD, Severity.WARNING)
-def ignore_rule_too_broad(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-rule-too-broad", since="0.2")
+def ignore_rule_too_broad(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         for number, raw in enumerate(items(app.spec.get("ignoreDifferences"))):
             rule = fields(raw)
@@ -65,21 +67,17 @@ def ignore_rule_too_broad(tree: Tree) -> Found:
                     written = text(given).strip() or text(given)
                     if written in known and not (named and written in ("/data", ".data", "/rules", ".rules")):
                         whose = f"{text(rule.get('kind')) or 'any kind'}{f' {named}' if named else ''}"
-                        yield (
+                        yield finding(
                             app.item,
-                            Remark(
-                                message=f"this ignore rule hides all of {written or 'the object'} of {whose}",
-                                field=f"{at}/{place}/{index}",
-                                hint="name the fields that others write",
-                            ),
+                            f"this ignore rule hides all of {written or 'the object'} of {whose}",
+                            field=f"{at}/{place}/{index}",
+                            hint="name the fields that others write",
                         )
             if rule.get("kind") == "*" and items(rule.get("managedFieldsManagers")) and not named:
-                yield (
+                yield finding(
                     app.item,
-                    Remark(
-                        message="this ignore rule hides what some managers write in objects of every kind",
-                        field=f"{at}/kind",
-                        hint="name the kind",
-                        severity=Severity.INFO,
-                    ),
+                    "this ignore rule hides what some managers write in objects of every kind",
+                    field=f"{at}/kind",
+                    hint="name the kind",
+                    severity=Severity.INFO,
                 )

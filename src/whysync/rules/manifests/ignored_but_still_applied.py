@@ -24,20 +24,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.fix import Add
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Add, Fix
+from whysync.diagnosis.rule import Layer, rule
 from whysync.golang.glob import glob_match
 from whysync.json_tree import Missing, Object, dig, fields, items, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item
-from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.files import Item, finding
 from whysync.manifests.tree import Tree
 
 _RESPECT = "RespectIgnoreDifferences=true"
 
 
-@check(Layer.ARGOCD, Severity.WARNING)
-def ignored_but_still_applied(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-not-respected", since="0.2")
+def ignored_but_still_applied(tree: Tree) -> Iterator[Finding]:
     """Only where the files show that Git really has the field: what Git leaves out, no sync writes."""
     for unit in tree.units:
         if unit.app is None or _RESPECT in items(dig(unit.app.spec, "syncPolicy", "syncOptions")):
@@ -47,14 +46,12 @@ def ignored_but_still_applied(tree: Tree) -> Found:
             for pointer, item in _written(fields(raw), unit.items):
                 at = f"{app.at}/ignoreDifferences/{number}"
                 option = Add(pointer=f"{app.at}/syncPolicy/syncOptions", value=_RESPECT)
-                yield (
+                yield finding(
                     app.item,
-                    Remark(
-                        message=f"{pointer} of {item.ref} is ignored, but each sync writes what Git has",
-                        field=at,
-                        hint=f"leave the field out of Git, or add {_RESPECT}",
-                        mend=AutoFix(title=f"Add {_RESPECT}", edits=(option,)),
-                    ),
+                    f"{pointer} of {item.ref} is ignored, but each sync writes what Git has",
+                    field=at,
+                    hint=f"leave the field out of Git, or add {_RESPECT}",
+                    fix=Fix.change(app.item.ref, option, title=f"Add {_RESPECT}"),
                 )
                 break
 

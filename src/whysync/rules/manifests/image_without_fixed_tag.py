@@ -17,20 +17,21 @@ image: registry.example.com/web:1.8.3
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Part
+from whysync.manifests.files import Part, finding
 from whysync.manifests.pods import TEMPLATES, containers_of
-from whysync.manifests.remark import Remark
 from whysync.manifests.tree import Tree
 
 _LONG_RUNNING = ("Deployment", "StatefulSet", "DaemonSet", "Rollout")
 _LEFT_OPEN = ("$", "{", "<", "@sha256:", " ")
 
 
-@check(Layer.GITOPS, Severity.WARNING)
-def image_without_fixed_tag(tree: Tree) -> Found:
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="floating-version", since="0.2")
+def image_without_fixed_tag(tree: Tree) -> Iterator[Finding]:
     replaced = {name for kustomization in tree.kustomizations.values() for name in kustomization.images}
     for item in tree.of_kind(*TEMPLATES):
         if item.file.part is not Part.MANIFESTS:
@@ -45,14 +46,12 @@ def image_without_fixed_tag(tree: Tree) -> Found:
             if name in replaced or _is_named_by_a_tool(name, tag):
                 continue
             problem = "floats" if tag else "has no tag"
-            yield (
+            yield finding(
                 item,
-                Remark(
-                    message=f"image {image} {problem}: Git does not say what runs",
-                    field=f"{at}/image",
-                    hint="name a version or a digest",
-                    severity=Severity.WARNING if item.ref.kind in _LONG_RUNNING else Severity.INFO,
-                ),
+                f"image {image} {problem}: Git does not say what runs",
+                field=f"{at}/image",
+                hint="name a version or a digest",
+                severity=Severity.WARNING if item.ref.kind in _LONG_RUNNING else Severity.INFO,
             )
 
 

@@ -26,16 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import Object, dig, fields, items, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item, Part
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import Item, Part, finding
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.REFERENCES, Severity.WARNING)
-def ingress_backend_missing(tree: Tree) -> Found:
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+def ingress_backend_missing(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("Ingress"):
         if item.file.part is not Part.MANIFESTS or item.ref.group != "networking.k8s.io":
             continue
@@ -48,26 +47,24 @@ def ingress_backend_missing(tree: Tree) -> Found:
             if found:
                 problem = _port_problem(backend, found)
                 if problem:
-                    yield item, Remark(message=f"Service {name} {problem}", field=f"{at}/port")
+                    yield finding(item, f"Service {name} {problem}", field=f"{at}/port")
             elif not tree.lives_outside("Service", name, item.ref.namespace):
                 meant = tree.near_name("Service", name)
-                yield (
+                yield finding(
                     item,
-                    Remark(
-                        message=f"Service {name} is not among the files",
-                        field=f"{at}/name",
-                        hint=f"did you mean {meant}?"
-                        if meant
-                        else "if it lives outside, say so in .whysync.yaml",
-                        severity=Severity.WARNING if meant else Severity.INFO,
-                    ),
+                    f"Service {name} is not among the files",
+                    field=f"{at}/name",
+                    hint=f"did you mean {meant}?"
+                    if meant
+                    else "if it lives outside, say so in .whysync.yaml",
+                    severity=Severity.WARNING if meant else Severity.INFO,
                 )
 
 
 def _backends(item: Item) -> Iterator[tuple[Object, str]]:
     yield fields(dig(item.spec, "defaultBackend", "service")), "/spec/defaultBackend/service"
-    for number, rule in enumerate(items(item.spec.get("rules"))):
-        for index, path in enumerate(items(dig(rule, "http", "paths"))):
+    for number, entry in enumerate(items(item.spec.get("rules"))):
+        for index, path in enumerate(items(dig(entry, "http", "paths"))):
             at = f"/spec/rules/{number}/http/paths/{index}/backend/service"
             yield fields(dig(path, "backend", "service")), at
 

@@ -27,8 +27,9 @@ from collections.abc import Iterator
 
 from whysync.argocd import hooks
 from whysync.argocd.hooks.annotations import HOOK_DELETE_POLICY
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.fix import Remove, Set
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Fix, Remove, Set
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import text
 from whysync.kubernetes.api.pointer import join
 from whysync.manifests.argocd_annotations import (
@@ -38,9 +39,7 @@ from whysync.manifests.argocd_annotations import (
     SYNC_OPTIONS,
     in_right_letters,
 )
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item
-from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.files import Item, finding
 from whysync.manifests.similar_names import near
 from whysync.manifests.tree import Tree
 
@@ -52,61 +51,60 @@ _LISTS = {
 }
 
 
-@check(Layer.ARGOCD, Severity.WARNING)
-def misspelled_annotation(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="unknown-annotation", since="0.2")
+def misspelled_annotation(tree: Tree) -> Iterator[Finding]:
     for item in tree.items:
         for key, value in item.annotations.items():
             if not key.startswith(PREFIX):
                 if key.lower().startswith("argocd.argoproj") or key.startswith("argoproj.io/sync"):
-                    yield item, _of_key(item, key)
+                    yield _of_key(item, key)
                 continue
             if key not in ANNOTATIONS and not key.startswith(_FREE):
-                yield item, _of_key(item, key)
+                yield _of_key(item, key)
             elif key == hooks.SYNC_WAVE:
                 if (
                     isinstance(value, str)
                     and not re.fullmatch(r"[+-]?[0-9]{1,18}", value)
                     and "{" not in value
                 ):
-                    yield (
+                    yield finding(
                         item,
-                        Remark(
-                            message=f"wave {value!r} is no whole number: Argo CD takes it for wave 0",
-                            field=join(("metadata", "annotations", key)),
-                        ),
+                        f"wave {value!r} is no whole number: Argo CD takes it for wave 0",
+                        field=join(("metadata", "annotations", key)),
                     )
             elif key in _LISTS:
                 lost = "it is passed over"
                 if key == hooks.HOOK and hooks.is_ignored(item.body):
                     lost = "the object is never applied"
-                for remark in _of_values(key, text(value), lost):
-                    yield item, remark
+                yield from _of_values(item, key, lost)
 
 
 _FREE = (f"{PREFIX}link.", f"{PREFIX}notif")
 
 
-def _of_key(item: Item, key: str) -> Remark:
+def _of_key(item: Item, key: str) -> Finding:
     folded = re.sub(r"[^a-z/.]", "", key.lower())
     meant = next((one for one in ANNOTATIONS if re.sub(r"[^a-z/.]", "", one) == folded), "")
     meant = meant or near(key, ANNOTATIONS)
-    mend = None
+    fix = None
     if meant and meant not in item.annotations:
         edits = (
             Remove(pointer=join(("metadata", "annotations", key))),
             Set(pointer=join(("metadata", "annotations", meant)), value=item.annotations[key]),
         )
-        mend = AutoFix(title=f"Call it {meant}", edits=edits)
-    return Remark(
-        message=f"Argo CD knows no annotation {key}",
+        fix = Fix.change(item.ref, *edits, title=f"Call it {meant}")
+    return finding(
+        item,
+        f"Argo CD knows no annotation {key}",
         field=join(("metadata", "annotations", key)),
         hint=f"did you mean {meant}?" if meant else "",
         severity=Severity.WARNING if meant else Severity.INFO,
-        mend=mend,
+        fix=fix,
     )
 
 
-def _of_values(key: str, written: str, lost: str) -> Iterator[Remark]:
+def _of_values(item: Item, key: str, lost: str) -> Iterator[Finding]:
+    written = text(item.annotations.get(key))
     what, known = _LISTS[key]
     for value in (part.strip() for part in written.split(",")):
         if not value or value in known or "{" in value or _is_open(value, known):
@@ -114,11 +112,12 @@ def _of_values(key: str, written: str, lost: str) -> Iterator[Remark]:
         meant = in_right_letters(value, known) or near(value, known)
         fixed = ",".join(meant if part.strip() == value else part.strip() for part in written.split(","))
         pointer = join(("metadata", "annotations", key))
-        yield Remark(
-            message=f"Argo CD knows no {what} {value}: {lost}",
+        yield finding(
+            item,
+            f"Argo CD knows no {what} {value}: {lost}",
             field=pointer,
             hint=f"did you mean {meant}?" if meant else "",
-            mend=AutoFix(title=f"Write {meant}", edits=(Set(pointer=pointer, value=fixed),))
+            fix=Fix.change(item.ref, Set(pointer=pointer, value=fixed), title=f"Write {meant}")
             if meant
             else None,
         )

@@ -23,23 +23,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import Json, fields, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import File, Part
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import File, Part, finding
 from whysync.manifests.schemas.built_in import is_served
 from whysync.manifests.tree import Tree
 
 _OF_ARGOCD = ("Application", "ApplicationSet", "AppProject")
 
 
-@check(Layer.SYNTAX, Severity.CRITICAL)
-def object_incomplete(tree: Tree) -> Found:
+@rule(layer=Layer.SYNTAX, severity=Severity.CRITICAL, cause="schema-invalid", since="0.2")
+def object_incomplete(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         for document in file.documents:
             for message in _missing(document.body, file):
-                yield file, Remark(message=message, line=document.line)
+                yield finding(file, message, line=document.line)
 
 
 def _missing(value: Json, file: File) -> Iterator[str]:

@@ -18,23 +18,24 @@ One of them, with all that both say.
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.kubernetes.api.ref import Key
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item, Part
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import Item, Part, finding
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.REFERENCES, Severity.WARNING)
-def object_repeated(tree: Tree) -> Found:
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="duplicate-resource", since="0.2")
+def object_repeated(tree: Tree) -> Iterator[Finding]:
     seen: dict[tuple[str, Key], Item] = {}
     for item in tree.items:
         if item.file.part is not Part.MANIFESTS or not item.ref.name:
             continue
         first = seen.setdefault((item.file.path, item.key), item)
         if first is not item:
-            yield item, Remark(message=f"{item.ref} is declared twice in this file", field="/metadata/name")
+            yield finding(item, f"{item.ref} is declared twice in this file", field="/metadata/name")
     for unit in tree.units:
         if unit.app is None or any(item.kustomized for item in unit.items):
             continue
@@ -43,4 +44,4 @@ def object_repeated(tree: Tree) -> Found:
             first = known.setdefault(item.key, item)
             if first.file is not item.file and item.ref.name:
                 said = f"{item.ref} of Application {unit.name} is declared in {first.file.path} too"
-                yield item, Remark(message=said, field="/metadata/name")
+                yield finding(item, said, field="/metadata/name")

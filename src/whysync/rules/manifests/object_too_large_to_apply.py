@@ -20,14 +20,16 @@ metadata:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from whysync.argocd.hooks import SYNC_OPTIONS, options
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import dig, items
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item
-from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.files import Item, finding
 from whysync.manifests.tree import Tree
 from whysync.queries.sync_options import with_options
 
@@ -35,8 +37,8 @@ _LONGEST = 262_144
 _OTHER_WAYS = ("ServerSideApply=true", "Replace=true")
 
 
-@check(Layer.GITOPS, Severity.CRITICAL)
-def object_too_large_to_apply(tree: Tree) -> Found:
+@rule(layer=Layer.GITOPS, severity=Severity.CRITICAL, cause="annotation-too-long", since="0.2")
+def object_too_large_to_apply(tree: Tree) -> Iterator[Finding]:
     seen: set[str] = set()
     for unit in tree.units:
         if unit.app is None:
@@ -53,15 +55,12 @@ def object_too_large_to_apply(tree: Tree) -> Found:
             size = len(msgspec.json.encode(_sent(item)))
             if size > _LONGEST:
                 seen.add(f"{item.ref}{item.file.path}")
-                yield (
+                yield finding(
                     item,
-                    Remark(
-                        message=f"{item.ref} has {size:,} bytes, more than a client-side apply can keep "
-                        f"({_LONGEST:,})",
-                        hint=f"{SYNC_OPTIONS}: ServerSideApply=true",
-                        mend=AutoFix(
-                            title="Apply it on the server", edits=(with_options(item, _OTHER_WAYS[0]),)
-                        ),
+                    f"{item.ref} has {size:,} bytes, more than a client-side apply can keep ({_LONGEST:,})",
+                    hint=f"{SYNC_OPTIONS}: ServerSideApply=true",
+                    fix=Fix.change(
+                        item.ref, with_options(item, _OTHER_WAYS[0]), title="Apply it on the server"
                     ),
                 )
 

@@ -20,22 +20,23 @@ roles:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.projects.validation import project_problem
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.kubernetes.api.decode import decode
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Part
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.ARGOCD, Severity.CRITICAL)
-def project_is_invalid(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="project-invalid", since="0.2")
+def project_is_invalid(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("AppProject"):
         if item.ref.group != "argoproj.io" or item.file.part is not Part.MANIFESTS:
             continue
         project, _ = decode(item.body, AppProject)
         problem = project_problem(project) if project is not None else None
         if problem and "{{" not in problem:
-            yield item, Remark(message=f"Argo CD refuses this project: {problem}", field="/spec")
+            yield finding(item, f"Argo CD refuses this project: {problem}", field="/spec")

@@ -26,11 +26,12 @@ spec:
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import items
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item, Part
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import Item, Part, finding
 from whysync.manifests.tree import Tree
 from whysync.queries.references import Reference, references_of
 
@@ -38,8 +39,8 @@ _LOOKED_UP = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
 _EVERYWHERE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 
 
-@check(Layer.REFERENCES, Severity.WARNING)
-def reference_missing(tree: Tree) -> Found:
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+def reference_missing(tree: Tree) -> Iterator[Finding]:
     told: set[tuple[str, str, str]] = set()
     for item in tree.items:
         if item.file.part is not Part.MANIFESTS:
@@ -53,14 +54,12 @@ def reference_missing(tree: Tree) -> Found:
                 if (kind, name, namespace) in told:  # once is enough for what others may make
                     continue
                 told.add((kind, name, namespace))
-            yield (
+            yield finding(
                 item,
-                Remark(
-                    message=f"{kind} {name} is not among the files",
-                    field=reference.pointer,
-                    hint=_hint(meant, elsewhere),
-                    severity=Severity.WARNING if meant or elsewhere else Severity.INFO,
-                ),
+                f"{kind} {name} is not among the files",
+                field=reference.pointer,
+                hint=_hint(meant, elsewhere),
+                severity=Severity.WARNING if meant or elsewhere else Severity.INFO,
             )
 
 

@@ -25,12 +25,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import Json, Missing, dig, fields, items, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item, Part
+from whysync.manifests.files import Item, Part, finding
 from whysync.manifests.pods import pod_spec_of
-from whysync.manifests.remark import Remark
 from whysync.manifests.similar_names import near
 from whysync.manifests.tree import Tree
 
@@ -44,8 +43,8 @@ class _Key(NamedTuple):
     pointer: str
 
 
-@check(Layer.REFERENCES, Severity.WARNING)
-def referenced_key_missing(tree: Tree) -> Found:
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="config-error", since="0.2")
+def referenced_key_missing(tree: Tree) -> Iterator[Finding]:
     for item in tree.items:
         if item.file.part is not Part.MANIFESTS or item.kustomized:
             continue
@@ -60,13 +59,11 @@ def referenced_key_missing(tree: Tree) -> Found:
             if not known:  # a shell that something else fills
                 continue
             meant = near(wanted.key, known)
-            yield (
+            yield finding(
                 item,
-                Remark(
-                    message=f"{wanted.kind} {wanted.name} has no key {wanted.key}",
-                    field=wanted.pointer,
-                    hint=f"did you mean {meant}?" if meant else f"it has {', '.join(sorted(known)[:5])}",
-                ),
+                f"{wanted.kind} {wanted.name} has no key {wanted.key}",
+                field=wanted.pointer,
+                hint=f"did you mean {meant}?" if meant else f"it has {', '.join(sorted(known)[:5])}",
             )
 
 

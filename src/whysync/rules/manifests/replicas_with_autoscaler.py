@@ -26,19 +26,20 @@ spec: {}   # no replicas: the autoscaler owns them
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.fix import Remove
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Fix, Remove
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import fields, items, text
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item, Part
-from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.files import Item, Part, finding
 from whysync.manifests.tree import Tree
 
 _SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
 
 
-@check(Layer.GITOPS, Severity.WARNING)
-def replicas_with_autoscaler(tree: Tree) -> Found:
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="controller-owned", since="0.2")
+def replicas_with_autoscaler(tree: Tree) -> Iterator[Finding]:
     ignored = _ignored_kinds(tree)
     scaled = () if "*" in ignored else tuple(kind for kind in _SCALED if kind not in ignored)
     for kind, target in (("HorizontalPodAutoscaler", "scaleTargetRef"), ("ScaledObject", "scaleTargetRef")):
@@ -52,15 +53,13 @@ def replicas_with_autoscaler(tree: Tree) -> Found:
                     continue
                 if item.spec.get("replicas") == 0 or not _same_place(scaler, item):
                     continue
-                yield (
+                yield finding(
                     item,
-                    Remark(
-                        message=f"{item.ref.kind} {name} sets replicas, and {scaler.ref} scales it",
-                        field="/spec/replicas",
-                        hint="leave spec.replicas out: the autoscaler owns it",
-                        mend=AutoFix(
-                            title="Let the autoscaler own it", edits=(Remove(pointer="/spec/replicas"),)
-                        ),
+                    f"{item.ref.kind} {name} sets replicas, and {scaler.ref} scales it",
+                    field="/spec/replicas",
+                    hint="leave spec.replicas out: the autoscaler owns it",
+                    fix=Fix.change(
+                        item.ref, Remove(pointer="/spec/replicas"), title="Let the autoscaler own it"
                     ),
                 )
 
@@ -74,8 +73,8 @@ def _ignored_kinds(tree: Tree) -> set[str]:
     """Kinds whose replicas some Application of the tree does not compare."""
     found: set[str] = set()
     for app in tree.app_specs:
-        for rule in map(fields, items(app.spec.get("ignoreDifferences"))):
-            told = " ".join(map(text, items(rule.get("jqPathExpressions"))))
-            if "/spec/replicas" in items(rule.get("jsonPointers")) or ".spec.replicas" in told:
-                found.add(text(rule.get("kind")))
+        for ignored in map(fields, items(app.spec.get("ignoreDifferences"))):
+            told = " ".join(map(text, items(ignored.get("jqPathExpressions"))))
+            if "/spec/replicas" in items(ignored.get("jsonPointers")) or ".spec.replicas" in told:
+                found.add(text(ignored.get("kind")))
     return found

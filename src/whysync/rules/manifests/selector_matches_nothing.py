@@ -27,19 +27,19 @@ spec:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import Object, dig, fields
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item, Part
+from whysync.manifests.files import Item, Part, finding
 from whysync.manifests.pods import TEMPLATES, pod_labels_of
-from whysync.manifests.remark import Remark
 from whysync.manifests.tree import Tree, Unit
 
 
-@check(Layer.REFERENCES, Severity.WARNING)
-def selector_matches_nothing(tree: Tree) -> Found:
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+def selector_matches_nothing(tree: Tree) -> Iterator[Finding]:
     pods = _Pods(tree)
     for unit in tree.units:
         if unit.is_open or any(_may_make_pods(tree, item) for item in unit.items):
@@ -53,14 +53,12 @@ def selector_matches_nothing(tree: Tree) -> Found:
             meant, surely = _meant(unit, item, selector)
             if meant is None:
                 continue
-            yield (
+            yield finding(
                 item,
-                Remark(
-                    message=f"{item.ref.kind} {item.ref.name} selects no Pod: {_told(selector)}",
-                    field=at,
-                    hint=f"{meant.ref.kind} {meant.ref.name} has {_told(pod_labels_of(meant))}",
-                    severity=Severity.WARNING if surely else Severity.INFO,
-                ),
+                f"{item.ref.kind} {item.ref.name} selects no Pod: {_told(selector)}",
+                field=at,
+                hint=f"{meant.ref.kind} {meant.ref.name} has {_told(pod_labels_of(meant))}",
+                severity=Severity.WARNING if surely else Severity.INFO,
             )
 
 

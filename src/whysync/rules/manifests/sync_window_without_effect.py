@@ -25,20 +25,20 @@ from datetime import UTC, datetime
 
 from whysync.argocd.api.project import SyncWindow
 from whysync.argocd.sync_windows.windows import BadWindow, has_known_zone, next_allowed, read_window
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.golang.cron import parse_schedule
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.decode import decode
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import Item, finding
 from whysync.manifests.tree import Tree
 
 # Windows come round within a year or so: when one looks does not matter, the answer must stay the same.
 _FROM = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
 
-@check(Layer.ARGOCD, Severity.WARNING)
-def sync_window_without_effect(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="sync-window", since="0.2")
+def sync_window_without_effect(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("AppProject"):
         if item.ref.group != "argoproj.io":
             continue
@@ -49,38 +49,35 @@ def sync_window_without_effect(tree: Tree) -> Found:
             if window is None:
                 continue
             at = f"/spec/syncWindows/{number}"
-            for remark, bad in _alone(window, at):
-                readable = readable and not bad
-                yield item, remark
+            try:
+                read_window(window)
+            except BadWindow as problem:
+                readable = False
+                said = f"{problem}: it blocks every sync of the apps that it selects"
+                yield finding(item, said, field=at)
+            else:
+                yield from _alone(item, window, at)
             windows.append((number, window))
         if readable:
-            yield from ((item, remark) for remark in _together(windows))
+            yield from _together(item, windows)
 
 
-def _alone(window: SyncWindow, at: str) -> Iterator[tuple[Remark, bool]]:
-    try:
-        read_window(window)
-    except BadWindow as problem:
-        said = f"{problem}: it blocks every sync of the apps that it selects"
-        yield Remark(message=said, field=at), True
-        return
+def _alone(item: Item, window: SyncWindow, at: str) -> Iterator[Finding]:
     if window.kind not in ("allow", "deny"):
-        yield (
-            Remark(message=f"a window of kind {window.kind!r} neither allows nor denies", field=f"{at}/kind"),
-            False,
-        )
+        said = f"a window of kind {window.kind!r} neither allows nor denies"
+        yield finding(item, said, field=f"{at}/kind")
     if not (window.applications or window.namespaces or window.clusters):
         said = "this window selects nothing: it has no applications, namespaces or clusters"
-        yield Remark(message=said, field=at), False
+        yield finding(item, said, field=at)
     if not has_known_zone(window):
         said = f"time zone {window.time_zone} is not known: Argo CD takes the times for UTC"
-        yield Remark(message=said, field=f"{at}/timeZone"), False
+        yield finding(item, said, field=f"{at}/timeZone")
     if parse_schedule(window.schedule).next_after(_FROM) is None:
         said = f"schedule {window.schedule} is never due: Argo CD takes such a window for always open"
-        yield Remark(message=said, field=f"{at}/schedule"), False
+        yield finding(item, said, field=f"{at}/schedule")
 
 
-def _together(windows: list[tuple[int, SyncWindow]]) -> Iterator[Remark]:
+def _together(item: Item, windows: list[tuple[int, SyncWindow]]) -> Iterator[Finding]:
     """Windows that select the same apps, asked whether a sync may ever run."""
     groups: dict[tuple[object, ...], list[tuple[int, SyncWindow]]] = {}
     for number, window in windows:
@@ -96,7 +93,8 @@ def _together(windows: list[tuple[int, SyncWindow]]) -> Iterator[Remark]:
             both = (
                 "allow and deny windows cancel each other" if "allow" in kinds else "deny windows never close"
             )
-            yield Remark(
-                message=f"{both}: no automated sync of these apps ever runs",
+            yield finding(
+                item,
+                f"{both}: no automated sync of these apps ever runs",
                 field=f"/spec/syncWindows/{number}",
             )

@@ -23,17 +23,18 @@ metadata:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from whysync.argocd.hooks import is_any_hook
-from whysync.diagnosis.finding import Severity
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Part
-from whysync.manifests.remark import Remark
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
+from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import Tree
 from whysync.queries.ttl import time_to_live_of
 
 
-@check(Layer.GITOPS, Severity.WARNING)
-def ttl_job_outside_hook(tree: Tree) -> Found:
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="ttl-deleted", since="0.2")
+def ttl_job_outside_hook(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("Job", "Workflow"):
         pointer = time_to_live_of(item)
         is_piece = item.file.part is not Part.MANIFESTS
@@ -41,11 +42,9 @@ def ttl_job_outside_hook(tree: Tree) -> Found:
             continue
         if not item.ref.name:
             continue  # made by `kubectl create`, never synced
-        yield (
+        yield finding(
             item,
-            Remark(
-                message=f"{item.ref} is deleted when it is done: then the app is OutOfSync",
-                field=pointer,
-                hint="make it a hook with a delete policy, or leave the TTL out",
-            ),
+            f"{item.ref} is deleted when it is done: then the app is OutOfSync",
+            field=pointer,
+            hint="make it a hook with a delete policy, or leave the TTL out",
         )

@@ -21,30 +21,29 @@ spec:
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.fix import Remove, Set
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Fix, Remove, Set
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import resolve
-from whysync.manifests.check import Found, Layer, check
 from whysync.manifests.configuration import Configuration
-from whysync.manifests.files import Item
-from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.files import Item, finding
 from whysync.manifests.schemas.violation import SchemaViolation, ViolationKind
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.SCHEMA, Severity.CRITICAL)
-def unknown_field(tree: Tree) -> Found:
+@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="unknown-field-dropped", since="0.2")
+def unknown_field(tree: Tree) -> Iterator[Finding]:
     for item, misfit in tree.misfits:
         if misfit.how is ViolationKind.UNKNOWN:
-            yield (
+            yield finding(
                 item,
-                Remark(
-                    message=_told(item, misfit, tree.configuration.release),
-                    field=misfit.pointer,
-                    hint=_hint(misfit, tree.configuration),
-                    mend=_mend(item, misfit),
-                ),
+                _told(item, misfit, tree.configuration.release),
+                field=misfit.pointer,
+                hint=_hint(misfit, tree.configuration),
+                fix=_fix(item, misfit),
             )
 
 
@@ -63,11 +62,11 @@ def _hint(misfit: SchemaViolation, configuration: Configuration) -> str:
     return f"did you mean {misfit.better}?" if misfit.better else ""
 
 
-def _mend(item: Item, misfit: SchemaViolation) -> AutoFix | None:
+def _fix(item: Item, misfit: SchemaViolation) -> Fix | None:
     """Another spelling only where upper and lower case is all that differs."""
     above, _, name = misfit.pointer.rpartition("/")
     value = resolve(item.body, misfit.pointer)
     if not misfit.better or misfit.better.lower() != name.lower() or isinstance(value, Missing):
         return None
     edits = (Remove(pointer=misfit.pointer), Set(pointer=f"{above}/{misfit.better}", value=value))
-    return AutoFix(title=f"Call it {misfit.better}", edits=edits, safe=True)
+    return Fix.change(item.ref, *edits, title=f"Call it {misfit.better}", keeps_meaning=True)

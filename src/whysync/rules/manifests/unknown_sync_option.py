@@ -20,18 +20,20 @@ syncPolicy:
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.fix import Set
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Fix, Set
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import dig, items, text
 from whysync.manifests.argocd_annotations import SYNC_OPTIONS, in_right_letters
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.files import finding
 from whysync.manifests.similar_names import near
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.ARGOCD, Severity.WARNING)
-def unknown_sync_option(tree: Tree) -> Found:
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="unknown-sync-option", since="0.2")
+def unknown_sync_option(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         for number, raw in enumerate(items(dig(app.spec, "syncPolicy", "syncOptions"))):
             option = text(raw)
@@ -39,15 +41,15 @@ def unknown_sync_option(tree: Tree) -> Found:
                 continue
             meant = in_right_letters(option, SYNC_OPTIONS) or near(option, SYNC_OPTIONS)
             pointer = f"{app.at}/syncPolicy/syncOptions/{number}"
-            mend = (
-                AutoFix(title=f"Write {meant}", edits=(Set(pointer=pointer, value=meant),)) if meant else None
+            fix = (
+                Fix.change(app.item.ref, Set(pointer=pointer, value=meant), title=f"Write {meant}")
+                if meant
+                else None
             )
-            yield (
+            yield finding(
                 app.item,
-                Remark(
-                    message=f"Argo CD knows no sync option {option}: it is passed over",
-                    field=pointer,
-                    hint=f"did you mean {meant}?" if meant else "",
-                    mend=mend,
-                ),
+                f"Argo CD knows no sync option {option}: it is passed over",
+                field=pointer,
+                hint=f"did you mean {meant}?" if meant else "",
+                fix=fix,
             )

@@ -22,16 +22,18 @@ spec:
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
 from whysync.facts.masking import Masker
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import Remark
+from whysync.manifests.files import finding
 from whysync.manifests.schemas.violation import ViolationKind
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.SCHEMA, Severity.CRITICAL)
-def value_invalid(tree: Tree) -> Found:
+@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="schema-invalid", since="0.2")
+def value_invalid(tree: Tree) -> Iterator[Finding]:
     masker = Masker()
     for item, misfit in tree.misfits:
         if misfit.how is ViolationKind.REFUSED:
@@ -40,4 +42,4 @@ def value_invalid(tree: Tree) -> Found:
                 said = (
                     f"{said.partition(':')[0]}: this value is refused" if "data" in misfit.pointer else said
                 )
-            yield item, Remark(message=f"the API server refuses it: {said}", field=misfit.pointer)
+            yield finding(item, f"the API server refuses it: {said}", field=misfit.pointer)

@@ -21,34 +21,33 @@ metadata:
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.fix import Set
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Fix, Set
+from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import resolve
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.files import Item
-from whysync.manifests.remark import AutoFix, Remark
+from whysync.manifests.files import Item, finding
 from whysync.manifests.schemas.violation import SchemaViolation, ViolationKind
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.SCHEMA, Severity.CRITICAL)
-def value_of_wrong_type(tree: Tree) -> Found:
+@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="schema-invalid", since="0.2")
+def value_of_wrong_type(tree: Tree) -> Iterator[Finding]:
     for item, misfit in tree.misfits:
         if misfit.how is ViolationKind.TYPE:
             quoted = isinstance(misfit.value, str)
-            yield (
+            yield finding(
                 item,
-                Remark(
-                    message=misfit.text,
-                    field=misfit.pointer,
-                    hint="put it in quotes" if quoted else "",
-                    mend=_mend(item, misfit),
-                ),
+                misfit.text,
+                field=misfit.pointer,
+                hint="put it in quotes" if quoted else "",
+                fix=_fix(item, misfit),
             )
 
 
-def _mend(item: Item, misfit: SchemaViolation) -> AutoFix | None:
+def _fix(item: Item, misfit: SchemaViolation) -> Fix | None:
     """Safe where the text of the file has the very letters: `0777` or `1_000` say something else as text."""
     if isinstance(misfit.value, Missing):
         return None
@@ -57,4 +56,6 @@ def _mend(item: Item, misfit: SchemaViolation) -> AutoFix | None:
     name = misfit.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     plain = f"{name}: {written}" in item.file.text and not isinstance(given, float)
     title = "Put it in quotes" if isinstance(misfit.value, str) else "Take the quotes off"
-    return AutoFix(title=title, edits=(Set(pointer=misfit.pointer, value=misfit.value),), safe=plain)
+    return Fix.change(
+        item.ref, Set(pointer=misfit.pointer, value=misfit.value), title=title, keeps_meaning=plain
+    )

@@ -20,14 +20,16 @@ metadata:
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import Severity
-from whysync.manifests.check import Found, Layer, check
-from whysync.manifests.remark import Remark
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.rule import Layer, rule
+from whysync.manifests.files import finding
 from whysync.manifests.tree import Tree
 
 
-@check(Layer.SYNTAX, Severity.CRITICAL)
-def yaml_invalid(tree: Tree) -> Found:
+@rule(layer=Layer.SYNTAX, severity=Severity.CRITICAL, cause="invalid-yaml", since="0.2")
+def yaml_invalid(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         for broken in file.broken:
-            yield file, Remark(message=f"this is not valid YAML: {broken.problem}", line=broken.line or 1)
+            yield finding(file, f"this is not valid YAML: {broken.problem}", line=broken.line or 1)

@@ -1,19 +1,19 @@
-"""Suppressions: `# whysync: ignore CHECK reason` in a comment or in the annotation `whysync.dev/ignore`.
+"""Suppressions: `# whysync: ignore RULE reason` in a comment or in the annotation `whysync.dev/ignore`.
 
 A comment applies to its line; alone on a line, to the next one; before the first field of a document, to the
-whole document; `ignore-file` to the file. Without a reason, or with an unknown check, it has no effect and is
+whole document; `ignore-file` to the file. Without a reason, or with an unknown rule, it has no effect and is
 reported.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
+from whysync.diagnosis.finding import Finding
 from whysync.json_tree import text
 from whysync.manifests.files import File, Item
-from whysync.manifests.remark import Remark
 
 ANNOTATION: Final = "whysync.dev/ignore"
 _COMMENT: Final = re.compile(r"#\s*whysync:\s*(ignore(?:-file)?)\b[ \t]*(.*)$")
@@ -23,15 +23,15 @@ _ENTRY: Final = re.compile(r"([A-Za-z0-9_*,-]+)[:\s]*(.*)", re.DOTALL)
 class Ignore(NamedTuple):
     """`first` and `last` are lines of the file."""
 
-    checks: tuple[str, ...]
+    rules: tuple[str, ...]
     reason: str
     first: int
     last: int
     line: int
     how: str
 
-    def covers(self, remark: Remark) -> bool:
-        return self.first <= remark.line <= self.last and (remark.check in self.checks or "*" in self.checks)
+    def covers(self, finding: Finding) -> bool:
+        return self.first <= finding.line <= self.last and (finding.rule in self.rules or "*" in self.rules)
 
 
 class BadIgnore(NamedTuple):
@@ -98,8 +98,8 @@ def _take(
     if not found.group(2).strip():
         bad.append(BadIgnore(frame.line, f"it gives no reason for ignoring {', '.join(names)}"))
         return
-    good.append(frame._replace(checks=names, reason=found.group(2).strip()))
+    good.append(frame._replace(rules=names, reason=found.group(2).strip()))
 
 
-def covering(ignores: Iterator[Ignore] | list[Ignore], remark: Remark) -> Ignore | None:
-    return next((ignore for ignore in ignores if ignore.covers(remark)), None)
+def covering(ignores: Iterable[Ignore], finding: Finding) -> Ignore | None:
+    return next((ignore for ignore in ignores if ignore.covers(finding)), None)

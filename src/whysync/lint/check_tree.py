@@ -1,0 +1,124 @@
+"""Run rules on a tree of files: locate each finding, determine its severity, and apply suppressions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from typing import cast
+
+import msgspec
+
+from whysync.diagnosis.finding import FileLocation, Finding, Severity
+from whysync.diagnosis.rule import MANIFESTS, Layer, Rule, rules_in
+from whysync.diagnosis.runner import run_rules
+from whysync.kubernetes.api.pointer import join
+from whysync.lint.lines import Lines
+from whysync.lint.outcome import Outcome, Suppressed, in_order
+from whysync.manifests.configuration import OFF
+from whysync.manifests.files import File, Item, Note
+from whysync.manifests.read_files import kinds_without_schema
+from whysync.manifests.suppressions import Ignore, covering, ignores_in, ignores_of
+from whysync.manifests.tree import Tree
+
+
+def lint_rules() -> tuple[Rule[Tree], ...]:
+    """The rules that files can feed, by id."""
+    found = (rule for rule in rules_in(MANIFESTS) if rule.layer is not None)
+    return cast("tuple[Rule[Tree], ...]", tuple(sorted(found, key=lambda rule: rule.id)))
+
+
+def check_tree(tree: Tree, rules: Iterable[Rule[Tree]], notes: Iterable[Note] = ()) -> Outcome:
+    checked = CheckedTree(tree, rules)
+    not_checked = [*notes, *checked.crashed]
+    unknown = kinds_without_schema(tree)
+    if unknown:
+        some = f"{sum(unknown.values())} object{'s' if sum(unknown.values()) > 1 else ''}"
+        why = f"no schema for {', '.join(sorted(unknown))} ({some}): give their CRDs with --crds"
+        not_checked.append(Note(path="", why=why))
+    return Outcome(
+        findings=in_order(checked.findings),
+        suppressed=tuple(sorted(checked.suppressed, key=lambda one: (one.finding.path, one.finding.line))),
+        notes=tuple(sorted(not_checked, key=lambda note: (not note.matters, note.path, note.why))),
+        files=sum(1 for file in tree.files if file.documents or file.broken),
+        objects=len(tree.items),
+    )
+
+
+class CheckedTree:
+    """`imagined`: nothing deploys the objects in this form, such as a chart with its default values."""
+
+    def __init__(self, tree: Tree, rules: Iterable[Rule[Tree]], *, imagined: bool = False) -> None:
+        self._tree = tree
+        self._imagined = imagined
+        self._rules = {rule.id: rule for rule in rules}
+        self._lines: dict[str, Lines] = {}
+        self._ignores: dict[str, list[Ignore]] = {}
+        self._seen: set[tuple[str, str, int, str, str]] = set()
+        self.findings: list[Finding] = []
+        self.suppressed: list[Suppressed] = []
+        run = run_rules(self._rules.values(), tree)
+        self.crashed = [
+            Note(path="", why=f"the check {crashed.rule} crashed: {crashed.error}", matters=True)
+            for crashed in run.crashed
+        ]
+        for finding in run.findings:
+            self._take(finding)
+
+    def _take(self, finding: Finding) -> None:
+        severity = self._severity(finding)
+        if severity is None or finding.location is None:
+            return
+        item = self._items.get((finding.path, finding.location.document, finding.location.inside))
+        file = item.file if item else self._files.get(finding.path)
+        location = self._located(finding, finding.location, item)
+        placed = msgspec.structs.replace(finding, severity=severity, location=location)
+        same = finding.rule, location.path, location.line, finding.field or "", finding.verdict
+        if same in self._seen:
+            return
+        self._seen.add(same)
+        ignore = covering(self._ignored(file), placed) if file else None
+        if ignore is None and item is not None:
+            ignore = covering(ignores_of(item, 0, 1 << 60, self._known)[0], placed)
+        if ignore is None:
+            self.findings.append(placed)
+        else:
+            self.suppressed.append(Suppressed(finding=placed, reason=ignore.reason, how=ignore.how))
+
+    def _located(self, finding: Finding, location: FileLocation, item: Item | None) -> FileLocation:
+        if item is None or not item.is_written_here or location.line:
+            return location
+        lines = self._lines.setdefault(location.path, Lines(item.file))
+        line = lines.of(item.document, join(item.inside) + (finding.field or "/kind"))
+        return msgspec.structs.replace(location, line=line)
+
+    def _severity(self, finding: Finding) -> Severity | None:
+        """A finding may be less severe than its rule; the configuration has precedence."""
+        rule = self._rules[finding.rule]
+        level = self._tree.configuration.level(rule.id, finding.path)
+        if level == OFF:
+            return None
+        if level:
+            return Severity(level)
+        known = [finding.severity, rule.severity]
+        if rule.layer is Layer.GITOPS and self._tree.is_for_show(finding.path):
+            known.append(Severity.INFO)
+        if self._imagined and rule.layer in (Layer.GITOPS, Layer.REFERENCES):
+            known.append(Severity.INFO)
+        return min(known, key=lambda one: one.weight)
+
+    @cached_property
+    def _items(self) -> dict[tuple[str, int, tuple[str, ...]], Item]:
+        return {(item.file.path, item.document, item.inside): item for item in self._tree.items}
+
+    @cached_property
+    def _files(self) -> dict[str, File]:
+        return {file.path: file for file in self._tree.files}
+
+    @cached_property
+    def _known(self) -> Collection[str]:
+        return {rule.id for rule in lint_rules()}
+
+    def _ignored(self, file: File) -> list[Ignore]:
+        if file.path not in self._ignores:
+            self._ignores[file.path] = ignores_in(file, self._known)[0]
+        return self._ignores[file.path]

@@ -1,0 +1,1 @@
+"""Settings of running apps that will cause problems later."""
