@@ -12,7 +12,7 @@ export WHYSYNC_SHARED := $(abspath $(SHARED))
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus coverage changelog clean
+.PHONY: help demo test test-cluster test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -89,6 +89,9 @@ conformance: $(VENV)/.dev compiled ## make conformance [VECTORS=DIR] [V=1]: agai
 
 corpus: $(VENV)/.dev compiled ## make corpus [SHARED=DIR] [CASES=FILE] [V=1]: how often the first finding is right on real cases
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tools.corpus $(SHARED)/corpus $(CASES) $(if $(V),--misses)
+
+corpus-mutations: $(VENV)/.dev compiled ## make corpus-mutations [V=1]: do mangled texts keep their cause (quotes, case, cut off, wrapped)
+	@$(BIN)/python -m tools.corpus_mutations $(SHARED)/corpus $(CASES) $(if $(V),--changed)
 
 coverage: $(VENV)/.dev compiled ## line and branch coverage of the tests, with the least covered modules (takes a while)
 	@$(BIN)/python -m tools.coverage_report

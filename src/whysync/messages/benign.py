@@ -9,6 +9,8 @@ _QUIET = (
     r"successfully synced \((?:all tasks run|no more tasks)\)",
     r"one or more tasks are running",
     r"[.…\s]+",
+    # a server's words about one of its clients
+    r"http: TLS handshake error from .{1,300}",
     r"[a-z0-9.-]{1,253}/[\w.:-]{1,253} (?:created|configured|unchanged|serverside-applied|"
     r"replaced|patched|deleted|reconciled)(?: \((?:server )?dry run\))?(?:\. Warning: "
     r".{0,2000}| reconciled.{0,300})?",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from functools import cache
 from typing import TypeVar
 
@@ -10,7 +11,8 @@ import msgspec
 
 from whysync.messages.benign import says_nothing_is_wrong
 from whysync.messages.failure import Failure, Unknown
-from whysync.messages.pattern import SEARCHED, Context, first_answer
+from whysync.messages.log_line import parse_log
+from whysync.messages.pattern import SEARCHED, Context, answer_of_cut_text, first_answer
 from whysync.messages.patterns import ALL
 from whysync.messages.patterns.admission import AdmissionDenied
 from whysync.messages.patterns.argocd import RepoServerDown
@@ -52,6 +54,15 @@ _OF_MANY = frozenset(
 )
 
 
+class Reading(StrEnum):
+    """How a text was recognized, from the most certain to the least."""
+
+    EXACT = "exact"
+    FOLDED = "folded"  # only without regard to case and quotes
+    CUT = "cut"  # the text ends in the middle of a known phrase
+    UNKNOWN = "unknown"
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A text, the wrappers around it (outermost first), and what it says went wrong."""
 
@@ -59,6 +70,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     layers: tuple[Layer, ...]
     failures: tuple[Failure, ...]
     rest: str
+    reading: Reading = Reading.EXACT
 
     @property
     def cached(self) -> bool:
@@ -86,24 +98,43 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
             found for failure in self.failures for found in within(failure) if isinstance(found, kind)
         )
 
+    @property
+    def is_vague(self) -> bool:
+        """Is there a failure of which only the component is known, or not even that?"""
+        return any(isinstance(failure, Unknown) for failure in self.failures)
+
     def first(self, kind: type[_F]) -> _F | None:
         return next(iter(self.every(kind)), None)
 
 
 def understand(text: str) -> Message:
     """Take a message, condition, event or log line apart. Never raises; same text, same answer."""
-    if '\\"' in text[:_LONGEST]:
-        return _unescaped(text)
-    back, body = peel_back(text[:_LONGEST].strip())
-    layers: list[Layer] = []
+    logged = parse_log(text[:_LONGEST])
+    plain = (logged.text if logged else text[:_LONGEST]).replace('\\"', '"')
+    around = (Layer(kind=LayerKind.LOG, text="", code=logged.level),) if logged else ()
+    message = _understand(plain, around, Reading.EXACT)
+    for reading in (Reading.FOLDED, Reading.CUT):
+        if not message.is_vague:
+            break
+        other = _understand(plain, around, reading)
+        if not other.is_vague:
+            message = other
+    return message if plain == text else _cited_as_written(message, text)
+
+
+def _understand(text: str, around: tuple[Layer, ...], reading: Reading) -> Message:
+    back, body = peel_back(text.strip())
+    layers: list[Layer] = list(around)
     failures: list[Failure] = []
     rest = ""
     for part in conditions_of(body):
-        found_layers, found_failures, rest_of_part = _read(part, (), 0)
+        found_layers, found_failures, rest_of_part = _read(part, around, 0, reading)
         layers.extend(layer for layer in found_layers if layer not in layers)
         failures.extend(found_failures)
         rest = rest or rest_of_part
-    return Message(text=text, layers=(*layers, *back), failures=_distinct(failures), rest=rest)
+    return Message(
+        text=text, layers=(*layers, *back), failures=_distinct(failures), rest=rest, reading=reading
+    )
 
 
 def within(failure: Failure) -> tuple[Failure, ...]:
@@ -112,24 +143,26 @@ def within(failure: Failure) -> tuple[Failure, ...]:
     return (failure, *within(inner)) if inner else (failure,)
 
 
-def _read(text: str, around: tuple[Layer, ...], depth: int) -> tuple[tuple[Layer, ...], list[Failure], str]:
-    front, rest = peel_front(text)
+def _read(
+    text: str, around: tuple[Layer, ...], depth: int, reading: Reading
+) -> tuple[tuple[Layer, ...], list[Failure], str]:
+    front, rest = peel_front(text, folded=reading is Reading.FOLDED)
     layers = (*around, *front)
     if depth < _DEEPEST and front and any(layer.kind in _OF_MANY for layer in front):
         pieces = reasons_of(rest)
         if len(pieces) > 1:
             inner_layers, failures = list(front), list[Failure]()
             for piece in pieces:
-                more, found, _ = _read(piece, layers, depth + 1)
+                more, found, _ = _read(piece, layers, depth + 1, reading)
                 inner_layers.extend(layer for layer in more if layer not in inner_layers)
                 failures.extend(found)
             return tuple(inner_layers), failures, rest
     back, rest = peel_back(rest)
     layers = (*layers, *back)
-    return (*front, *back), list(_failures(rest, layers)), rest
+    return (*front, *back), list(_failures(rest, layers, reading)), rest
 
 
-def _failures(rest: str, layers: tuple[Layer, ...]) -> tuple[Failure, ...]:
+def _failures(rest: str, layers: tuple[Layer, ...], reading: Reading) -> tuple[Failure, ...]:
     command = next((layer for layer in reversed(layers) if layer.kind is LayerKind.COMMAND_FAILED), None)
     if command and command.timeout and not command.command.startswith("kubectl"):
         return (GenerationTimeout(text=command.text, command=command.command, after=command.timeout),)
@@ -137,10 +170,11 @@ def _failures(rest: str, layers: tuple[Layer, ...]) -> tuple[Failure, ...]:
         return (RepoServerDown(text=command.text),)  # the kernel killed the tool: memory of repo-server
     if not rest or says_nothing_is_wrong(rest):
         return ()
-    found = first_answer(ALL, Context(text=rest, layers=layers, read=_inner))
-    if not found and len(rest) > SEARCHED:
-        found = first_answer(ALL, Context(text=rest[-SEARCHED:], layers=layers, read=_inner))
-    return found or (Unknown(text=rest),)
+    for searched in (rest[:SEARCHED], rest[-SEARCHED:])[: 1 + (len(rest) > SEARCHED)]:
+        context = Context(text=searched, layers=layers, read=_inner, folded=reading is Reading.FOLDED)
+        if found := (answer_of_cut_text if reading is Reading.CUT else first_answer)(ALL, context):
+            return found
+    return (Unknown(text=rest),)
 
 
 def _inner(text: str) -> Failure | None:
@@ -160,13 +194,12 @@ def _distinct(failures: list[Failure]) -> tuple[Failure, ...]:
     return tuple(seen.values())
 
 
-def _unescaped(text: str) -> Message:
-    """Log lines carry messages with escaped quotes: read the plain words, but cite the text as it stands."""
-    plain = understand(text.replace('\\"', '"'))
+def _cited_as_written(plain: Message, text: str) -> Message:
+    """Log lines carry messages with escaped quotes: read the plain words, but cite the text as it is."""
     failures = tuple(
         msgspec.structs.replace(failure, text=_as_written(failure.text, text)) for failure in plain.failures
     )
-    return Message(text=text, layers=plain.layers, failures=failures, rest=_as_written(plain.rest, text))
+    return msgspec.structs.replace(plain, text=text, failures=failures, rest=_as_written(plain.rest, text))
 
 
 def _as_written(piece: str, text: str) -> str:

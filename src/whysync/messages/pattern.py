@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import compress
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import msgspec
 
 from whysync.messages.failure import Failure
+from whysync.messages.tolerance import fold, match_cut, tolerant
 from whysync.messages.wrappers import Layer, LayerKind
 
 SEARCHED = 8192
@@ -24,11 +25,13 @@ SEARCHED = 8192
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of a message, with the wrappers that were taken off around it.
 
-    `read` understands a piece inside this one, for texts that quote another error.
+    `read` understands a piece inside this one, for texts that quote another error. `folded`: case and quotes
+    do not count.
     """
 
     text: str
     layers: tuple[Layer, ...] = ()
+    folded: bool = False
     read: Callable[[str], Failure | None] = msgspec.field(default=lambda _: None)
 
     def within(self, *kinds: LayerKind) -> bool:
@@ -38,6 +41,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     def command(self) -> str:
         """The innermost command that failed, as `git fetch origin`."""
         return next((layer.command for layer in reversed(self.layers) if layer.command), "")
+
+    @property
+    def log_level(self) -> str:
+        """The level of the log line that it is from, in lower case."""
+        return next((layer.code for layer in self.layers if layer.kind is LayerKind.LOG), "")
 
     @property
     def server(self) -> str:
@@ -63,29 +71,50 @@ def compiled(regex: str) -> re.Pattern[str]:
 
 
 class Table:
-    """Patterns in order of precedence, with their hints beside them."""
+    """Patterns in order of precedence, with their hints next to them."""
 
-    __slots__ = ("hints", "patterns")
+    __slots__ = ("folded_hints", "hints", "patterns")
 
     def __init__(self, *patterns: Pattern) -> None:
         self.patterns = patterns
         self.hints = tuple(pattern.hint for pattern in patterns)
+        self.folded_hints = tuple(map(fold, self.hints))
 
 
 def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:
     """What the first pattern says that knows this text; the order of the table is its precedence."""
     searched = context.text[:SEARCHED]
-    hinted = map(searched.__contains__, table.hints)  # lazily, and without a Python frame for each
+    if context.folded:
+        hinted = map(fold(searched).__contains__, table.folded_hints)
+    else:
+        hinted = map(searched.__contains__, table.hints)  # lazily, and without a Python frame for each
+    compile = tolerant if context.folded else compiled
     for pattern in compress(table.patterns, hinted):
-        match = compiled(pattern.regex).search(searched)
+        match = compile(pattern.regex).search(searched) if pattern.hint or not context.folded else None
         if match is None:
             continue
         answer = pattern.build(match, context)
-        if isinstance(answer, tuple):
-            return answer
         if answer is not None:
-            return (answer,)
+            return answer if isinstance(answer, tuple) else (answer,)
     return ()
+
+
+def answer_of_cut_text(table: Table, context: Context) -> tuple[Failure, ...]:
+    """The answer of the pattern with most of its words before the end of the text; none if two disagree."""
+    best: tuple[Failure, ...] = ()
+    most = 0
+    for pattern in table.patterns:
+        cut = match_cut(pattern.regex, context.text) if pattern.hint else None
+        if cut is None or cut[1] < most:
+            continue
+        match, fixed = cut
+        answer = pattern.build(cast("re.Match[str]", match), context)
+        answers = answer if isinstance(answer, tuple) else (answer,) if answer is not None else ()
+        if fixed > most:
+            best, most = answers, fixed
+        elif [type(failure) for failure in answers] != [type(failure) for failure in best]:
+            best = ()
+    return best
 
 
 def fill(kind: type[Failure], *, whole: str = "") -> Builder:

@@ -13,6 +13,8 @@ from functools import cache
 
 import msgspec
 
+from whysync.messages.tolerance import tolerant
+
 
 class LayerKind(StrEnum):
     COMPARISON_ERROR = "comparison-error"
@@ -60,7 +62,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: LayerKind
     text: str
-    code: str = ""  # RPC: Unknown, Unavailable, …
+    code: str = ""  # RPC: Unknown, Unavailable, …; LOG: error, fatal, …
     index: int | None = None  # SOURCE_N_OF_M
     total: int | None = None
     revision: str = ""  # SYNC_ATTEMPT, OPERATION
@@ -246,19 +248,24 @@ def _front() -> re.Pattern[str]:
 
 
 @cache
+def _folded_front() -> re.Pattern[str]:
+    return tolerant(_front().pattern)
+
+
+@cache
 def _back() -> re.Pattern[str]:
     return re.compile(_BACK)
 
 
-def peel_front(text: str) -> tuple[tuple[Layer, ...], str]:
-    """The wrappers in front of `text`, outermost first, and what remains."""
+def peel_front(text: str, *, folded: bool = False) -> tuple[tuple[Layer, ...], str]:
+    """The wrappers in front of `text`, outermost first, and the rest; `folded` ignores case and quotes."""
     layers: list[Layer] = []
     while len(layers) < _MOST:
         text = text.lstrip()
         if text.startswith("`"):
             layer, rest = _command(text)
         else:
-            layer, rest = _wrapper(text)
+            layer, rest = _wrapper(text, _folded_front() if folded else _front())
         if layer is None:
             break
         layers.append(layer)
@@ -288,8 +295,8 @@ def peel_back(text: str) -> tuple[tuple[Layer, ...], str]:
     return (layer,), rest
 
 
-def _wrapper(text: str) -> tuple[Layer | None, str]:
-    match = _front().match(text)
+def _wrapper(text: str, front: re.Pattern[str]) -> tuple[Layer | None, str]:
+    match = front.match(text)
     if match is None or match.lastgroup is None:
         return None, text
     if match.lastgroup == "BARE":

@@ -59,10 +59,9 @@ def health_script(match: re.Match[str], context: Context) -> Failure:
 def of_argocd(context: Context) -> bool:
     """Is this Argo CD's own trouble? Applications have a Redis and disks, too, but no such wrappers.
 
-    Its own logs are lines of logrus; what containers of the app log is never read by these tables.
+    Its own logs are structured lines; what containers of the app log is never read by these tables.
     """
-    said = context.text[:2000]
-    return bool(context.layers) or "argocd" in said or ("level=" in said and "msg=" in said)
+    return bool(context.layers) or "argocd" in context.text[:2000]
 
 
 def cache_down(match: re.Match[str], context: Context) -> Failure | None:
@@ -159,9 +158,9 @@ FIRST: tuple[Pattern, ...] = (
     ),
     # Manifests that cannot be read are an answer to the caller; only settings make Argo CD give up and exit.
     Pattern(
-        "level=fatal",
-        r"level=fatal msg=\"?(?P<detail>error (?:converting YAML to JSON|unmarshaling JSON): [^\"\n]{0,300})",
-        fill(SettingsMalformed),
+        "JSON: ",
+        r"^error (?:converting YAML to JSON|unmarshaling JSON): .{0,300}",
+        lambda m, c: SettingsMalformed(text=c.text, detail=m[0]) if c.log_level == "fatal" else None,
     ),
     Pattern(
         "ailed to load resource overrides",

@@ -45,6 +45,14 @@ _IMMUTABLE = (
     "cannot be modified",
     "can not be modified",
 )
+# Fields whose only complaint about a well-formed value is that it changed.
+_IMMUTABLE_FIELDS = {
+    "Deployment": ("spec.selector",),
+    "DaemonSet": ("spec.selector",),
+    "ReplicaSet": ("spec.selector",),
+    "Job": ("spec.selector", "spec.template"),
+    "Service": ("spec.clusterIP",),
+}
 _PROBLEMS = {
     "Required value": SchemaProblem.REQUIRED,
     "Invalid value": SchemaProblem.INVALID,
@@ -97,7 +105,7 @@ def _field_error(error: re.Match[str], text: str, resource: Named) -> Failure:
         return FinalizerStuck(text=text, resource=resource, finalizer=names[-1] if names else "", detail=rest)
     if path == "metadata.resourceVersion" and "must be specified for an update" in rest:
         return ConflictModified(text=text, resource=resource, detail=rest)
-    if ("updates to " in rest and "forbidden" in lower) or any(words in lower for words in _IMMUTABLE):
+    if rest.startswith("updates to ") or any(words in lower for words in _IMMUTABLE):
         return _immutable(path, rest, text, resource)
     if (kind == "Too long" and path in ("", "data")) or "must have at most 1048576 bytes" in rest:
         return TooLarge(text=text, limit_of=SizeLimit.OBJECT, limit=1048576, resource=resource)
@@ -105,6 +113,8 @@ def _field_error(error: re.Match[str], text: str, resource: Named) -> Failure:
         return found
     problem = _PROBLEMS[kind]
     value, detail = _value_and_detail(rest) if kind not in ("Required value", "Forbidden") else ("", rest)
+    if kind == "Invalid value" and not detail and path in _IMMUTABLE_FIELDS.get(resource.kind, ()):
+        return _immutable(path, rest, text, resource)  # the text was cut off inside the value
     if kind == "Invalid value" and compiled(_OF_TYPE).search(rest):
         problem = SchemaProblem.TYPE
         # Go names the struct, then the path without indexes.

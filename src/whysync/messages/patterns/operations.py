@@ -114,10 +114,13 @@ _AWAITED = {
 }
 
 
-def waiting(match: re.Match[str], context: Context) -> Failure:
+def waiting(match: re.Match[str], context: Context) -> Failure | None:
+    what = _AWAITED.get(said(match, "what").lower())
+    if what is None:  # the text was cut off before it
+        return None
     return Waiting(
         text=context.text,
-        what=_AWAITED[said(match, "what")],
+        what=what,
         group=said(match, "group"),
         kind=said(match, "kind"),
         name=said(match, "name"),
@@ -156,7 +159,7 @@ FIRST: tuple[Pattern, ...] = (
         "times among application resources",
         r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63})/"
         r"(?P<namespace>[\w.-]{0,253})/(?P<name>[^\s]{1,253}) appeared "
-        r"(?P<times>\d{1,9}) times",
+        r"(?P<times>\d{1,9}) times among application resources",
         lambda m, c: DuplicateResource(
             text=c.text,
             resource=Named(

@@ -102,6 +102,8 @@ TABLE: tuple[Pattern, ...] = (
         forbidden,
     ),
     Pattern("cannot ", _USER + r'path "(?P<path>[^"]{1,253})"', forbidden),
+    # Cut off before what the account may not do: only the RBAC authorizer names a user like this.
+    Pattern("is forbidden: User ", _NAME + r'User "(?P<user>[^"\s]{1,253})"?[^"]{0,20}$', forbidden),
     Pattern(
         "asked for the client to provide credentials",
         r"the server has asked for the client to provide credentials",

@@ -1,0 +1,118 @@
+"""One line of a log, parsed into fields: logfmt, JSON, klog, or the format of the `argocd` command.
+
+Argo CD's components write logfmt (`time=… level=error msg="…" application=argocd/shop`) or, with
+`--logformat json`, one JSON object per line. The message is `msg`; the reason is often in `error`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import msgspec
+
+_LONGEST = 1 << 16
+_MESSAGE = ("msg", "message")
+_REASON = ("error", "err", "grpc.error", "errorVerbose")
+_LEVEL = ("level", "severity", "lvl")
+_OF_APP = ("application", "app", "app-qualified-name")
+_LOUD = frozenset({"error", "fatal", "panic", "critical", "crit", "e", "f"})
+_QUIET = frozenset({"info", "debug", "trace", "i", "d"})
+_LOUD_WORDS = ("error", "fatal", "fail", "panic:", "denied", "refused", "unable to", "cannot ", "prevented")
+
+
+class LogLine(msgspec.Struct, frozen=True, kw_only=True):
+    """`level` is lower case, empty where the line has none; `text` is the message with its reason."""
+
+    text: str
+    level: str = ""
+    application: str = ""
+
+    @property
+    def is_loud(self) -> bool:
+        """Does it report that something went wrong? A line without a level is judged by its words."""
+        if self.level in _LOUD or self.text.startswith("Skipping auto-sync"):
+            return True
+        if self.level in _QUIET:
+            return False
+        lower = self.text.lower()
+        return any(word in lower for word in _LOUD_WORDS)
+
+
+def parse_log(text: str) -> LogLine | None:
+    """A text that consists of logfmt or JSON lines as one line; `None` for any other text."""
+    if not text.startswith(("{", "time=", "level=", "ts=")):
+        return None
+    lines = [parse_log_line(line) for line in text.splitlines()]
+    if not lines[0].level:
+        return None
+    return msgspec.structs.replace(lines[0], text="\n".join(line.text for line in lines))
+
+
+def parse_log_line(line: str) -> LogLine:
+    line = line[:_LONGEST].strip()
+    fields = _json_fields(line) or _logfmt_fields(line)
+    if fields:
+        message = _first(fields, _MESSAGE)
+        reason = _first(fields, _REASON)
+        text = f"{message}: {reason}" if reason and reason not in message else message
+        return LogLine(
+            text=text.strip(": ") or line,
+            level=_first(fields, _LEVEL).lower(),
+            application=_first(fields, _OF_APP).rpartition("/")[2],
+        )
+    klog = _klog().match(line)
+    if klog is not None:
+        return LogLine(text=line[klog.end() :], level=klog[1].lower())
+    command = _command().match(line)
+    if command is not None:
+        level = {"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info"}[command[1]]
+        return LogLine(text=line[command.end() :], level=level)
+    return LogLine(text=line)
+
+
+def _first(fields: dict[str, str], names: tuple[str, ...]) -> str:
+    return next((fields[name] for name in names if fields.get(name)), "")
+
+
+def _json_fields(line: str) -> dict[str, str]:
+    if not line.startswith("{"):
+        return {}
+    try:
+        decoded = msgspec.json.decode(line, type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return {key: value if isinstance(value, str) else str(value) for key, value in decoded.items() if value}
+
+
+def _logfmt_fields(line: str) -> dict[str, str]:
+    """`key=value` pairs; a line counts as logfmt only if it has a level or a time, and a message."""
+    if "=" not in line:
+        return {}
+    fields = {match["key"]: _plain(match["value"]) for match in _pair().finditer(line)}
+    has_frame = "level" in fields or "time" in fields or "ts" in fields
+    return fields if has_frame and any(name in fields for name in _MESSAGE) else {}
+
+
+def _plain(value: str) -> str:
+    if not value.startswith('"'):
+        return value
+    try:
+        return msgspec.json.decode(value, type=str)
+    except msgspec.DecodeError:
+        return value.strip('"').replace('\\"', '"')
+
+
+@cache
+def _pair() -> re.Pattern[str]:
+    return re.compile(r'(?<!\S)(?P<key>[\w.@/-]{1,60})=(?P<value>"(?:[^"\\]|\\.)*+(?:"|$)|[^\s"]*+)')
+
+
+@cache
+def _klog() -> re.Pattern[str]:
+    return re.compile(r"([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s+\d{1,9} [\w.-]{1,100}:\d{1,6}\] ")
+
+
+@cache
+def _command() -> re.Pattern[str]:
+    return re.compile(r"(FATA|ERRO|WARN|INFO)\[\d{4}\] ")

@@ -1,0 +1,145 @@
+"""Matching texts that lost their quotes, changed their case or were cut off: chats, UIs and events do that.
+
+`tolerant` rewrites the regex of a pattern. An opening quote becomes optional. A closing quote may be the end
+of a word instead, and what is between the two becomes lazy, so that a name ends where its word ends.
+`match_cut` finds a text that ends in the middle of what the regex describes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import regex
+
+QUOTES = "\"'`"
+_WORD_END = r"(?=[\s:,;)\]]|\.?$|\.\s)"
+_QUANTIFIER = re.compile(r"\{\d*,?\d*\}|[*+?]")
+# How much of the fixed words of a pattern must be there before a cut-off text counts as that pattern.
+_FEWEST_FIXED = 10
+_LEAST_SHARE = 0.35
+_SHORTEST_WORDS = 3
+_WITHOUT_QUOTES = str.maketrans("", "", QUOTES + "\\")
+
+
+def fold(text: str) -> str:
+    """Text in the form in which hints are compared: lower case, without quotes."""
+    return text.translate(_WITHOUT_QUOTES).lower()
+
+
+@cache
+def tolerant(regex: str) -> re.Pattern[str]:
+    return re.compile("".join(_rewritten(list(_tokens(regex)))), re.DOTALL | re.IGNORECASE)
+
+
+def _tokens(regex: str) -> Iterator[str]:
+    """Escapes, character classes, quantifiers and group openings as one token each."""
+    position = 0
+    while position < len(regex):
+        start = position
+        character = regex[position]
+        if character == "\\":
+            position += 2
+        elif character == "[":
+            position = _end_of_class(regex, position)
+        elif quantifier := _QUANTIFIER.match(regex, position):
+            position = quantifier.end()
+        elif regex.startswith("(?", position):
+            position = _end_of_opening(regex, position)
+        else:
+            position += 1
+        yield regex[start:position]
+
+
+def _end_of_class(regex: str, start: int) -> int:
+    position = start + 1
+    position += regex.startswith("^", position)
+    position += regex.startswith("]", position)
+    while regex[position] != "]":
+        position += 2 if regex[position] == "\\" else 1
+    return position + 1
+
+
+def _end_of_opening(regex: str, start: int) -> int:
+    """`(?P<name>`, `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!`, `(?-i:` and the like."""
+    opening = re.compile(r"\(\?(?:P<\w+>|P=\w+\)|<?[=!]|[a-zA-Z-]*:)").match(regex, start)
+    return opening.end() if opening else start + 2
+
+
+def _rewritten(tokens: list[str]) -> Iterator[str]:
+    for index, token in enumerate(tokens):
+        before = tokens[index - 1] if index else ""
+        after = tokens[index + 1] if index + 1 < len(tokens) else ""
+        if _is_quote(token):
+            if _QUANTIFIER.fullmatch(after):
+                yield token  # the pattern itself says how often
+            elif before.startswith(")") or _QUANTIFIER.fullmatch(before):
+                yield f"(?:{token}|{_WORD_END})"
+            else:
+                yield f"{token}?"
+        elif _QUANTIFIER.fullmatch(token) and _excludes_quotes(before) and not _QUANTIFIER.fullmatch(after):
+            yield f"{token}?"
+        else:
+            yield token
+
+
+def _is_quote(token: str) -> bool:
+    if token.startswith("[") and not token.startswith("[^"):
+        return all(character in QUOTES + "\\" for character in token[1:-1])
+    return token.removeprefix("\\") in tuple(QUOTES)
+
+
+def _excludes_quotes(token: str) -> bool:
+    return token.startswith("[^") and any(quote in token for quote in QUOTES)
+
+
+def match_cut(pattern: str, text: str) -> tuple[regex.Match[str], int] | None:
+    """The match of a pattern whose end was cut off, and how many characters of its fixed words are there."""
+    found = _partial(pattern).search(text, partial=True)
+    if found is None or not found.partial:
+        return None
+    fixed = _fixed_characters(pattern, found[0])
+    total = sum(map(len, _fixed_words(pattern)))
+    if pattern.endswith("*") and fixed >= total - 1:
+        return None  # an introduction, and what it introduces is missing
+    return (found, fixed) if fixed >= max(_FEWEST_FIXED, _LEAST_SHARE * total) else None
+
+
+def _fixed_characters(pattern: str, matched: str) -> int:
+    """How many characters of a cut-off match are literal words of the pattern, and not a name in between."""
+    position = count = 0
+    for words in _fixed_words(pattern):
+        found = matched.find(words, position)
+        if found >= 0:
+            position = found + len(words)
+            count += len(words)
+        else:
+            lengths = range(min(len(words), len(matched) - position), 0, -1)
+            count += next((length for length in lengths if matched.endswith(words[:length])), 0)
+    return count
+
+
+@cache
+def _partial(pattern: str) -> regex.Pattern[str]:
+    import regex  # 15 ms, and only a text that nothing else explains needs it
+
+    return regex.compile(pattern, regex.DOTALL)
+
+
+@cache
+def _fixed_words(pattern: str) -> tuple[str, ...]:
+    """The literal pieces of a regex, in order."""
+    pieces = [""]
+    for token in _tokens(pattern):
+        if token.startswith("\\") and not token[1:].isalnum():
+            pieces[-1] += token[1:]
+        elif len(token) == 1 and token not in "()|.^$*+?":
+            pieces[-1] += token
+        else:
+            if token == "?" or token == "*" or token.startswith("{0"):
+                pieces[-1] = pieces[-1][:-1]  # the character before it is optional
+            pieces.append("")
+    return tuple(piece for piece in pieces if len(piece) >= _SHORTEST_WORDS)

@@ -1,0 +1,108 @@
+"""Texts that lost their quotes, changed their case, were cut off or wrapped by a log collector."""
+
+from __future__ import annotations
+
+import pytest
+
+from whysync.messages.failure import Failure, Unknown
+from whysync.messages.log_line import parse_log_line
+from whysync.messages.parse import Reading, understand
+from whysync.messages.patterns import ALL
+from whysync.messages.patterns.apply import AnnotationTooLong, NamespaceMissing
+from whysync.messages.patterns.git import RevisionNotFound
+from whysync.messages.patterns.operations import SharedResource
+from whysync.messages.patterns.rbac import Forbidden
+from whysync.messages.tolerance import tolerant
+
+NOT_FOUND = 'namespaces "shop" not found'
+
+
+def _only(text: str) -> Failure:
+    (failure,) = understand(text).failures
+    return failure
+
+
+@pytest.mark.parametrize(
+    ("text", "reading"),
+    [
+        (NOT_FOUND, Reading.EXACT),
+        ("namespaces shop not found", Reading.FOLDED),
+        ('Namespaces "shop" Not Found', Reading.FOLDED),
+        ("Namespaces shop not found", Reading.FOLDED),
+    ],
+)
+def test_case_and_quotes_do_not_count(text: str, reading: Reading) -> None:
+    failure = _only(text)
+    assert isinstance(failure, NamespaceMissing)
+    assert failure.namespace == "shop"
+    assert understand(text).reading is reading
+
+
+def test_a_name_without_quotes_ends_where_its_word_ends() -> None:
+    failure = _only("Unable to resolve feature/x to a commit SHA")
+    assert isinstance(failure, RevisionNotFound)
+    assert failure.revision == "feature/x"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('CustomResourceDefinition "x" is invalid: metadata.annotations: Too lon', AnnotationTooLong),
+        ("Deployment/web is part of applicat", SharedResource),
+        ('services is forbidden: User "system:serviceaccount:argocd:argo', Forbidden),
+    ],
+)
+def test_a_text_that_ends_in_the_middle_of_a_known_phrase(text: str, kind: type[Failure]) -> None:
+    assert isinstance(_only(text), kind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rpc error: code = Unknown desc = authen",
+        "rpc error: code = Unknown desc = unknown error: remote:",
+        'Error: configmap "hub-stage-con',
+        "environments/prod/plat",
+    ],
+)
+def test_too_little_of_a_phrase_is_not_guessed(text: str) -> None:
+    assert isinstance(_only(text), Unknown)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r'time="2026-01-01T00:00:00Z" level=error msg="namespaces \"shop\" not found" application=argocd/web',
+        r'{"level":"error","msg":"namespaces \"shop\" not found","application":"argocd/web"}',
+        r'time=2026-01-01T00:00:00Z level=error msg="sync failed" error="namespaces \"shop\" not found" '
+        "application=web",
+    ],
+)
+def test_a_log_line_is_parsed_into_fields(line: str) -> None:
+    parsed = parse_log_line(line)
+    assert (parsed.level, parsed.application, parsed.is_loud) == ("error", "web", True)
+    failure = _only(line)
+    assert isinstance(failure, NamespaceMissing)
+    assert failure.namespace == "shop"
+    assert failure.text in line
+
+
+@pytest.mark.parametrize(
+    ("line", "level", "loud"),
+    [
+        ("FATA[0001] 3 resources require pruning", "fatal", True),
+        ("E0101 00:00:00.123456       1 reflector.go:138] failed to list *v1.Pod", "e", True),
+        ('time="x" level=info msg="no error at all"', "info", False),
+        ("Skipping auto-sync: already attempted sync", "", True),
+        ("listening on :8080", "", False),
+        ("{not json", "", False),
+    ],
+)
+def test_the_level_of_a_line(line: str, level: str, loud: bool) -> None:
+    parsed = parse_log_line(line)
+    assert (parsed.level, parsed.is_loud) == (level, loud)
+
+
+def test_every_pattern_has_a_tolerant_form() -> None:
+    for pattern in ALL.patterns:
+        tolerant(pattern.regex)
