@@ -19,7 +19,7 @@ from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NoSource, NotFound
 from whysync.facts.bundle.limits import BundleLimits
 from whysync.facts.snapshot import Gap, Snapshot
-from whysync.fixes.text import in_safe_order, is_usable
+from whysync.fixes.patches import in_safe_order, is_usable
 from whysync.fixes.while_syncing import not_into_a_running_sync
 
 if TYPE_CHECKING:  # a bundle is read without any of them

@@ -11,8 +11,8 @@ from tests.played import played
 from tests.rules.bench import BUNDLES, case_name, load_case
 from tests.situations import application, case_of, config_map, row
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.difference import Difference
 from whysync.diagnosis.drift import HiddenBy, one_by_one
+from whysync.diagnosis.raw_difference import Difference
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Key

@@ -17,8 +17,8 @@ from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport
 from whysync.errors import Refused
 from whysync.fixes.edit import edited
-from whysync.fixes.forms import as_commands, as_patch, as_yaml
-from whysync.fixes.text import file_name, in_safe_order, object_of, patch_text
+from whysync.fixes.formats import as_commands, as_patch, as_yaml
+from whysync.fixes.patches import file_name, in_safe_order, object_of, patch_text
 from whysync.fixes.while_syncing import not_into_a_running_sync
 from whysync.json_tree import Object
 from whysync.kubernetes.api.yaml import dump, load

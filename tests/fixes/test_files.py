@@ -15,8 +15,8 @@ from whysync.facts.checkout import Checkout
 from whysync.facts.masking.marks import Marks
 from whysync.fixes.apply import applied
 from whysync.fixes.files import FileChange, file_change, moved, secret_lines
-from whysync.fixes.forms import as_commands, as_patch, as_yaml
-from whysync.fixes.text import file_name, is_usable
+from whysync.fixes.formats import as_commands, as_patch, as_yaml
+from whysync.fixes.patches import file_name, is_usable
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.api.yaml import dump, load

@@ -8,7 +8,7 @@ from tests.situations import application, case_of
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.follow_up import following, is_in_git, worth_telling
-from whysync.fixes.forms import as_commands
+from whysync.fixes.formats import as_commands
 from whysync.json_tree import Object
 
 LOOK, SYNC = "argocd app get shop --refresh", "argocd app sync shop"

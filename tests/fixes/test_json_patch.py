@@ -11,8 +11,8 @@ from tests.trees import objects
 from whysync.diagnosis.fix import Edit, Fix, Set
 from whysync.facts.masking.marks import Marks
 from whysync.fixes.edit import edited
-from whysync.fixes.forms import as_commands, as_patch
-from whysync.fixes.text import json_patch
+from whysync.fixes.formats import as_commands, as_patch
+from whysync.fixes.patches import json_patch
 from whysync.json_tree import Json, Object, copy, copy_object, dig, fields, same
 from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.api.yaml import load

@@ -12,7 +12,7 @@ from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import AnyRule, Rule, diagnosis_rules
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.bundle import read_bundle
-from whysync.fixes.text import patch_text
+from whysync.fixes.patches import patch_text
 from whysync.kubernetes.field_writers import phrase
 
 HERE = Path(__file__).parent

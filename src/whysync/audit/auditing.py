@@ -11,7 +11,7 @@ from whysync.audit.remark import Audit, Remark, Topic
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
 from whysync.facts.snapshot import Gap, GapKind
-from whysync.fixes.text import is_usable
+from whysync.fixes.patches import is_usable
 from whysync.json_tree import fields
 
 PUSHED = "Received push event"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from whysync.audit.remark import Audit, Remark, Topic
 from whysync.diagnosis.finding import Severity
-from whysync.fixes.text import patch_text
+from whysync.fixes.patches import patch_text
 from whysync.json_tree import Json, Object
 from whysync.reports import output
 from whysync.reports.json_v1 import fix_v1

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from whysync.audit.remark import Remark, Topic
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.difference import differences
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.raw_difference import differences
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest

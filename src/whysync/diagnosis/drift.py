@@ -17,8 +17,8 @@ from whysync.argocd.api.application import HealthCode
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.compare.ignored_fields import IgnoredFields
 from whysync.argocd.diff.strategy import Strategy
-from whysync.diagnosis.difference import Difference, differences
 from whysync.diagnosis.evidence import Evidence, shortened
+from whysync.diagnosis.raw_difference import Difference, differences
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer as pointers

@@ -10,7 +10,7 @@ from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
-from whysync.fixes.text import object_of
+from whysync.fixes.patches import object_of
 from whysync.json_tree import copy_object, dig, fields, items
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest, Role

@@ -18,7 +18,7 @@ from whysync.facts.masking.masker import Masker
 from whysync.fixes.edit import edited
 from whysync.fixes.follow_up import is_in_git, made_by
 from whysync.fixes.origin import Folder, Tool, folders_of
-from whysync.fixes.text import holds_a_mask, new_file_name, object_of
+from whysync.fixes.patches import holds_a_mask, new_file_name, object_of
 from whysync.fixes.yaml_edit import Node, Uneditable, rewritten, unreadable_nodes, written_documents
 from whysync.json_tree import Json, Missing, Object, copy, copy_object, fields, items, same, text
 from whysync.kubernetes.api import pointer as pointers

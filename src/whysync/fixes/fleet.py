@@ -15,7 +15,7 @@ from whysync.diagnosis.rule import Rule, diagnosis_rules
 from whysync.diagnosis.runner import groups_of, likeness, run_rules
 from whysync.fixes.apply import compared_anew, with_settings_of
 from whysync.fixes.edit import edited
-from whysync.fixes.text import object_of
+from whysync.fixes.patches import object_of
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref

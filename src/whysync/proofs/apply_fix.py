@@ -25,7 +25,7 @@ from whysync.diagnosis.comparison import would_be_written
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
-from whysync.fixes.text import object_of
+from whysync.fixes.patches import object_of
 from whysync.json_tree import Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, ref_of

@@ -15,9 +15,9 @@ from typing import Final
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.tracking import owner_of
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
-from whysync.diagnosis.difference import differences
 from whysync.diagnosis.freshness import looping
 from whysync.diagnosis.mechanism import Mechanism
+from whysync.diagnosis.raw_difference import differences
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of

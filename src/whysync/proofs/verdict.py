@@ -23,7 +23,7 @@ from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, Sym
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
-from whysync.fixes.text import object_of
+from whysync.fixes.patches import object_of
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Unknown

@@ -9,8 +9,8 @@ import msgspec
 from whysync.diagnosis import Case, Evidence, SymptomKind, cite
 from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomId
-from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import ContainerConfigInvalid, DependencyMissing

@@ -15,8 +15,8 @@ from whysync.argocd.api.application import SyncCode
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.compare.ignored_fields import IgnoredFields
 from whysync.argocd.ignore_differences import Rule, application_rules
-from whysync.diagnosis.difference import Difference, differences
 from whysync.diagnosis.drift import HiddenBy
+from whysync.diagnosis.raw_difference import Difference, differences
 from whysync.json_tree import MISSING, Json, Missing, Object, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest

@@ -14,7 +14,7 @@ from whysync.diagnosis.evidence import Evidence, cite
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import app_argument
-from whysync.queries.failing_source import is_commit
+from whysync.queries.sources import is_commit
 from whysync.queries.timestamps import instant
 
 if TYPE_CHECKING:

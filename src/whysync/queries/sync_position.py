@@ -1,4 +1,4 @@
-"""Where a manifest stands in a sync, in a diagnosis' words; what decides is in `semantics.hooks`."""
+"""When a sync applies a manifest: its phase and wave, hooks and their delete policies (`argocd.hooks`)."""
 
 from __future__ import annotations
 

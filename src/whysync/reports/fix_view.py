@@ -13,8 +13,8 @@ from whysync.errors import Refused
 from whysync.fixes.diffs import largest_context, unified
 from whysync.fixes.files import FileChange
 from whysync.fixes.follow_up import worth_telling
-from whysync.fixes.forms import EMPTY_LIST, as_commands, as_patch, as_yaml
-from whysync.fixes.text import patch_text
+from whysync.fixes.formats import EMPTY_LIST, as_commands, as_patch, as_yaml
+from whysync.fixes.patches import patch_text
 from whysync.kubernetes.api.yaml import dump
 from whysync.queries.commands import remark
 from whysync.reports import output

@@ -12,7 +12,7 @@ from whysync.diagnosis.fix import Fix, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Symptom
 from whysync.facts.snapshot import GapKind
-from whysync.fixes.text import patch_text
+from whysync.fixes.patches import patch_text
 from whysync.json_tree import Missing, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.hidden_drift import UnreportedDifference, unreported_differences

@@ -10,7 +10,7 @@ from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.follow_up import following, is_in_git
-from whysync.fixes.text import patch_text
+from whysync.fixes.patches import patch_text
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.advice import advice_for
 from whysync.queries.commands import app_argument, refresh

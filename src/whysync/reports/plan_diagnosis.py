@@ -10,7 +10,7 @@ from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport
-from whysync.fixes.text import patch_text
+from whysync.fixes.patches import patch_text
 from whysync.reports.proof_view import mark_of, notes_of
 from whysync.reports.screen import Screen, one_line
 from whysync.reports.xml_text import BREAK, Xml, joined, lines_of, tag

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport
-from whysync.diagnosis.words import counted
+from whysync.diagnosis.sentences import counted
 from whysync.reports.screen import Screen, one_line
 
 

@@ -12,7 +12,7 @@ from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.follow_up import is_in_git, worth_telling
-from whysync.fixes.text import patch_text
+from whysync.fixes.patches import patch_text
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.commands import app_argument

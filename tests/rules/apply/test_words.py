@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whysync.diagnosis.words import counted, one_line
+from whysync.diagnosis.sentences import counted, one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.log_patterns import LogReason
 from whysync.messages.logs import LogFailure

@@ -22,7 +22,7 @@ import msgspec
 from whysync.facts.http.address import parsed, without_password
 from whysync.facts.http.auth import Auth, Fixed, Headers
 from whysync.facts.http.errors import HttpError, RedirectedElsewhere, TimedOut, Unreachable
-from whysync.facts.http.known_values import hidden
+from whysync.facts.http.hide_credentials import hidden
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.proxies import Proxy, proxy_for
 from whysync.facts.http.rate_limit import RateLimit, http_date

@@ -20,7 +20,7 @@ import msgspec
 
 from whysync.deadline import Deadline
 from whysync.errors import SourceError, UsageError
-from whysync.facts.http.known_values import hidden
+from whysync.facts.http.hide_credentials import hidden
 from whysync.facts.http.limits import INTERACTIVE_LOGIN_SECONDS, LOGIN_SECONDS, MIB, PROGRAM_OUTPUT
 from whysync.facts.kubernetes_api.kubeconfig import Entry
 from whysync.facts.masking import Masker

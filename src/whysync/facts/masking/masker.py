@@ -13,7 +13,7 @@ from typing import Final, cast
 import msgspec
 
 from whysync.facts.masking import commands, shapes
-from whysync.facts.masking.known import KnownSecrets
+from whysync.facts.masking.known_secrets import KnownSecrets
 from whysync.facts.masking.marks import Marks, from_base64, is_mark
 from whysync.facts.masking.names import (
     SecretName,

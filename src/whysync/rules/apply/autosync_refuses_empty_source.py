@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.words import counted
+from whysync.diagnosis.sentences import counted
 from whysync.messages.patterns.operations import AutosyncWipeRefused
 from whysync.queries.commands import app_argument, beside
 from whysync.queries.group_failures import grouped

@@ -20,8 +20,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomKind
-from whysync.diagnosis.words import one_line
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden

@@ -19,7 +19,7 @@ The account is found and lacks a right: k8s-rbac.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Object
 from whysync.messages.patterns.operations import ImpersonationFailed
 from whysync.queries.commands import sync

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import msgspec
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing, json_kind
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import index_of, split

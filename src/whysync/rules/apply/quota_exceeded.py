@@ -23,7 +23,7 @@ import msgspec
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.owning_resource import row_above, row_named, symptoms_about
-from whysync.diagnosis.words import counted
+from whysync.diagnosis.sentences import counted
 from whysync.json_tree import Object, integer
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join

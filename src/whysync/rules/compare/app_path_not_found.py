@@ -22,17 +22,17 @@ from shlex import quote
 
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.git import PathNotFound
 from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import app_argument, hard_refresh
-from whysync.queries.failing_source import (
+from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.sources import (
     commits_since_the_last_sync,
     failing_source,
     source_flag,
     source_pointer,
 )
-from whysync.queries.group_failures import FailureGroup, grouped
 
 
 @rule(cause="path-not-found", since="0.1")

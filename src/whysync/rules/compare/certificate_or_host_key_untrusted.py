@@ -27,8 +27,8 @@ from whysync.messages.failure import Peer
 from whysync.messages.network import Distrust
 from whysync.messages.patterns.git import TlsUntrusted
 from whysync.queries.commands import hard_refresh
-from whysync.queries.failing_source import failing_source
 from whysync.queries.group_failures import grouped
+from whysync.queries.sources import failing_source
 
 WORDS = {
     Distrust.UNKNOWN_AUTHORITY: "the certificate of {host} is signed by an authority unknown to Argo CD",

@@ -24,7 +24,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.destination_clusters import cluster_for, known_clusters
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.rbac import ClusterAuth
 from whysync.queries.commands import argocd_namespace, beside, kubectl, refresh
 from whysync.queries.group_failures import grouped

@@ -21,7 +21,7 @@ then that is told first.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import PluginFailed
 from whysync.queries.commands import argocd_namespace, hard_refresh
 from whysync.queries.group_failures import grouped

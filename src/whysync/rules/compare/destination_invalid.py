@@ -17,7 +17,7 @@ One is given, and Argo CD has no such cluster: then it is not registered.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import SourceSpecInvalid
 from whysync.queries.already_fixed import refresh_again
 from whysync.queries.commands import app_argument, beside

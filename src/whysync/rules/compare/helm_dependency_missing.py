@@ -25,11 +25,11 @@ from shlex import quote
 
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.helm import HelmDependency
 from whysync.queries.commands import beside, hard_refresh
-from whysync.queries.failing_source import failing_source
 from whysync.queries.group_failures import grouped
+from whysync.queries.sources import failing_source
 
 # The repository is known, and does not answer: another Chart.lock would not change that.
 _AWAY = re.compile(

@@ -24,11 +24,11 @@ from shlex import quote
 
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.helm import HelmRender
 from whysync.queries.commands import hard_refresh, remark
-from whysync.queries.failing_source import failing_source, source_pointer
 from whysync.queries.group_failures import grouped
+from whysync.queries.sources import failing_source, source_pointer
 
 
 @rule(cause="helm-render", since="0.1")

@@ -20,8 +20,8 @@ The hydrated branch is up to date and the sync from it fails: then that failure 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import HYDRATION, SymptomId
-from whysync.diagnosis.words import one_line
 from whysync.messages.patterns.manifests import HydratorFailed
 from whysync.queries.commands import app_argument
 from whysync.queries.group_failures import grouped

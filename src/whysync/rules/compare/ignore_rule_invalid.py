@@ -18,7 +18,7 @@ A rule that compiles and never matches does no harm beside the drift that it sho
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.diffs import IgnoreRuleInvalid
 from whysync.queries.commands import hard_refresh, remark
 from whysync.queries.group_failures import grouped

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import JsonnetFailed
 from whysync.queries.commands import hard_refresh
 from whysync.queries.group_failures import grouped

@@ -20,11 +20,11 @@ from shlex import quote
 
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import KustomizeBuild
 from whysync.queries.commands import argocd_namespace, hard_refresh
-from whysync.queries.failing_source import commits_since_the_last_sync, failing_source, source_pointer
 from whysync.queries.group_failures import grouped
+from whysync.queries.sources import commits_since_the_last_sync, failing_source, source_pointer
 
 
 @rule(cause="kustomize-build", since="0.1")

@@ -20,7 +20,7 @@ The API server does not answer at all: cluster-unreachable.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.diffs import OpenApiError

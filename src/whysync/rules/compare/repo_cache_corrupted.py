@@ -19,7 +19,7 @@ The Git host itself does not answer, or rejects the login: then a restart does n
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.git import RepoCopyBroken
 from whysync.queries.commands import REPO_SERVER, hard_refresh, restart
 from whysync.queries.group_failures import grouped

@@ -25,12 +25,12 @@ from shlex import quote
 
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.git import AuthMethod, RepoAuthFailed
 from whysync.queries.commands import argocd_namespace, hard_refresh, kubectl
-from whysync.queries.failing_source import failing_source, repository_secret, source_pointer
 from whysync.queries.group_failures import grouped
+from whysync.queries.sources import failing_source, repository_secret, source_pointer
 
 CREDENTIALS = {
     AuthMethod.SSH: ("SSH key", "--ssh-private-key-path KEYFILE"),

@@ -22,13 +22,13 @@ from shlex import quote
 
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.failure import Network
 from whysync.messages.patterns.git import RepoUnreachable
 from whysync.queries.commands import app_argument, argocd_namespace, beside, hard_refresh
 from whysync.queries.connection_errors import why_unreachable
-from whysync.queries.failing_source import failing_source, is_oci, oci_chart, source_flag, source_pointer
 from whysync.queries.group_failures import grouped
+from whysync.queries.sources import failing_source, is_oci, oci_chart, source_flag, source_pointer
 
 
 @rule(cause="repo-unreachable", since="0.1")

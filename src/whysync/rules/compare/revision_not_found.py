@@ -26,7 +26,8 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cit
 from whysync.messages.patterns.git import RevisionNotFound
 from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import app_argument, beside, hard_refresh
-from whysync.queries.failing_source import (
+from whysync.queries.group_failures import grouped
+from whysync.queries.sources import (
     failing_source,
     is_oci,
     oci_chart,
@@ -34,7 +35,6 @@ from whysync.queries.failing_source import (
     source_pointer,
     synced_commit,
 )
-from whysync.queries.group_failures import grouped
 
 
 @rule(cause="revision-not-found", since="0.1")

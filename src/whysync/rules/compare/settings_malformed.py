@@ -19,8 +19,8 @@ import json
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import APP_UNHEALTHY, NO_CONDITION
-from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
 from whysync.messages.patterns.argocd import SettingsMalformed

@@ -18,7 +18,7 @@ All is named, and what it names is not there: then the path, the revision or the
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import SourceSpecInvalid
 from whysync.queries.commands import app_argument, refresh
 from whysync.queries.group_failures import grouped

@@ -37,7 +37,7 @@ from whysync.diagnosis import (
 )
 from whysync.diagnosis.fix import Edit
 from whysync.diagnosis.schema_fields import builtin_knows, schema_lacks
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import split
 from whysync.queries.commands import kubectl

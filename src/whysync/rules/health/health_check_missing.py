@@ -27,7 +27,7 @@ from whysync.argocd.health.assess import health_of
 from whysync.argocd.settings.overrides import ResourceOverride
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, FixKind, Set, Severity, cite, rule
 from whysync.diagnosis.field_heuristics import is_builtin
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join

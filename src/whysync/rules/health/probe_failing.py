@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import ProbeFailed
 from whysync.queries.already_fixed import sync_again

@@ -20,8 +20,8 @@ A claim of which the volume was deleted is Lost. No node takes a Pod for other r
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomId
-from whysync.diagnosis.words import one_line
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref

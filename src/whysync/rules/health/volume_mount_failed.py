@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
-from whysync.diagnosis.words import one_line
+from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import DependencyMissing, FailedMount
 from whysync.queries.commands import kubectl, on_object

@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.diagnosis.words import one_line
 from whysync.json_tree import fields, items, text
 from whysync.queries.commands import kubectl
 from whysync.queries.previous_revision import with_revert

@@ -1,7 +1,6 @@
-"""The plain difference of two trees, field by field.
+"""The raw difference of two trees, field by field: without defaults, ignore rules and normalization.
 
-It knows nothing of defaults, ignore rules or normalisation: it is the raw difference between what Git
-says and what the cluster holds, in which a cause is sought when Argo CD shows a resource OutOfSync.
+`drift` uses it for resources that Argo CD calls OutOfSync although the comparison shows no difference.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _KEYS = ("name", "mountPath", "containerPort", "port", "key", "secretKey", "type
 
 
 class Difference(NamedTuple):
-    """`pointer` leads into the live object where the field is there, else into the desired one."""
+    """`pointer` leads into the live object if it has the field, else into the desired one."""
 
     pointer: str
     wanted: Json | Missing
@@ -25,7 +24,7 @@ class Difference(NamedTuple):
 
 
 def differences(desired: Json, live: Json, pointer: str = "") -> Iterator[Difference]:
-    """Walks with a stack of its own: a hostile tree may be deeper than Python's."""
+    """All differing fields. Iterative: a hostile tree may be deeper than Python's stack."""
     stack: list[tuple[Json, Json, str]] = [(desired, live, pointer)]
     while stack:
         wanted, found, at = stack.pop()

@@ -1,12 +1,12 @@
-"""A Fix as text: a merge patch, a unified diff, a new manifest, a policy line, or commands."""
+"""A Fix as a patch: merge patch, JSON patch, unified diff, new manifest, policy line, commands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.difference import differences
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
+from whysync.diagnosis.raw_difference import differences
 from whysync.facts.masking.marks import is_mark
 from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited

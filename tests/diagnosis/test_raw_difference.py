@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from tests.trees import objects, trees
-from whysync.diagnosis.difference import Difference, differences, same
 from whysync.diagnosis.equivalent_values import Equivalence, same_but
+from whysync.diagnosis.raw_difference import Difference, differences, same
 from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer
 

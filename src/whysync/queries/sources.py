@@ -1,4 +1,4 @@
-"""Which of an Application's sources a failure is about, and which secret holds its credentials."""
+"""Sources of an Application: the one that a failure is about, its commits, chart and credentials."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.facts.http.known_values import hidden
+from whysync.facts.http.hide_credentials import hidden
 
 HIDDEN = {
     "alone": ("hunter2-hunter2", "it said hunter2-hunter2!", "it said <masked>!"),

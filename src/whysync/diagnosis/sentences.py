@@ -1,4 +1,4 @@
-"""Small words for sentences: foreign text on one line, counts with their nouns."""
+"""Parts of sentences: quoted text on one line, counts with their nouns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _LONGEST = 240
 
 
 def one_line(text: str) -> str:
-    """Somebody else's words as part of a sentence: their first lines, joined, and not for ever."""
+    """A quoted text as part of a sentence: on one line, and cut where it is long."""
     flat = " ".join(text.split())
     return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST].rstrip()}…"
 

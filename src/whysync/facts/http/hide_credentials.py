@@ -1,4 +1,4 @@
-"""Remove known secret values, such as our own token, from messages."""
+"""Remove the credentials of a client, such as its token, from messages and errors."""
 
 from __future__ import annotations
 

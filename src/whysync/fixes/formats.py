@@ -1,4 +1,4 @@
-"""A fix as complete objects in YAML, and as commands to paste."""
+"""A Fix in the formats of `fix -o`: a patch, the complete object in YAML, commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whysync.errors import Refused
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.follow_up import following, is_in_git
-from whysync.fixes.text import RESOURCES, cluster_patch, holds_a_mask, new_file_name, object_of, patch_text
+from whysync.fixes.patches import RESOURCES, cluster_patch, holds_a_mask, new_file_name, object_of, patch_text
 from whysync.json_tree import Object, copy_object, fields
 from whysync.kubernetes.api.yaml import dump
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED

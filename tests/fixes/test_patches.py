@@ -16,7 +16,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
 from whysync.fixes.apply import applied
 from whysync.fixes.edit import edited
-from whysync.fixes.text import merge_patch, object_of, patch_text, unified_diff
+from whysync.fixes.patches import merge_patch, object_of, patch_text, unified_diff
 from whysync.json_tree import Json, Object, copy_object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
