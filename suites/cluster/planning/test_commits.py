@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from suites.cluster.planning.commits import ABSENT, SERVED, chunks, commits
@@ -16,7 +16,9 @@ from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.plan.plan import PlannedCluster
 
-_EXAMPLES = {PlannedCluster.EMPTY: 30, PlannedCluster.BASE: 25, PlannedCluster.LIVE: 25}
+_EXAMPLES = {PlannedCluster.EMPTY: 40, PlannedCluster.BASE: 35, PlannedCluster.LIVE: 35}
+_SEED = 1
+"""Fixed, because `derandomize` derives it from the source of the test: a rename would draw other commits."""
 _CHUNKS = [*chunks(SERVED, 5), *chunks(ABSENT, 1)]
 
 
@@ -32,9 +34,9 @@ def test_every_mistake(pieces: tuple[Piece, ...], desk: Desk, names: Iterator[st
 
 @pytest.mark.parametrize("ground", _EXAMPLES)
 def test_mixed_commits(ground: PlannedCluster, desk: Desk, names: Iterator[str], score: Score) -> None:
+    @seed(_SEED)
     @settings(
         max_examples=_EXAMPLES[ground],
-        derandomize=True,
         database=None,
         deadline=None,
         phases=(Phase.generate, Phase.shrink),
