@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.situations import REVISION, application
+from whysync.argocd.simulation.sources import Held, held_by, repositories_of, sources_of
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.clock import Clock
-from whysync.proofs.sources import Held, held_by, repositories_of, sources_of
 
 HELD = "b" * 40
 NEW: Object = {

@@ -32,7 +32,6 @@ QUICK = ("test_small_verdicts.py", *CLAIMS)
 TESTS: dict[str, tuple[str, ...]] = {
     "claims": CLAIMS,
     **dict.fromkeys(("operators", "admission"), ("test_made_and_refused.py",)),
-    "sources": ("test_held_commits.py",),
     **dict.fromkeys(("safety", "sync_effects", "sync_reasons"), SAFETY),
     **dict.fromkeys(("verdict", "runs"), (*QUICK, *JUDGING)),
     **dict.fromkeys(("prove", "try_sync", "apply_fix"), JUDGING),

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from whysync.argocd.app_controller.app_of_apps import definitions
 from whysync.argocd.repo_server.repository import Repository
 from whysync.argocd.simulation.from_facts import destination_for, with_project
+from whysync.argocd.simulation.settled_controllers import SettledControllerManager
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import Safety, SyncOutcome, SyncSafety
@@ -41,7 +42,6 @@ from whysync.plan.steps import steps_of
 from whysync.plan.syncing import Ended, retry_of, synced
 from whysync.proofs.assumed import namespaces
 from whysync.proofs.partial_objects import Kinds
-from whysync.proofs.settled_cluster import SettledCluster
 from whysync.proofs.simulated_case import SimulatedCase, simulated
 from whysync.proofs.sync_effects import Effects, effects_of
 from whysync.proofs.sync_reasons import EffectText, harm
@@ -135,7 +135,9 @@ def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool =
 
     def life(model: ApiServer, script: Behavior) -> ControllerManager:
         model.load([*kinds, *allowed, *beside(case, model)])
-        return SettledCluster(model, with_callers(script, objects, case.destination_namespace, there=there))
+        return SettledControllerManager(
+            model, with_callers(script, objects, case.destination_namespace, there=there)
+        )
 
     world = simulated(case, everything=True, quiet=True, bare=not case.desired, life=life)
     simulation = world.simulation

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from whysync.argocd.simulation.sources import repositories_of
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport
@@ -17,7 +18,6 @@ from whysync.plan.find_applications import is_application
 from whysync.plan.plan import PlannedCluster
 from whysync.plan.simulations import NOON, on_empty, onto
 from whysync.proofs.simulated_case import NotSimulated
-from whysync.proofs.sources import repositories_of
 
 log = logging.getLogger(__name__)
 _CLUSTERS = {

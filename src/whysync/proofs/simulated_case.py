@@ -15,7 +15,9 @@ from datetime import timedelta
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.repo_server.repository import Folder, GitRepositories
 from whysync.argocd.simulation.from_facts import destination_for, marked_live, with_project
+from whysync.argocd.simulation.settled_controllers import SettledControllerManager
 from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.sources import held_by, repositories_of, sources_of
 from whysync.diagnosis.case import Case
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Object, copy_object, dig, fields, text
@@ -32,8 +34,6 @@ from whysync.proofs.other_writers import Writers, writers_for
 from whysync.proofs.partial_objects import Kinds, completed, has_marks, is_cut, unmasked, whole
 from whysync.proofs.pod_behavior import begun_again, script_of
 from whysync.proofs.scope import Scope, part_of
-from whysync.proofs.settled_cluster import SettledCluster
-from whysync.proofs.sources import held_by, repositories_of, sources_of
 from whysync.proofs.workload_children import WorkloadChildren
 
 
@@ -174,7 +174,7 @@ def simulated(
     others: bool = True,
     quiet: bool = False,
     bare: bool = False,
-    life: Callable[[ApiServer, Behavior], ControllerManager] = SettledCluster,
+    life: Callable[[ApiServer, Behavior], ControllerManager] = SettledControllerManager,
 ) -> SimulatedCase:
     """The world of a Case at its `now`; raises `NotSimulated`.
 

@@ -12,6 +12,7 @@ from whysync.argocd.app_controller.destination import Destination
 from whysync.argocd.server.server import Denied
 from whysync.argocd.simulation.from_facts import destination_for, with_project
 from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.sources import repositories_of
 from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.json_tree import Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api.ref import Ref
@@ -26,7 +27,6 @@ from whysync.plan.outside import health_of_custom_kinds
 from whysync.plan.service_callers import with_callers
 from whysync.plan.simulations import quieted
 from whysync.plan.syncing import retry_of
-from whysync.proofs.sources import repositories_of
 
 _LONGEST: Final = timedelta(hours=1)
 _STOPPING: Final = ("ComparisonError", "InvalidSpecError")

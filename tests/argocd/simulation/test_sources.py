@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from whysync.argocd.simulation.sources import repositories_of
 from whysync.json_tree import Object
 from whysync.kubernetes.clock import Clock
-from whysync.proofs.sources import repositories_of
 
 COMMIT = "a" * 40
 OBJECT: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}

@@ -1,4 +1,4 @@
-"""Git as the Application knows it: repositories in which its sources render to what the facts say they do."""
+"""Repositories in memory in which the sources of an Application render to given manifests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A cluster that was found, not started: what is at rest stays so until somebody touches it.
+"""Controllers of a cluster that was found running: objects at rest stay unchanged until they are written.
 
-`Life` would look at everything that it meets, and so make a ReplicaSet for each Deployment that the facts
-have without one. Here only what was in motion is looked at from the start.
+A ControllerManager would look at every object, and create a ReplicaSet for each Deployment that the facts
+have without one. Here only objects in motion are looked at from the start.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _COUNTED: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonS
 _ALWAYS: Final = frozenset({"HorizontalPodAutoscaler", "Namespace", "Node", "ServiceAccount"})
 
 
-class SettledCluster(ControllerManager):
+class SettledControllerManager(ControllerManager):
     def __init__(self, model: ApiServer, script: Behavior | None = None, *, nodes: int = 3) -> None:
         super().__init__(model, script, nodes=nodes)
         journal = self.model.store.journal
