@@ -10,11 +10,10 @@ import msgspec
 
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
 from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.world import Controllers, World, WorldCluster
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
-from whysync.kubernetes.controllers.controller_manager import ControllerManager
 
 URL = "https://git.example.com/shop.git"
 WAVES = 6
@@ -58,21 +57,16 @@ def play(manifests: list[Object]) -> timedelta:
     git.push({"shop": manifests})
     nodes = len(manifests) // 50 + 3
     slow_hooks = Behavior(pods=(PodBehavior(name="hook-*", runs_seconds=600),))
+    cluster = WorldCluster(controllers=Controllers.ALL, behavior=slow_hooks, nodes=nodes)
+    repositories = GitRepositories([git])
     simulation = Simulation(
-        GitRepositories([git]),
-        applications=[APPLICATION],
-        clock=clock,
-        life=lambda model: _alive(model, slow_hooks, nodes),
+        World(clock=clock, repository=repositories, applications=(APPLICATION,), clusters=(cluster,))
     )
     began = clock.now
     status = simulation.argocd.sync_and_health
     if not simulation.until(lambda: status("argocd/shop") == ("Synced", "Healthy"), timedelta(hours=3)):
         raise SystemExit(f"the sync did not succeed: {status('argocd/shop')}")
     return clock.now - began
-
-
-def _alive(model: ApiServer, script: Behavior, nodes: int) -> ControllerManager:
-    return ControllerManager(model, script, nodes=nodes)
 
 
 def manifests_of(size: int) -> list[Object]:

@@ -8,6 +8,9 @@ import pytest
 
 from tests.proofs.worlds import bundle, in_git, synced, there
 from tests.situations import case_of, row
+from whysync.argocd.repo_server.repository import GitRepositories
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.world import OtherParticipant, World, WorldCluster
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api.ref import ref_of
@@ -16,7 +19,7 @@ from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.clock import Clock
 from whysync.messages.patterns.apply import QuotaExceeded
-from whysync.proofs.admission import Quotas, Refusals
+from whysync.proofs.admission import Admission, Quotas, Refusals
 from whysync.proofs.operators import CrdCreators, definitions_of
 
 # --- CRDs ----------------------------------------------------------------------------------------
@@ -86,10 +89,17 @@ def test_half_a_definition_makes_nothing(lacks: str) -> None:
     assert list(definitions_of({"kind": "ConfigMap"})) == []
 
 
+def started(case: Case, *others: OtherParticipant, admission: Admission | None = None) -> ApiServer:
+    admission = admission or Admission()
+    cluster = WorldCluster(objects=admission.objects, webhooks=admission.webhooks)
+    world = World(clock=Clock(case.now), repository=GitRepositories([]), clusters=(cluster,), others=others)
+    return Simulation(world).model
+
+
 def makers(*live: Object) -> tuple[CrdCreators, ApiServer]:
     case = case_of(bundle(), synced(), *live)
-    model = ApiServer(Clock(case.now))
-    return CrdCreators(case, model), model
+    creators = CrdCreators(case)
+    return creators, started(case, creators)
 
 
 def crds(model: ApiServer) -> list[str]:
@@ -219,8 +229,8 @@ def refused_case(
 
 
 def refusals(case: Case) -> tuple[Refusals, ApiServer]:
-    model = ApiServer(Clock(case.now))
-    return Refusals(case, model), model
+    refusals = Refusals(case)
+    return refusals, started(case, admission=refusals.admission)
 
 
 def asked(model: ApiServer, obj: Object) -> str:
@@ -305,9 +315,10 @@ def raised(
     hard: str, *, message: str = EXCEEDED, namespace: str = "shop"
 ) -> tuple[Quotas, Refusals, ApiServer]:
     case = refused_case(quota("2"), message=message)
-    found, model = refusals(case)
-    model.load([quota("2"), quota("2", "another")])
-    quotas = Quotas(case, model, found)
+    found = Refusals(case)
+    quotas = Quotas(case, found)
+    objects = (*found.admission.objects, quota("2"), quota("2", "another"))
+    model = started(case, quotas, admission=Admission(objects=objects, webhooks=found.admission.webhooks))
     assert not quotas.reconcile(), "nobody has written one yet"
     assert asked(model, SERVICE) == message
     for place, obj in list(model.store.within(("", "resourcequotas"))):

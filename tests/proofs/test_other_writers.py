@@ -128,9 +128,8 @@ def test_a_holder_waits_as_long_as_it_takes(seconds: float) -> None:
     app = synced(row("ConfigMap", "a"))
     world = simulated(case_of(bundle(), app, in_git(config), there(config)), everything=True, others=False)
     ref = world.ref(Key("", "ConfigMap", "shop", "a"))
-    holder = FieldHolder(
-        world.simulation.model, HeldField(ref=ref, pointer="/data/k", value="mine", who="me", seconds=seconds)
-    )
+    holder = FieldHolder(HeldField(ref=ref, pointer="/data/k", value="mine", who="me", seconds=seconds))
+    holder.start(world.simulation)
     world.simulation.participants.insert(0, holder)
     world.run(timedelta(seconds=max(seconds - 1, 0)))
     before = holder.writes

@@ -11,7 +11,7 @@ from tests.situations import case_of, row
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, copy_object, dig, fields
 from whysync.kubernetes.controllers.behavior import PodBehavior
-from whysync.proofs.pod_behavior import begun_again, script_of
+from whysync.proofs.pod_behavior import begun_again, behavior_of
 from whysync.proofs.simulated_case import SimulatedCase, simulated
 
 HASH = "5d4f8c7b9"
@@ -42,7 +42,7 @@ def case_with(*objects: Object) -> Case:
 
 
 def part(one: Object) -> PodBehavior | None:
-    parts = script_of(case_with(one), [one], ()).pods
+    parts = behavior_of(case_with(one), [one], ()).pods
     assert len(parts) <= 1
     return parts[0] if parts else None
 
@@ -131,7 +131,7 @@ def test_pods_of_one_template_are_one_part() -> None:
     }
     one, other = pod(crashed), pod(crashed)
     fields(other["metadata"])["name"] = "another"
-    assert len(script_of(case_with(one, other), [one, other], ()).pods) == 1
+    assert len(behavior_of(case_with(one, other), [one, other], ()).pods) == 1
 
 
 # --- in a world ----------------------------------------------------------------------------------

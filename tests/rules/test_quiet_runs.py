@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from whysync import app
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
 from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.world import Controllers, World, WorldCluster
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
@@ -28,7 +29,6 @@ from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior, Metric, PodBehavior
-from whysync.kubernetes.controllers.controller_manager import ControllerManager
 
 URL = "https://git.example.com/team/shop.git"
 START = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
@@ -214,16 +214,18 @@ def _alarms_of_a_run(names: set[str], *, automated: Object, ready_seconds: int, 
     clock = Clock(START)
     git = GitRepository(url=URL, clock=clock)
     git.push({"deploy": [part for name in sorted(names) for part in _parts("shop:1")[name]]})
-    script = Behavior(
+    behavior = Behavior(
         pods=(PodBehavior(name="*", start_seconds=2, ready_seconds=ready_seconds),),
         metrics=(Metric(namespace="shop", name="scaled", after_seconds=60, replicas=3),),
     )
     simulation = Simulation(
-        GitRepositories([git]),
-        applications=[_application(automated)],
-        projects=[PROJECT],
-        clock=clock,
-        life=lambda model: ControllerManager(model, script, nodes=3),
+        World(
+            clock=clock,
+            repository=GitRepositories([git]),
+            applications=(_application(automated),),
+            projects=(PROJECT,),
+            clusters=(WorldCluster(controllers=Controllers.ALL, behavior=behavior),),
+        )
     )
     for second in range(0, 600, step):
         if second <= 300 < second + step:

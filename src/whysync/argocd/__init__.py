@@ -12,15 +12,29 @@ if TYPE_CHECKING:
     from whysync.argocd.health.assess import health_of
     from whysync.argocd.settings.settings import Settings
     from whysync.argocd.simulation.simulation import Simulation
+    from whysync.argocd.simulation.sources import repositories_of
+    from whysync.argocd.simulation.world import World, WorldCluster
 
-__all__ = ["AppProject", "Application", "Settings", "Simulation", "health_of"]
+__all__ = [
+    "AppProject",
+    "Application",
+    "Settings",
+    "Simulation",
+    "World",
+    "WorldCluster",
+    "health_of",
+    "repositories_of",
+]
 
 _MODULES = {
     "AppProject": "api.project",
     "Application": "api.application",
     "Settings": "settings.settings",
     "Simulation": "simulation.simulation",
+    "World": "simulation.world",
+    "WorldCluster": "simulation.world",
     "health_of": "health.assess",
+    "repositories_of": "simulation.sources",
 }
 
 

@@ -25,7 +25,7 @@ WEBHOOK: Final = (
 )  # fmt: skip
 
 
-def ground_of(node: Node) -> ClusterSetup:
+def cluster_of(node: Node) -> ClusterSetup:
     if node.value is None:
         return ClusterSetup()
     node.mapping(*CLUSTER)
@@ -33,7 +33,7 @@ def ground_of(node: Node) -> ClusterSetup:
         objects=node.at("objects").objects(),
         webhooks=tuple(_webhook(one) for one in node.at("webhooks").each()),
         writers=tuple(_writer(one) for one in node.at("writers").each()),
-        script=Behavior(
+        behavior=Behavior(
             pods=pods_of(node.at("pods")),
             load_balancers=cast("_Outside", node.at("load_balancers").choice(("ok", "pending"), "ok")),
             volumes=cast("_Outside", node.at("volumes").choice(("ok", "pending"), "ok")),

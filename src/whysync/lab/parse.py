@@ -15,7 +15,7 @@ from whysync.errors import TooLarge, Unreadable
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api import yaml
 from whysync.lab.actions import step_of
-from whysync.lab.cluster_setup import ground_of
+from whysync.lab.cluster_setup import cluster_of
 from whysync.lab.commits import repos_of
 from whysync.lab.git import manifests_in
 from whysync.lab.scenario import ArgoCDSettings, Expected, ExpectedFix, Push, Scenario
@@ -58,7 +58,7 @@ def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = No
         argocd=_argocd(top.at("argocd")),
         projects=tuple(_project(one) for one in top.at("projects").each()),
         applications=apps,
-        cluster=ground_of(top.at("cluster")),
+        cluster=cluster_of(top.at("cluster")),
         repos=repos_of(top.at("git"), folder),
         happens=tuple(step_of(one, folder) for one in top.at("happens").each()),
         ends=top.at("ends").duration(),

@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from whysync.argocd.app_controller.destination import Destination
+from whysync.argocd.app_controller.context import DEFAULT_PROJECT
 from whysync.argocd.app_controller.trace import TraceEvent
-from whysync.argocd.simulation.commands.kubectl_cli import Terminal
-from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.simulation import NotCreated, Simulation
+from whysync.argocd.simulation.world import Controllers, World, WorldCluster
 from whysync.errors import Unreadable
 from whysync.facts.masking import mask_snapshot
 from whysync.facts.simulated import snapshot_of
 from whysync.facts.snapshot import Snapshot
-from whysync.json_tree import Object, copy_object, dig, fields, text
+from whysync.json_tree import Object, copy_object, dig, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
-from whysync.kubernetes.controllers.controller_manager import ControllerManager, ControllersNeverSettle
+from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
-from whysync.lab.admission import Admission, configurations_of
+from whysync.lab.admission import configurations_of
 from whysync.lab.git import Git
 from whysync.lab.scenario import Scenario
 from whysync.lab.scheduled_actions import ScheduledAction, ScheduledActors, config_map
 from whysync.lab.writers import ScenarioWriter
-
-_EVERYTHING: Object = {
-    "apiVersion": "argoproj.io/v1alpha1",
-    "kind": "AppProject",
-    "metadata": {"name": "default", "namespace": "argocd"},
-    "spec": {
-        "sourceRepos": ["*"],
-        "destinations": [{"server": "*", "namespace": "*"}],
-        "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
-    },
-}
 
 
 class ScenarioRun:
@@ -45,56 +35,34 @@ class ScenarioRun:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.clock = Clock(scenario.starts)
-        self.model = ApiServer(self.clock)
-        self._terminal = Terminal(self.model)
-        self._destination = _destination(scenario, self.model)
-        self._people = ScheduledActors(scenario)
         git = Git(scenario, self.clock)
-        self.simulation = Simulation(
-            git.repositories,
-            applications=[copy_object(application) for application in scenario.applications],
-            projects=_projects(scenario),
-            config_maps=[config_map(name, data) for name, data in _settings(scenario).items()],
-            destinations=[self._destination],
-            clock=self.clock,
-            life=lambda model: ControllerManager(
-                model, scenario.cluster.script, nodes=scenario.cluster.nodes
-            ),
-            others=[
-                self._people,
-                *(ScenarioWriter(self.model, writer, scenario.starts) for writer in scenario.cluster.writers),
-            ],
-        )
-        self.simulation.secrets += [copy_object(obj) for obj in scenario.argocd.objects]
-        self._set_up(scenario)
-        self._people.enter(
-            argocd=self.simulation.argocd,
-            git=git,
-            admission=Admission(self.model, scenario.cluster.webhooks),
-            terminal=self._terminal,
-            destination=self._destination,
-        )
-
-    def _set_up(self, scenario: Scenario) -> None:
-        """Create the initial state; namespaces of objects are created too."""
-        told = [copy_object(obj) for obj in scenario.cluster.objects]
-        named = {text(dig(one, "metadata", "name")) for one in told if one.get("kind") == "Namespace"}
-        spaces = [text(dig(one, "metadata", "namespace")) for one in told]
-        for space in dict.fromkeys(("default", "kube-system", *(space for space in spaces if space))):
-            if space not in named:
-                self._put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}, scenario)
-        for obj in (*told, *configurations_of(scenario.cluster.webhooks)):
-            self._put(obj, scenario)
-
-    def _put(self, obj: Object, scenario: Scenario) -> None:
-        said, failed = self._terminal.create(obj)
-        if failed:
-            what = f"{text(obj.get('kind'))} {text(dig(obj, 'metadata', 'name'))}"
+        self._people = ScheduledActors(scenario, git)
+        writers = (ScenarioWriter(writer, scenario.starts) for writer in scenario.cluster.writers)
+        try:
+            self.simulation = Simulation(
+                World(
+                    clock=self.clock,
+                    repository=git.repositories,
+                    applications=tuple(map(copy_object, scenario.applications)),
+                    projects=_projects(scenario),
+                    config_maps=tuple(config_map(name, data) for name, data in _settings(scenario).items()),
+                    secrets=tuple(map(copy_object, scenario.argocd.objects)),
+                    clusters=(_cluster(scenario),),
+                    others=(self._people, *writers),
+                    version=scenario.argocd.version,
+                )
+            )
+        except NotCreated as problem:
+            what = f"{text(problem.obj.get('kind'))} {text(dig(problem.obj, 'metadata', 'name'))}"
             raise Unreadable(
                 what=f"{scenario.origin}: {what} under cluster: objects: is refused by the cluster",
-                why=said,
+                why=problem.message,
                 next="objects are created in their order: a kind comes after its CustomResourceDefinition",
-            )
+            ) from problem
+
+    @property
+    def model(self) -> ApiServer:
+        return self.simulation.model
 
     @property
     def now(self) -> datetime:
@@ -135,7 +103,6 @@ class ScenarioRun:
         return mask_snapshot(
             replace(
                 found,
-                argocd_version=self.scenario.argocd.version,
                 applications=_copies(found.applications),
                 projects=_copies(found.projects),
                 settings=_copies(found.settings),
@@ -153,16 +120,31 @@ def play(scenario: Scenario, *, until: float | None = None) -> ScenarioRun:
     return playing
 
 
-def _destination(scenario: Scenario, model: ApiServer) -> Destination:
-    ground = scenario.cluster
-    if not ground.server:
-        return Destination(model=model)
-    return Destination(
-        model=model,
-        server=ground.server,
-        name=ground.name or ground.server,
-        namespaces=ground.namespaces,
+def _cluster(scenario: Scenario) -> WorldCluster:
+    setup = scenario.cluster
+    cluster = WorldCluster(
+        created=tuple(_created(scenario)),
+        controllers=Controllers.ALL,
+        behavior=setup.behavior,
+        nodes=setup.nodes,
     )
+    if not setup.server:
+        return cluster
+    name = setup.name or setup.server
+    return dataclasses.replace(cluster, server=setup.server, name=name, namespaces=setup.namespaces)
+
+
+def _created(scenario: Scenario) -> list[Object]:
+    """The initial objects, after the namespaces they are in and before the webhook configurations."""
+    objects = [copy_object(obj) for obj in scenario.cluster.objects]
+    named = {text(dig(obj, "metadata", "name")) for obj in objects if obj.get("kind") == "Namespace"}
+    used = [text(dig(obj, "metadata", "namespace")) for obj in objects]
+    namespaces: list[Object] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        for name in dict.fromkeys(("default", "kube-system", *used))
+        if name and name not in named
+    ]
+    return [*namespaces, *objects, *configurations_of(scenario.cluster.webhooks)]
 
 
 def _copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
@@ -176,8 +158,8 @@ def _settings(scenario: Scenario) -> dict[str, dict[str, str]]:
     return found
 
 
-def _projects(scenario: Scenario) -> list[Object]:
-    told = [copy_object(project) for project in scenario.projects]
-    if any(fields(one.get("metadata")).get("name") == "default" for one in told):
-        return told
-    return [copy_object(_EVERYTHING), *told]
+def _projects(scenario: Scenario) -> tuple[Object, ...]:
+    projects = tuple(map(copy_object, scenario.projects))
+    if any(dig(project, "metadata", "name") == "default" for project in projects):
+        return projects
+    return (copy_object(DEFAULT_PROJECT), *projects)

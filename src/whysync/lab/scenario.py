@@ -82,7 +82,7 @@ class ClusterSetup(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Object, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
     writers: tuple[Writer, ...] = ()
-    script: Behavior = Behavior()
+    behavior: Behavior = Behavior()
     nodes: int = 3
     server: str = ""
     """The cluster's URL in Argo CD; by default the cluster that Argo CD runs in."""

@@ -7,12 +7,11 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from whysync.argocd.app_controller.controller import ApplicationController
-from whysync.argocd.app_controller.destination import Destination
 from whysync.argocd.simulation.commands.actor import Actor
 from whysync.argocd.simulation.commands.argocd_cli import run_argocd
 from whysync.argocd.simulation.commands.command_line import command_of
 from whysync.argocd.simulation.commands.kubectl_cli import Terminal
+from whysync.argocd.simulation.simulation import Simulation
 from whysync.json_tree import Object
 from whysync.lab.admission import Admission
 from whysync.lab.git import Git
@@ -44,24 +43,19 @@ class ScheduledAction(msgspec.Struct, frozen=True, kw_only=True):
 class ScheduledActors:
     """A participant of the timeline. `deeds` are the actions executed so far."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, git: Git) -> None:
+        self._git = git
+        self._webhooks = scenario.cluster.webhooks
         self._waiting = sorted(scenario.happens, key=lambda step: step.at)
         self._began = scenario.starts
         self._settings = {name: dict(values) for name, values in scenario.argocd.settings.items()}
         self.deeds: list[ScheduledAction] = []
 
-    def enter(
-        self,
-        *,
-        argocd: ApplicationController,
-        git: Git,
-        admission: Admission,
-        terminal: Terminal,
-        destination: Destination,
-    ) -> None:
-        """Start when everything else exists."""
-        self._destination = destination
-        self._argocd, self._git, self._admission, self._terminal = argocd, git, admission, terminal
+    def start(self, simulation: Simulation) -> None:
+        self._destination = simulation.destinations[0]
+        self._argocd = simulation.argocd
+        self._admission = Admission(simulation.model, self._webhooks)
+        self._terminal = Terminal(simulation.model)
 
     def reconcile(self) -> bool:
         now = self._terminal.now

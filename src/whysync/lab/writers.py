@@ -5,21 +5,23 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from whysync.argocd.simulation.commands.kinds import patch_verb, served_kind
+from whysync.argocd.simulation.simulation import Simulation
 from whysync.json_tree import Object, fields, same
 from whysync.kubernetes.apiserver.protocol import Answer, Request
-from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.lab.scenario import Writer
 
 
 class ScenarioWriter:
     """Writes its fields some seconds after they were changed: one side of a loop."""
 
-    def __init__(self, model: ApiServer, writer: Writer, began: datetime) -> None:
-        self._model = model
+    def __init__(self, writer: Writer, began: datetime) -> None:
         self._writer = writer
         self._awake = began + timedelta(seconds=writer.starts)
         self._due: datetime | None = None
         self._seen = -1
+
+    def start(self, simulation: Simulation) -> None:
+        self._model = simulation.model
 
     def reconcile(self) -> bool:
         now = self._model.clock.now

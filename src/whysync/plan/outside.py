@@ -19,25 +19,22 @@ from whysync.proofs.partial_objects import Kinds, is_built_in_group, unmasked
 from whysync.queries.references import references_of
 
 _KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
-_BESIDE: Final = {
-    "Namespace": ("", "namespaces"),
-    "CustomResourceDefinition": ("apiextensions.k8s.io", "customresourcedefinitions"),
-    "Secret": ("", "secrets"),
-    "ConfigMap": ("", "configmaps"),
-    "ServiceAccount": ("", "serviceaccounts"),
-    "PersistentVolumeClaim": ("", "persistentvolumeclaims"),
-    "StorageClass": ("storage.k8s.io", "storageclasses"),
-    "PriorityClass": ("scheduling.k8s.io", "priorityclasses"),
-    "IngressClass": ("networking.k8s.io", "ingressclasses"),
-    "ResourceQuota": ("", "resourcequotas"),
-    "LimitRange": ("", "limitranges"),
-    "ValidatingAdmissionPolicy": ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
-    "ValidatingAdmissionPolicyBinding": (
-        "admissionregistration.k8s.io",
-        "validatingadmissionpolicybindings",
-    ),
-}
-"""Paths in the model of objects that an object of the head may reference, or that may reject it."""
+_BESIDE: Final = (
+    "Namespace",
+    "CustomResourceDefinition",
+    "Secret",
+    "ConfigMap",
+    "ServiceAccount",
+    "PersistentVolumeClaim",
+    "StorageClass",
+    "PriorityClass",
+    "IngressClass",
+    "ResourceQuota",
+    "LimitRange",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+)
+"""Kinds of objects that an object of the head may reference, or that may reject it."""
 _RIGHTS: Final = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 _EVERYTHING: Final = "taken-for-granted.whysync.dev"
 _VALUE: Final = "dW5rbm93bg=="
@@ -73,14 +70,9 @@ def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def beside(case: Case, model: ApiServer) -> list[Object]:
-    """Objects of referenced kinds that are in the facts but not in the app's part of the model."""
-    return [
-        unmasked(one.body)
-        for kind, store in _BESIDE.items()
-        for one in case.live_of_kind(kind)
-        if model.store.get((store, one.ref.namespace, one.ref.name)) is None
-    ]
+def beside(case: Case) -> list[Object]:
+    """Objects of the cluster that the head may reference, or that may reject it."""
+    return [unmasked(live.body) for kind in _BESIDE for live in case.live_of_kind(kind)]
 
 
 def new_kinds(case: Case, head: list[Object]) -> list[Object]:

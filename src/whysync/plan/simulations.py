@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
+from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,9 +12,9 @@ from msgspec.structs import replace
 
 from whysync.argocd.app_controller.app_of_apps import definitions
 from whysync.argocd.repo_server.repository import Repository
-from whysync.argocd.simulation.from_facts import destination_for, with_project
-from whysync.argocd.simulation.settled_controllers import SettledControllerManager
+from whysync.argocd.simulation.from_facts import cluster_of, with_project
 from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.world import Controllers, World
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.snapshot_index import SnapshotIndex
@@ -22,10 +23,9 @@ from whysync.facts.simulated import snapshot_of
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
-from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior
-from whysync.kubernetes.controllers.controller_manager import ControllerManager, ControllersNeverSettle
+from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.plan.find_applications import is_application, qualified
 from whysync.plan.outside import (
@@ -42,7 +42,7 @@ from whysync.plan.steps import steps_of
 from whysync.plan.syncing import Ended, retry_of, synced
 from whysync.proofs.assumed import namespaces
 from whysync.proofs.partial_objects import Kinds
-from whysync.proofs.simulated_case import SimulatedCase, simulated
+from whysync.proofs.simulated_case import Extra, SimulatedCase, simulated
 from whysync.proofs.sync_effects import Effects, effects_of
 from whysync.proofs.sync_reasons import EffectText, harm
 
@@ -70,8 +70,6 @@ def on_empty(
     name = qualified(application)
     namespace = name.partition("/")[0]
     case = _imagined(application, desired)
-    clock = Clock(NOON)
-    model = ApiServer(clock)
     later = list(coming)
     kinds = Kinds(case, [], [*desired, *later])
     spaces = namespaces(case, [], desired)
@@ -81,17 +79,27 @@ def on_empty(
     own = {text(dig(definition, "metadata", "name")) for definition in definitions(namespace)}
     made = [one for one in kinds.assumed() if text(dig(one, "metadata", "name")) not in own]
     others = outside_objects(known, desired, case.destination_namespace, coming=later)
-    model.load([*_usual(), *home, *spaces, *_spaces_of(others, [*home, *spaces], case), *made, *others])
+    used = _spaces_of(others, [*home, *spaces], case)
     healthy = health_of_custom_kinds([*desired, *later])
-    script = with_callers(Behavior(), desired, case.destination_namespace)
     simulation = Simulation(
-        repository,
-        applications=[quieted(application)],
-        projects=with_project(application, []),
-        config_maps=[_settings(one, namespace, healthy if one == "argocd-cm" else {}) for one in _SETTINGS],
-        destinations=[destination_for(application, model)],
-        life=lambda model: ControllerManager(model, script),
-        namespace=namespace,
+        World(
+            clock=Clock(NOON),
+            repository=repository,
+            applications=(quieted(application),),
+            projects=with_project(application, ()),
+            config_maps=tuple(
+                _settings(one, namespace, healthy if one == "argocd-cm" else {}) for one in _SETTINGS
+            ),
+            clusters=(
+                replaced(
+                    cluster_of(application),
+                    objects=(*_usual(), *home, *spaces, *used, *made, *others),
+                    controllers=Controllers.ALL,
+                    behavior=with_callers(Behavior(), desired, case.destination_namespace),
+                ),
+            ),
+            namespace=namespace,
+        )
     )
     notes = [f"Namespace {text(dig(space, 'metadata', 'name'))} is taken to exist" for space in spaces]
     notes += [f"{gap.what} is not known: taken to fit" for gap in kinds.gaps]
@@ -133,13 +141,11 @@ def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool =
     kinds = new_kinds(case, objects)
     allowed, granted = rights(case)
 
-    def life(model: ApiServer, script: Behavior) -> ControllerManager:
-        model.load([*kinds, *allowed, *beside(case, model)])
-        return SettledControllerManager(
-            model, with_callers(script, objects, case.destination_namespace, there=there)
-        )
+    def with_pods(behavior: Behavior) -> Behavior:
+        return with_callers(behavior, objects, case.destination_namespace, there=there)
 
-    world = simulated(case, everything=True, quiet=True, bare=not case.desired, life=life)
+    extra = Extra(objects=(*kinds, *allowed, *beside(case)), behavior=with_pods)
+    world = simulated(case, everything=True, quiet=True, bare=not case.desired, extra=extra)
     simulation = world.simulation
     let_webhooks_fail(case, simulation.model)
     with contextlib.suppress(

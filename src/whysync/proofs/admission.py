@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
+from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.fix import Remove, Set
 from whysync.fixes.edit import edited
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, items, same, text
+from whysync.kubernetes.admission.webhooks import Webhook
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
-from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.controllers.resource_quota import QUOTAS
 from whysync.messages.failure import Failure
@@ -46,18 +47,27 @@ class Passing:
     found: Json | Missing
 
 
-def admit(case: Case, model: ApiServer, passing: Iterable[Passing], drifts: Iterable[Drift]) -> None:
-    """Tell the model what its webhooks do; those that failed are told as such elsewhere."""
-    for kind in _CONFIGURATIONS:
-        for found in case.live_of_kind(kind):
-            for raw in items(found.body.get("webhooks")):
-                model.webhooks.setdefault(text(fields(raw).get("name")), _agrees)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """Webhooks of a cluster: their configurations and their responses."""
+
+    objects: tuple[Object, ...] = ()
+    webhooks: Mapping[str, Webhook] = field(default_factory=dict[str, Webhook])
+
+
+def admission_of(case: Case, passing: Iterable[Passing], drifts: Iterable[Drift]) -> Admission:
+    """Webhooks in the facts allow everything; one more makes the changes that live objects show."""
+    webhooks: dict[str, Webhook] = {
+        text(fields(raw).get("name")): _agrees
+        for kind in _CONFIGURATIONS
+        for found in case.live_of_kind(kind)
+        for raw in items(found.body.get("webhooks"))
+    }
     by_key: defaultdict[Key, list[Passing]] = defaultdict(list)
     for one in passing:
         by_key[one.key].append(one)
     if not by_key:
-        return
-    model.load([configuration(NAME, "MutatingWebhookConfiguration")])
+        return Admission(webhooks=webhooks)
     names = {drift.key: drift.ref.key for drift in drifts}
 
     def passed(obj: Object) -> Object:
@@ -66,7 +76,9 @@ def admit(case: Case, model: ApiServer, passing: Iterable[Passing], drifts: Iter
             obj = _passed(obj, one)
         return obj
 
-    model.webhooks[NAME] = passed
+    return Admission(
+        objects=(configuration(NAME, "MutatingWebhookConfiguration"),), webhooks={**webhooks, NAME: passed}
+    )
 
 
 def _agrees(obj: Object) -> Object:
@@ -147,7 +159,7 @@ class Refusal:
 
 
 class Refusals:
-    def __init__(self, case: Case, model: ApiServer) -> None:
+    def __init__(self, case: Case) -> None:
         self._by_key: dict[Key, Refusal] = {}
         for result in case.results:
             if result.status != "SyncFailed" and result.hook_phase not in ("Failed", "Error"):
@@ -164,9 +176,14 @@ class Refusals:
                 message=result.message,
                 wish=_wish(unmasked(desired.body)),
             )
-        if self._by_key:
-            model.load([configuration(_NAME, "ValidatingWebhookConfiguration")])
-            model.webhooks[_NAME] = self._judged
+
+    @property
+    def admission(self) -> Admission:
+        """A webhook that refuses what was refused."""
+        if not self._by_key:
+            return Admission()
+        objects = (configuration(_NAME, "ValidatingWebhookConfiguration"),)
+        return Admission(objects=objects, webhooks={_NAME: self._judged})
 
     @property
     def all(self) -> tuple[Refusal, ...]:
@@ -214,11 +231,18 @@ def _within(small: Json, large: Json) -> bool:
 
 
 class Quotas:
-    def __init__(self, case: Case, model: ApiServer, refusals: Refusals) -> None:
+    """Makes raised quotas effective immediately, and lifts the refusals that they caused.
+
+    `used` stays as it was read: most of what a quota counts is not part of the simulation.
+    """
+
+    def __init__(self, case: Case, refusals: Refusals) -> None:
         self._case = case
-        self._store = model.store
         self._refusals = refusals
-        self._seen = self._store.writes(QUOTAS)
+        self._seen = -1
+
+    def start(self, simulation: Simulation) -> None:
+        self._store = simulation.model.store
 
     def reconcile(self) -> bool:
         if self._store.writes(QUOTAS) == self._seen:

@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.argocd.api.application import HealthCode
+from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import Key, group_of, ref_of
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Place
 
 _AFTER: Final = timedelta(seconds=3)
@@ -25,12 +25,14 @@ _OBSERVED: Final = "observedGeneration"
 
 
 class Operators:
-    def __init__(self, case: Case, model: ApiServer) -> None:
+    def __init__(self, case: Case) -> None:
         self._case = case
-        self._model = model
-        self._read = len(model.store.journal)
         self._due: dict[Place, datetime] = {}
         self.unknown: set[Key] = set()
+
+    def start(self, simulation: Simulation) -> None:
+        self._model = simulation.model
+        self._read = len(self._model.store.journal)
 
     def reconcile(self) -> bool:
         journal, now = self._model.store.journal, self._model.clock.now
@@ -88,18 +90,20 @@ _ANYTHING: Final[Object] = {"type": "object", "x-kubernetes-preserve-unknown-fie
 
 
 class CrdCreators:
-    """Takes part in the timeline. `gaps` is what was taken for granted."""
+    """`gaps` is what was assumed."""
 
-    def __init__(self, case: Case, model: ApiServer) -> None:
+    def __init__(self, case: Case) -> None:
         self._seen = {
             text(dig(owner, "kind"))
             for crd in case.live_of_kind("CustomResourceDefinition")
             for owner in items(crd.meta.get("ownerReferences"))
         }
         self.gaps: list[str] = []
-        self._model = model
         self._read = 0
         self._due: dict[Place, datetime] = {}
+
+    def start(self, simulation: Simulation) -> None:
+        self._model = simulation.model
 
     def reconcile(self) -> bool:
         journal, now = self._model.store.journal, self._model.clock.now

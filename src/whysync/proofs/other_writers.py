@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository, Rendered
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.world import OtherParticipant
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.evidence import Evidence
@@ -24,10 +26,8 @@ from whysync.json_tree import MISSING, Json, Missing, Object, same
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
-from whysync.kubernetes.timeline import Participant
-from whysync.proofs.admission import Passing, Refusals, admit
+from whysync.proofs.admission import Admission, Passing, Refusals, admission_of
 from whysync.proofs.scope import Scope
 
 _AGAIN: Final = frozenset(
@@ -83,13 +83,14 @@ class OtherWriter:
     evidence: tuple[Evidence, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Writers:
-    """All of them, and what plays them."""
+    """All other writers, and what simulates them."""
 
     all: tuple[OtherWriter, ...] = ()
-    participants: list[Participant] = field(default_factory=list[Participant])
+    participants: tuple[OtherParticipant, ...] = ()
     refusals: Refusals
+    admission: Admission = field(default_factory=Admission)
     generated: tuple[Drift, ...] = ()
 
     def of(self, ref: Ref, pointer: str) -> OtherWriter | None:
@@ -100,9 +101,9 @@ class Writers:
         return Regenerating(repositories.all, self.generated) if self.generated else repositories
 
 
-def writers_for(case: Case, part: Scope, model: ApiServer, *, active: bool = True) -> Writers:
-    """Infers them, and makes the model play those that act while objects pass."""
-    refusals = Refusals(case, model)
+def writers_for(case: Case, part: Scope, *, active: bool = True) -> Writers:
+    """Infer the other writers; if they are not `active`, only refusals are simulated."""
+    refusals = Refusals(case)
     drifts = [drift for drift in case.drifts if drift.key in part.keys or drift.ref.key in part.keys]
     told = [(drift, mechanism_of(case, drift)) for drift in drifts]
     every = tuple(_writer(case, drift, mechanism) for drift, mechanism in told)
@@ -117,11 +118,11 @@ def writers_for(case: Case, part: Scope, model: ApiServer, *, active: bool = Tru
         for drift, mechanism in told
         if mechanism in _IN_PASSING
     ]
-    admit(case, model, passing, drifts)
     return Writers(
         all=every,
-        participants=[FieldHolder(model, one) for one in held],
+        participants=tuple(map(FieldHolder, held)),
         refusals=refusals,
+        admission=admission_of(case, passing, drifts),
         generated=tuple(drift for drift, mechanism in told if mechanism is Mechanism.GENERATED),
     )
 
@@ -232,13 +233,17 @@ class HeldField:
 
 
 class FieldHolder:
-    def __init__(self, model: ApiServer, held: HeldField) -> None:
-        self._model = model
+    """Keeps a field at a value: writes it back some seconds after somebody else has changed it."""
+
+    def __init__(self, held: HeldField) -> None:
         self._held = held
         self._due: datetime | None = None
         self._seen = -1
         self.writes = 0
         """How often it had to write."""
+
+    def start(self, simulation: Simulation) -> None:
+        self._model = simulation.model
 
     def reconcile(self) -> bool:
         journal = len(self._model.store.journal)

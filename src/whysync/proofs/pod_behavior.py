@@ -35,7 +35,7 @@ _SOON: Final = 120.0
 """A container that was not ready for as long is taken not to become it by itself."""
 
 
-def script_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -> Behavior:
+def behavior_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -> Behavior:
     objects = list(live)
     parts = [part for obj in objects if obj.get("kind") == "Pod" for part in _Seen(case, obj).parts()]
     parts += _failed_hooks(case, desired)

@@ -1,38 +1,39 @@
-"""A Case as a running world: its cluster in the model, its Application in Argo CD's hands, others at work.
+"""Simulate a Case: its cluster in memory, its Application in Argo CD, other writers active.
 
-world = simulated(case) world.sync() world.run(timedelta(minutes=10)) world.codes # ("Synced", "Healthy")
+    world = simulated(case)
+    world.sync()
+    world.run(timedelta(minutes=10))
+    world.codes  # ("Synced", "Healthy")
 
-What the facts lack is either said as a gap, where an answer may hang on it, or assumed, where pods that run
-prove it.
+What the facts lack is a gap if the answer may depend on it; it is assumed if running pods prove it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.repo_server.repository import Folder, GitRepositories
-from whysync.argocd.simulation.from_facts import destination_for, marked_live, with_project
-from whysync.argocd.simulation.settled_controllers import SettledControllerManager
+from whysync.argocd.simulation.from_facts import cluster_of, marked_live, with_project
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.sources import held_by, repositories_of, sources_of
+from whysync.argocd.simulation.world import Controllers, World
 from whysync.diagnosis.case import Case
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
-from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior
-from whysync.kubernetes.controllers.controller_manager import ControllerManager
+from whysync.messages.patterns.projects import ProjectMissing
 from whysync.proofs.admission import Quotas
 from whysync.proofs.assumed import assumed_objects, namespaces, nodes_for
 from whysync.proofs.operators import CrdCreators, Operators
 from whysync.proofs.other_writers import Writers, writers_for
 from whysync.proofs.partial_objects import Kinds, completed, has_marks, is_cut, unmasked, whole
-from whysync.proofs.pod_behavior import begun_again, script_of
+from whysync.proofs.pod_behavior import begun_again, behavior_of
 from whysync.proofs.scope import Scope, part_of
 from whysync.proofs.workload_children import WorkloadChildren
 
@@ -43,6 +44,16 @@ class NotSimulated(Exception):
     def __init__(self, gap: Gap) -> None:
         super().__init__(f"{gap.what}: {gap.why}")
         self.gap = gap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """What a caller adds to the cluster of a Case."""
+
+    objects: tuple[Object, ...] = ()
+    """Added where the Case has no such object."""
+    behavior: Callable[[Behavior], Behavior] = lambda behavior: behavior
+    """Changes how pods behave."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,7 +67,6 @@ class SimulatedCase:
     """Who else writes in this world, each with its evidence."""
     gaps: tuple[Gap, ...]
     """What the facts lack and an answer may hang on."""
-    script: Behavior
     operators: Operators
     makers: CrdCreators
     before: dict[Key, Object] = field(default_factory=dict[Key, Object])
@@ -65,7 +75,7 @@ class SimulatedCase:
     # --- what is done ----------------------------------------------------------------------------
 
     def sync(self, *, prune: bool | None = None, user: str = "admin") -> None:
-        """`argocd app sync`, with the app's own options; raises `engine.argocd.Denied`.
+        """`argocd app sync`, with the app's own options; raises `argocd.server.server.Denied`.
 
         Without a word on `prune`, as the app's own policy has it.
         """
@@ -126,7 +136,7 @@ class SimulatedCase:
         self.simulation.argocd.edit(self.app, change)
 
     def run(self, duration: timedelta) -> None:
-        """Raises `Restless`, of `cluster.timeline` or of `cluster.life.life`."""
+        """Raises `TimelineNeverSettles` and `ControllersNeverSettle`."""
         self.simulation.run(duration)
 
     def until(self, holds: Callable[[], bool], limit: timedelta) -> bool:
@@ -174,32 +184,23 @@ def simulated(
     others: bool = True,
     quiet: bool = False,
     bare: bool = False,
-    life: Callable[[ApiServer, Behavior], ControllerManager] = SettledControllerManager,
+    extra: Extra | None = None,
 ) -> SimulatedCase:
-    """The world of a Case at its `now`; raises `NotSimulated`.
+    """The simulation of a Case at its `now`; raises `NotSimulated`.
 
-    `touched` are resources that will change though they are fine now; with `only`, nothing moves but these
-    and what is touched; `everything` leaves nothing out;
-    without `others`, nobody but Argo CD and Kubernetes writes. `quiet`: Argo CD starts nothing by itself, and
-    an operation under way does not go on, until `wake`. `bare`: nobody knows of anything that Git renders to.
+    `touched` are resources that will change though nothing is wrong with them; with `only`, only these
+    and the touched ones are included; `everything` leaves nothing out. Without `others`, only Argo CD and
+    Kubernetes write. `quiet`: Argo CD starts nothing by itself, and a running operation does not continue,
+    until `wake`. `bare`: the facts have no rendered manifests, which is not a gap.
     """
     if not bare:
         _check(case)
+    extra = extra or Extra()
     part = part_of(case, touched=touched, only=only, everything=everything)
     application = _operating(case.application.body)
     namespace = argocd_namespace(case)
     clock = Clock(case.now)
-    model = ApiServer(clock)
-    refused = {result.key for result in case.results if result.status == "SyncFailed"}
-    desired = [
-        unmasked(
-            desired_object.body
-            if desired_object.key in refused or not _is_cut(case, desired_object)
-            else whole(desired_object.body)
-        )
-        for desired_object in part.desired
-    ]
-    desired += [unmasked(as_live_object) for as_live_object in part.as_live]
+    desired = _desired(case, part)
     well = _well(case)
     live = [_put_right(live_object.body, case, well) for live_object in part.live]
     kinds = Kinds(case, live, desired)
@@ -210,25 +211,42 @@ def simulated(
     live += assumed_objects(case, live, desired, well)
     live += namespaces(case, live, desired)
     live += nodes_for(live, desired)
-    strangers = model.load([*definitions, *live])
-    held = held_by(application, desired, live)
-    repositories = repositories_of(application, desired, clock, held)
-    writers = writers_for(case, part, model, active=others)
-    operators = Operators(case, model)
-    makers = CrdCreators(case, model)
-    secrets = [setting.body for setting in case.world.snapshot.settings if setting.ref.kind == "Secret"]
-    script = script_of(case, live, part.desired)
-    simulation = Simulation(
-        writers.rendering(repositories),
-        applications=[_quieted(application) if quiet else application],
-        projects=with_project(application, [project.body for project in case.world.snapshot.projects]),
-        config_maps=_config_maps(case, namespace),
-        destinations=[destination_for(application, model, secrets)],
-        life=lambda model: life(model, script),
-        others=[operators, makers, Quotas(case, model, writers.refusals), *writers.participants],
-        namespace=namespace,
+    repositories = repositories_of(application, desired, clock, held_by(application, desired, live))
+    writers = writers_for(case, part, active=others)
+    operators, makers = Operators(case), CrdCreators(case)
+    settings = case.world.snapshot.settings
+    refusals = writers.refusals.admission
+    there = {ref_of(obj).key for obj in (*definitions, *live)}
+    cluster = replace(
+        cluster_of(application, [setting.body for setting in settings if setting.ref.kind == "Secret"]),
+        objects=(
+            *definitions,
+            *live,
+            *refusals.objects,
+            *writers.admission.objects,
+            *(obj for obj in extra.objects if ref_of(obj).key not in there),
+        ),
+        webhooks={**writers.admission.webhooks, **refusals.webhooks},
+        controllers=Controllers.SETTLED,
+        behavior=extra.behavior(behavior_of(case, live, part.desired)),
     )
-    gaps = [*part.gaps, *kinds.gaps, *_gaps(case, strangers, part)]
+    simulation = Simulation(
+        World(
+            clock=clock,
+            repository=writers.rendering(repositories),
+            applications=(_quieted(application) if quiet else application,),
+            projects=with_project(
+                application,
+                (project.body for project in case.world.snapshot.projects),
+                exists=not _project_is_missing(case),
+            ),
+            config_maps=tuple(_config_maps(case, namespace)),
+            clusters=(cluster,),
+            others=(operators, makers, Quotas(case, writers.refusals), *writers.participants),
+            namespace=namespace,
+        )
+    )
+    gaps = [*part.gaps, *kinds.gaps, *_gaps(case, simulation.strangers, part)]
     made = SimulatedCase(
         case=case,
         simulation=simulation,
@@ -236,12 +254,31 @@ def simulated(
         part=part,
         writers=writers,
         gaps=tuple(gaps),
-        script=script,
         operators=operators,
         makers=makers,
     )
     made.before = made.objects()
     return made
+
+
+def _desired(case: Case, part: Scope) -> list[Object]:
+    """What Git renders to, with the parts that were cut from live objects and manifests alike."""
+    refused = {result.key for result in case.results if result.status == "SyncFailed"}
+    return [
+        *(
+            unmasked(
+                desired_object.body
+                if desired_object.key in refused or not _is_cut(case, desired_object)
+                else whole(desired_object.body)
+            )
+            for desired_object in part.desired
+        ),
+        *map(unmasked, part.as_live),
+    ]
+
+
+def _project_is_missing(case: Case) -> bool:
+    return any(failure.failure.project == case.app.project for failure in case.failures(ProjectMissing))
 
 
 def _operating(application: Object) -> Object:

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from suites.cluster.planning.twin import RealGround, Twin
+from suites.cluster.planning.twin import RealClusterOps, Twin
 from whysync.argocd.app_controller.destination import Destination
 from whysync.argocd.server.server import Denied
-from whysync.argocd.simulation.from_facts import destination_for, with_project
+from whysync.argocd.simulation.from_facts import cluster_of, with_project
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.sources import repositories_of
+from whysync.argocd.simulation.world import Controllers, World
 from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.json_tree import Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.apiserver.protocol import Cluster
-from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior
-from whysync.kubernetes.controllers.controller_manager import ControllerManager, ControllersNeverSettle
+from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.plan.find_applications import qualified
 from whysync.plan.outside import health_of_custom_kinds
@@ -89,30 +89,34 @@ def synced(
     into the cluster meanwhile.
     """
     clock = Clock(datetime.now(UTC).replace(microsecond=0))
-    model = ApiServer(clock)
-    twin = Twin(real, model)
-    twin.take(copy_object(one) for one in there)
     objects = [copy_object(one) for one in head]
     first = None if before is None else [copy_object(one) for one in before]
     namespace = text(dig(application, "spec", "destination", "namespace"))
-    script = with_callers(Behavior(), objects, namespace)
     repositories = repositories_of(application, objects if first is None else first, clock)
-    made: list[Simulation] = []
 
-    def ground(destination: Destination, user: str) -> ClusterOps:  # noqa: ARG001
-        context = made[0].argocd.context
-        return RealGround(twin, user=user, health=context.health, wave_delay=context.pace.wave_delay)
+    def cluster_ops(destination: Destination, user: str) -> ClusterOps:  # noqa: ARG001
+        context = simulation.argocd.context
+        return RealClusterOps(twin, user=user, health=context.health, wave_delay=context.pace.wave_delay)
 
     simulation = Simulation(
-        repositories,
-        applications=[quieted(application)],
-        projects=with_project(application, projects),
-        config_maps=list(settings) or [_settings([*objects, *(first or [])])],
-        destinations=[destination_for(application, model)],
-        life=lambda model: ControllerManager(model, script),
-        ground=ground,
+        World(
+            clock=clock,
+            repository=repositories,
+            applications=(quieted(application),),
+            projects=with_project(application, projects),
+            config_maps=tuple(settings) or (_settings([*objects, *(first or [])]),),
+            clusters=(
+                replace(
+                    cluster_of(application),
+                    controllers=Controllers.ALL,
+                    behavior=with_callers(Behavior(), objects, namespace),
+                ),
+            ),
+            cluster_ops=cluster_ops,
+        )
     )
-    made.append(simulation)
+    twin = Twin(real, simulation.model)
+    twin.take(copy_object(one) for one in there)
     name = qualified(application)
     if first is not None:
         done = _run(simulation, name, application)

@@ -206,8 +206,8 @@ def end(real: Cluster, path: str) -> None:
         real.send(Request(verb="merge-patch", path=path, body=free))
 
 
-class RealGround(KubectlClusterOps):
-    """A sync's ground on a `Twin`; only a definition is really waited for."""
+class RealClusterOps(KubectlClusterOps):
+    """How a sync reads and writes a `Twin`; only a definition is really waited for."""
 
     def __init__(
         self, twin: Twin, *, user: str, health: Callable[[Object], Assessment | None], wave_delay: float

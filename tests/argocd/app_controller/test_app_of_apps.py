@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.argocd.app_controller.world import World, application, config_map
+from tests.argocd.app_controller.world import SmallWorld, application, config_map
 from whysync.json_tree import Object, dig, fields
 
 FINALIZER = "resources-finalizer.argocd.argoproj.io"
@@ -14,8 +14,10 @@ def child(name: str, *, automated: Object | None = None) -> Object:
     return {**app, "metadata": meta}
 
 
-def family() -> World:
-    world = World.with_objects([child("web")], application(automated={"prune": True, "allowEmpty": True}))
+def family() -> SmallWorld:
+    world = SmallWorld.with_objects(
+        [child("web")], application(automated={"prune": True, "allowEmpty": True})
+    )
     world.repo.push({"apps/web": [config_map("a", x="1")]})
     world.minutes(1)
     return world

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.argocd.app_controller.world import START, World, application, config_map, job
+from tests.argocd.app_controller.world import START, SmallWorld, application, config_map, found, job
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.repo_server.repository import Folder, Outage
 from whysync.argocd.server.server import Denied
+from whysync.argocd.simulation.simulation import Simulation
 from whysync.facts.simulated import snapshot_of
 from whysync.json_tree import Object, dig, fields, items
 from whysync.kubernetes.apiserver.protocol import Request
@@ -21,7 +22,7 @@ PRUNE_AND_HEAL: Object = {"selfHeal": True, "prune": True}
 
 
 def test_a_new_app_is_compared_synced_and_healthy() -> None:
-    world = World.with_objects([config_map("a", x="1"), config_map("b", wave=1, y="2")])
+    world = SmallWorld.with_objects([config_map("a", x="1"), config_map("b", wave=1, y="2")])
     world.minutes(1)
     assert world.codes == ("Synced", "Healthy")
     assert world.phase == "Succeeded"
@@ -34,7 +35,9 @@ def test_a_new_app_is_compared_synced_and_healthy() -> None:
 
 
 def test_waves_are_two_seconds_apart() -> None:
-    world = World.with_objects([config_map("a", wave=0), config_map("b", wave=1), config_map("c", wave=2)])
+    world = SmallWorld.with_objects(
+        [config_map("a", wave=0), config_map("b", wave=1), config_map("c", wave=2)]
+    )
     world.minutes(1)
     created: dict[str, timedelta] = {}
     for moment in world.argocd.trace:
@@ -44,7 +47,7 @@ def test_waves_are_two_seconds_apart() -> None:
 
 
 def test_without_auto_sync_nothing_happens_until_somebody_syncs() -> None:
-    world = World.with_objects([config_map("a", x="1")], application())
+    world = SmallWorld.with_objects([config_map("a", x="1")], application())
     world.minutes(10)
     assert world.codes == ("OutOfSync", "Missing")
     assert world.operation == {}
@@ -59,7 +62,7 @@ def test_without_auto_sync_nothing_happens_until_somebody_syncs() -> None:
 
 
 def test_a_push_is_seen_when_the_revision_is_next_asked_for() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.minutes(5)
     pushed = world.clock.now
     world.repo.push({"apps/shop": [config_map("a", x="2")]})
@@ -69,7 +72,7 @@ def test_a_push_is_seen_when_the_revision_is_next_asked_for() -> None:
 
 
 def test_a_webhook_makes_a_push_known_at_once() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.minutes(5)
     world.repo.push({"apps/shop": [config_map("a", x="2")]})
     world.argocd.webhook("git@git.example.com:team/shop.git")
@@ -80,7 +83,7 @@ def test_a_webhook_makes_a_push_known_at_once() -> None:
 
 
 def test_drift_is_healed_at_once_the_first_time() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.minutes(1)
     reconciled = world.argocd.status("shop").get("reconciledAt")
     world.write("a", "x", "by hand")
@@ -94,7 +97,7 @@ def test_drift_is_healed_at_once_the_first_time() -> None:
 
 
 def test_without_self_heal_drift_stays_and_reconciled_at_does_not_move() -> None:
-    world = World.with_objects([config_map("a", x="1")], application(automated={"prune": True}))
+    world = SmallWorld.with_objects([config_map("a", x="1")], application(automated={"prune": True}))
     world.minutes(1)
     reconciled = world.argocd.status("shop").get("reconciledAt")
     world.write("a", "x", "by hand")
@@ -109,8 +112,12 @@ class Rival:
     """Writes its own value back, as soon as it finds another one."""
 
     def __init__(self) -> None:
-        self.world: World | None = None
+        self.world: SmallWorld | None = None
         self.writes: list[datetime] = []
+
+    def start(self, simulation: Simulation) -> None:
+        assert isinstance(simulation, SmallWorld)
+        self.world = simulation
 
     def reconcile(self) -> bool:
         if self.world is None or self.world.data("a", "x") in (None, "mine"):
@@ -125,8 +132,7 @@ class Rival:
 
 def test_a_war_of_self_heal_slows_down() -> None:
     rival = Rival()
-    world = World.with_objects([config_map("a", x="1")], others=[rival])
-    rival.world = world
+    world = SmallWorld.with_objects([config_map("a", x="1")], others=(rival,))
     world.minutes(30)
     pauses = [round((b - a).total_seconds()) for a, b in zip(rival.writes, rival.writes[1:], strict=False)]
     assert pauses[:8] == [0, 2, 6, 18, 54, 162, 300, 300]
@@ -139,7 +145,7 @@ def test_a_failed_sync_is_tried_again_with_growing_pauses_and_then_given_up() ->
     bad: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": []}}
     retry: Object = {"limit": 2, "backoff": {"duration": "10s", "factor": 3}}
     app = application(automated=PRUNE_AND_HEAL, retry=retry)
-    world = World.with_objects([bad], app)
+    world = SmallWorld.with_objects([bad], app)
     world.seconds(1)
     assert world.phase == "Running"
     assert ". Retrying attempt #1 at 10:00AM." in world.message
@@ -179,7 +185,7 @@ def windowed(kind: str, *, manual: bool = False) -> Object:
 
 
 def test_outside_of_its_window_an_app_waits_and_a_user_is_refused() -> None:
-    world = World.with_objects([config_map("a", x="1")], projects=[windowed("allow")])
+    world = SmallWorld.with_objects([config_map("a", x="1")], projects=(windowed("allow"),))
     world.minutes(30)
     assert world.codes == ("OutOfSync", "Missing")
     assert world.operation == {}
@@ -194,7 +200,7 @@ def test_a_user_without_permission_is_refused_and_the_refusal_is_kept() -> None:
         "metadata": {"name": "argocd-rbac-cm", "namespace": "argocd"},
         "data": {"policy.csv": "p, dev, applications, get, */*, allow"},
     }
-    world = World.with_objects([config_map("a")], application(), config_maps=[policy])
+    world = SmallWorld.with_objects([config_map("a")], application(), config_maps=(policy,))
     world.minutes(1)
     with pytest.raises(Denied) as refused:
         world.argocd.request_sync("shop", user="dev")
@@ -211,10 +217,14 @@ class Worker:
     """Ends Jobs after a while, well or not; the tests' stand-in for a kubelet."""
 
     def __init__(self, condition: str, after: timedelta) -> None:
-        self.world: World | None = None
+        self.world: SmallWorld | None = None
         self._condition = condition
         self._after = after
         self._seen: dict[str, datetime] = {}
+
+    def start(self, simulation: Simulation) -> None:
+        assert isinstance(simulation, SmallWorld)
+        self.world = simulation
 
     def reconcile(self) -> bool:
         assert self.world is not None
@@ -247,11 +257,9 @@ class Worker:
         return min((at + self._after for at in self._seen.values()), default=None)
 
 
-def with_worker(condition: str, objects: list[Object], app: Object | None = None) -> World:
+def with_worker(condition: str, objects: list[Object], app: Object | None = None) -> SmallWorld:
     worker = Worker(condition, timedelta(minutes=10))
-    world = World.with_objects(objects, app, others=[worker])
-    worker.world = world
-    return world
+    return SmallWorld.with_objects(objects, app, others=(worker,))
 
 
 def test_a_hook_holds_everything_back_until_it_is_done() -> None:
@@ -275,7 +283,7 @@ def test_a_failing_hook_fails_the_sync_and_nothing_is_applied() -> None:
 
 
 def test_a_hanging_sync_can_be_terminated() -> None:
-    world = World.with_objects([job("migrate"), config_map("a", x="1")])
+    world = SmallWorld.with_objects([job("migrate"), config_map("a", x="1")])
     world.minutes(5)
     assert world.phase == "Running"
     world.argocd.terminate("shop")
@@ -286,7 +294,7 @@ def test_a_hanging_sync_can_be_terminated() -> None:
 
 
 def test_without_prune_an_extra_object_stays_and_auto_sync_does_nothing() -> None:
-    world = World.with_objects([config_map("a"), config_map("b")], application(automated={}))
+    world = SmallWorld.with_objects([config_map("a"), config_map("b")], application(automated={}))
     world.minutes(1)
     world.repo.push({"apps/shop": [config_map("a")]})
     world.minutes(10)
@@ -300,7 +308,7 @@ def test_without_prune_an_extra_object_stays_and_auto_sync_does_nothing() -> Non
 
 
 def test_auto_sync_does_not_wipe_out_everything() -> None:
-    world = World.with_objects([config_map("a"), config_map("b")])
+    world = SmallWorld.with_objects([config_map("a"), config_map("b")])
     world.minutes(1)
     world.repo.push({"apps/shop": []})
     world.minutes(10)
@@ -310,7 +318,7 @@ def test_auto_sync_does_not_wipe_out_everything() -> None:
 
 
 def test_an_error_is_cached_until_a_hard_refresh() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.minutes(1)
     broken = Folder(
         manifests=(config_map("a", x="2"),),
@@ -340,7 +348,7 @@ def test_an_error_is_cached_until_a_hard_refresh() -> None:
 
 
 def test_a_cached_error_is_forgotten_after_an_hour() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.repo.push({"apps/shop": Folder(error="boom", error_until=START + timedelta(minutes=20))})
     world.minutes(59)
     assert world.codes[0] == "Unknown"
@@ -349,7 +357,7 @@ def test_a_cached_error_is_forgotten_after_an_hour() -> None:
 
 
 def test_a_repository_that_is_away_shows_after_its_grace_and_not_to_the_cached() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.minutes(1)
     away = "failed to list refs: dial tcp: lookup git.example.com: no such host"
     world.repo.outages.append(Outage(text=away, since=START, until=START + timedelta(minutes=30)))
@@ -364,7 +372,7 @@ def test_a_repository_that_is_away_shows_after_its_grace_and_not_to_the_cached()
 
 
 def test_two_apps_that_share_an_object_warn_of_each_other() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.repo.push({"apps/other": [config_map("a", x="2")]})
     world.argocd.add(application(name="other", path="apps/other", automated={}))
     world.minutes(10)
@@ -379,7 +387,7 @@ def test_two_apps_that_share_an_object_warn_of_each_other() -> None:
 def test_a_project_that_is_not_there_makes_the_app_unknown() -> None:
     app = application(automated={})
     spec: Object = {**fields(app.get("spec")), "project": "nowhere"}
-    world = World.with_objects([config_map("a")], {**app, "spec": spec})
+    world = SmallWorld.with_objects([config_map("a")], {**app, "spec": spec})
     world.minutes(10)
     assert world.codes == ("Unknown", "Unknown")
     told = "Application referencing project nowhere which does not exist"
@@ -390,7 +398,7 @@ def test_a_project_that_is_not_there_makes_the_app_unknown() -> None:
 
 
 def test_a_cluster_that_does_not_answer() -> None:
-    world = World.with_objects([config_map("a")])
+    world = SmallWorld.with_objects([config_map("a")])
     world.minutes(1)
     away = 'Get "https://kubernetes.default.svc/version": dial tcp 10.0.0.1:443: i/o timeout'
     world.destinations[0].unreachable = away
@@ -404,7 +412,7 @@ def test_a_cluster_that_does_not_answer() -> None:
 
 
 def test_rollback_goes_to_an_entry_of_the_history() -> None:
-    world = World.with_objects([config_map("a", x="1")], application())
+    world = SmallWorld.with_objects([config_map("a", x="1")], application())
     world.argocd.request_sync("shop")
     world.minutes(1)
     world.repo.push({"apps/shop": [config_map("a", x="2")]})
@@ -421,7 +429,7 @@ def test_rollback_goes_to_an_entry_of_the_history() -> None:
 
 
 def test_settings_that_cannot_be_read_leave_the_app_unknown_without_a_word() -> None:
-    world = World.with_objects([config_map("a")])
+    world = SmallWorld.with_objects([config_map("a")])
     world.minutes(1)
     world.argocd.set_config_map(
         {"metadata": {"name": "argocd-cm"}, "data": {"resource.customizations": "{not: [yaml"}}
@@ -432,16 +440,16 @@ def test_settings_that_cannot_be_read_leave_the_app_unknown_without_a_word() -> 
 
 
 def test_a_world_loaded_from_facts_goes_on_from_there() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.minutes(1)
     world.write("a", "x", "by hand")
     snapshot = snapshot_of(world)
     app = snapshot.applications[0].body
-    again = World.of(
-        application=app,
-        desired=[desired_object.body for desired_object in snapshot.desired["argocd/shop"]],
-        live=[live_object.body for live_object in snapshot.live],
-        now=world.clock.now,
+    again = found(
+        app,
+        [desired_object.body for desired_object in snapshot.desired["argocd/shop"]],
+        [live_object.body for live_object in snapshot.live],
+        world.clock.now,
     )
     again.run(timedelta(minutes=1))
     assert again.argocd.sync_and_health("shop") == ("Synced", "Healthy")
@@ -457,7 +465,7 @@ def test_a_world_loaded_from_facts_goes_on_from_there() -> None:
 def test_the_same_start_gives_the_same_bytes(waves: list[int], heal: bool, edits: list[int]) -> None:
     def played() -> bytes:
         objects = [config_map(f"c{number}", wave=wave, x="1") for number, wave in enumerate(waves)]
-        world = World.with_objects(objects, application(automated={"selfHeal": heal, "prune": True}))
+        world = SmallWorld.with_objects(objects, application(automated={"selfHeal": heal, "prune": True}))
         world.minutes(2)
         for pause in edits:
             world.write("c0", "x", f"after {pause}")
@@ -470,7 +478,7 @@ def test_the_same_start_gives_the_same_bytes(waves: list[int], heal: bool, edits
 
 
 def test_a_person_syncs_what_the_branch_is_now() -> None:
-    world = World.with_objects([config_map("a", x="1")], application())
+    world = SmallWorld.with_objects([config_map("a", x="1")], application())
     world.minutes(1)
     commit = world.repo.push({"apps/shop": [config_map("a", x="2")]})
     world.argocd.request_sync("shop")
@@ -487,7 +495,7 @@ def test_a_person_syncs_what_the_branch_is_now() -> None:
 def test_retries_and_self_heal_without_any_pause_still_take_time() -> None:
     bad: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": []}}
     retry: Object = {"limit": -1, "backoff": {"duration": "0s"}}
-    world = World.with_objects([bad], application(automated={}, retry=retry))
+    world = SmallWorld.with_objects([bad], application(automated={}, retry=retry))
     world.minutes(1)
     assert 30 <= len(world.moments(TraceKind.RETRY)) <= 62
     params: Object = {
@@ -495,14 +503,13 @@ def test_retries_and_self_heal_without_any_pause_still_take_time() -> None:
         "data": {"controller.self.heal.backoff.timeout.seconds": "0"},
     }
     rival = Rival()
-    world = World.with_objects([config_map("a", x="1")], others=[rival], config_maps=[params])
-    rival.world = world
+    world = SmallWorld.with_objects([config_map("a", x="1")], others=(rival,), config_maps=(params,))
     world.minutes(1)
     assert 30 <= len(rival.writes) <= 62
 
 
 def test_an_app_that_is_applied_again_keeps_its_status() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.minutes(1)
     world.repo.push({"apps/new": [config_map("b", x="1")]})
     world.argocd.add(application(path="apps/new", automated={"selfHeal": True, "prune": True}))
@@ -518,7 +525,7 @@ def test_an_app_that_is_skipped_is_neither_refreshed_nor_synced_nor_deleted() ->
     meta = fields(app["metadata"])
     meta["annotations"] = {"argocd.argoproj.io/skip-reconcile": "true"}
     meta["finalizers"] = ["resources-finalizer.argocd.argoproj.io"]
-    world = World.with_objects([config_map("a", x="1")], app)
+    world = SmallWorld.with_objects([config_map("a", x="1")], app)
     world.argocd.request_sync("shop")
     world.minutes(10)
     assert "operation" in world.argocd.applications["argocd/shop"]

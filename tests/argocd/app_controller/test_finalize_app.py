@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.argocd.app_controller.world import World, application, config_map, job
+from tests.argocd.app_controller.world import SmallWorld, application, config_map, job
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.apiserver.protocol import Request
@@ -15,7 +15,7 @@ def cascading() -> Object:
 
 
 def test_without_finalizers_the_objects_stay() -> None:
-    world = World.with_objects([config_map("a", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1")])
     world.minutes(1)
     world.argocd.delete("shop")
     world.minutes(10)
@@ -25,7 +25,7 @@ def test_without_finalizers_the_objects_stay() -> None:
 
 def test_with_the_finalizer_the_objects_go_and_nobody_heals_them() -> None:
     kept = config_map("kept", annotations={"argocd.argoproj.io/sync-options": "Delete=false"}, x="1")
-    world = World.with_objects([config_map("a", x="1"), config_map("b", wave=1), kept], cascading())
+    world = SmallWorld.with_objects([config_map("a", x="1"), config_map("b", wave=1), kept], cascading())
     world.minutes(1)
     world.argocd.delete("shop")
     world.minutes(10)
@@ -36,7 +36,7 @@ def test_with_the_finalizer_the_objects_go_and_nobody_heals_them() -> None:
 
 
 def test_a_cluster_that_does_not_answer_holds_the_app() -> None:
-    world = World.with_objects([config_map("a", x="1")], cascading())
+    world = SmallWorld.with_objects([config_map("a", x="1")], cascading())
     world.minutes(1)
     world.destinations[0].unreachable = "dial tcp 10.0.0.1:443: i/o timeout"
     world.argocd.delete("shop")
@@ -50,7 +50,7 @@ def test_a_cluster_that_does_not_answer_holds_the_app() -> None:
 def test_a_hook_that_fails_for_ever_is_told_once() -> None:
     bye = job("bye", "PostDelete")
     fields(bye["spec"])["backoffLimit"] = 0
-    world = World.with_objects([config_map("a", x="1"), bye], cascading())
+    world = SmallWorld.with_objects([config_map("a", x="1"), bye], cascading())
     world.minutes(1)
     world.argocd.delete("shop")
     for _ in range(4):

@@ -7,9 +7,8 @@ from datetime import timedelta
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.argocd.app_controller.world import World, application, config_map, job
+from tests.argocd.app_controller.world import SmallWorld, application, config_map, found, job
 from whysync.argocd.server.server import Denied
-from whysync.argocd.simulation.simulation import Simulation
 from whysync.facts.simulated import snapshot_of
 from whysync.json_tree import Json, Object
 
@@ -65,7 +64,7 @@ def test_any_application_and_any_manifest(place: Path, value: Json, inside: Path
     app, obj = put(APP, place, value), put(MAP, inside, other)
     assert isinstance(app, dict)
     assert isinstance(obj, dict)
-    world = World.with_objects([obj], app)
+    world = SmallWorld.with_objects([obj], app)
     world.minutes(3)
     for name in list(world.argocd.applications):
         try:
@@ -76,8 +75,8 @@ def test_any_application_and_any_manifest(place: Path, value: Json, inside: Path
     snapshot_of(world)
 
 
-def _played() -> tuple[Object, list[Json], World]:
-    world = World.with_objects([MAP, job("done", "PostSync")])
+def _played() -> tuple[Object, list[Json], SmallWorld]:
+    world = SmallWorld.with_objects([MAP, job("done", "PostSync")])
     world.minutes(1)
     snapshot = snapshot_of(world)
     return snapshot.applications[0].body, [live_object.body for live_object in snapshot.live], world
@@ -92,11 +91,7 @@ def test_any_status_and_any_live_object(place: Path, value: Json, inside: Path, 
     app, live = put(STATE, place, value), put(LIVE, inside, other)
     assert isinstance(app, dict)
     assert isinstance(live, list)
-    simulation = Simulation.of(
-        application=app,
-        desired=[config_map("a", x="2")],
-        live=[live_object for live_object in live if isinstance(live_object, dict)],
-        now=WORLD.clock.now,
-    )
+    objects = [live_object for live_object in live if isinstance(live_object, dict)]
+    simulation = found(app, [config_map("a", x="2")], objects, WORLD.clock.now)
     simulation.run(timedelta(minutes=5))
     snapshot_of(simulation)

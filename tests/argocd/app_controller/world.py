@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from whysync.argocd.app_controller.destination import IN_CLUSTER
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
+from whysync.argocd.settings import Settings
+from whysync.argocd.simulation.from_facts import cluster_of, marked_live, with_project
 from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.sources import repositories_of
+from whysync.argocd.simulation.world import OtherParticipant, World
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.clock import Clock
@@ -67,18 +72,49 @@ def application(
     }
 
 
-class World(Simulation):
+def found(application: Object, desired: list[Object], live: list[Object], now: datetime) -> Simulation:
+    """A simulation that goes on from facts."""
+    clock = Clock(now)
+    objects = marked_live(application, desired, live, Settings(), "argocd")
+    return Simulation(
+        World(
+            clock=clock,
+            repository=repositories_of(application, desired, clock),
+            applications=(application,),
+            projects=with_project(application, ()),
+            clusters=(replace(cluster_of(application), objects=tuple(objects)),),
+        )
+    )
+
+
+class SmallWorld(Simulation):
     """A simulation, and the questions that tests ask of it."""
 
     repo: GitRepository
 
     @classmethod
-    def with_objects(cls, objects: Iterable[Object], app: Object | None = None, **more: object) -> World:
+    def with_objects(
+        cls,
+        objects: Iterable[Object],
+        app: Object | None = None,
+        *,
+        projects: tuple[Object, ...] = (),
+        config_maps: tuple[Object, ...] = (),
+        others: tuple[OtherParticipant, ...] = (),
+    ) -> SmallWorld:
         clock = Clock(START)
         git = GitRepository(url=URL, clock=clock)
         git.push({"apps/shop": tuple(objects)})
-        apps = [app or application(automated={"selfHeal": True, "prune": True})]
-        world = cls(GitRepositories([git]), applications=apps, clock=clock, **more)  # pyright: ignore[reportArgumentType]
+        world = cls(
+            World(
+                clock=clock,
+                repository=GitRepositories([git]),
+                applications=(app or application(automated={"selfHeal": True, "prune": True}),),
+                projects=projects,
+                config_maps=config_maps,
+                others=others,
+            )
+        )
         world.repo = git
         return world
 

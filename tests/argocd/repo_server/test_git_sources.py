@@ -17,6 +17,7 @@ from whysync.argocd.repo_server.git_sources import GitSources
 from whysync.argocd.repo_server.render import RenderOptions
 from whysync.argocd.repo_server.repository import RepoProblem, Repository
 from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.world import World
 from whysync.json_tree import Object, fields, items
 from whysync.kubernetes.clock import Clock
 
@@ -171,7 +172,9 @@ def test_a_whole_sync_from_real_commits(shop: Made) -> None:
     first = shop.commit({"apps/shop/a.yaml": CM % "a"})
     repo = open_repo(str(shop.folder), url=TEAM)
     with GitSources([repo]) as sources:
-        world = Simulation(sources, applications=[application(automated={})], clock=Clock(START))
+        world = Simulation(
+            World(clock=Clock(START), repository=sources, applications=(application(automated={}),))
+        )
         world.run(timedelta(minutes=5))
         assert world.argocd.sync_and_health("shop") == ("Synced", "Healthy")
         assert fields(world.argocd.status("shop").get("sync")).get("revision") == first

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.argocd.app_controller.world import START, URL, World, application, config_map
-from whysync.argocd.app_controller.destination import Destination
+from tests.argocd.app_controller.world import START, URL, SmallWorld, application, config_map, found
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.repo_server.repository import Folder, GitRepositories, GitRepository
 from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.world import World, WorldCluster
 from whysync.facts.simulated import snapshot_of
 from whysync.json_tree import Object, dig, fields, items
 from whysync.kubernetes.apiserver.protocol import Request
@@ -25,16 +25,19 @@ def data(model: ApiServer, name: str) -> Object | None:
 
 def test_apps_go_to_the_cluster_that_they_name() -> None:
     clock = Clock(START)
-    near, far = ApiServer(clock), ApiServer(clock)
     git = GitRepository(url=URL, clock=clock)
     git.push({"apps/shop": [config_map("a", x="1")], "apps/far": [config_map("b", x="2")]})
     away = application(name="far", path="apps/far", automated={})
     spec: Object = {**fields(away.get("spec")), "destination": {"name": "far", "namespace": "shop"}}
     simulation = Simulation(
-        GitRepositories([git]),
-        applications=[application(automated={}), {**away, "spec": spec}],
-        destinations=[Destination(model=near), Destination(model=far, server=FAR, name="far")],
+        World(
+            clock=clock,
+            repository=GitRepositories([git]),
+            applications=(application(automated={}), {**away, "spec": spec}),
+            clusters=(WorldCluster(), WorldCluster(server=FAR, name="far")),
+        )
     )
+    near, far = (destination.model for destination in simulation.destinations)
     simulation.run(timedelta(minutes=1))
     assert (data(near, "a"), data(near, "b")) == ({"x": "1"}, None)
     assert (data(far, "a"), data(far, "b")) == (None, {"x": "2"})
@@ -59,7 +62,7 @@ def test_an_app_of_two_sources_has_two_revisions() -> None:
     ]
     spec = {key: value for key, value in fields(app.get("spec")).items() if key != "source"}
     whole: Object = {**app, "spec": {**spec, "sources": sources}}  # pyright: ignore[reportAssignmentType]
-    simulation = Simulation(GitRepositories([one, two]), applications=[whole], clock=clock)
+    simulation = Simulation(World(clock=clock, repository=GitRepositories([one, two]), applications=(whole,)))
     simulation.run(timedelta(minutes=5))
     status = simulation.argocd.status("shop")
     assert simulation.argocd.sync_and_health("shop") == ("Synced", "Healthy")
@@ -75,7 +78,7 @@ def in_namespace(namespace: str) -> Object:
 
 
 def test_an_app_in_another_namespace_is_left_alone_unless_it_is_enabled() -> None:
-    world = World.with_objects([config_map("a", x="1")], in_namespace("team-a"))
+    world = SmallWorld.with_objects([config_map("a", x="1")], in_namespace("team-a"))
     world.minutes(10)
     assert world.argocd.status("shop") == {}
     params: Object = {
@@ -91,8 +94,8 @@ def test_an_app_in_another_namespace_is_left_alone_unless_it_is_enabled() -> Non
             "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
         },
     }
-    world = World.with_objects(
-        [config_map("a", x="1")], in_namespace("team-a"), config_maps=[params], projects=[project]
+    world = SmallWorld.with_objects(
+        [config_map("a", x="1")], in_namespace("team-a"), config_maps=(params,), projects=(project,)
     )
     world.minutes(1)
     assert world.codes == ("Synced", "Healthy")
@@ -107,7 +110,7 @@ def test_an_excluded_kind_is_neither_compared_nor_applied() -> None:
         "data": {"resource.exclusions": "- apiGroups: ['']\n  kinds: [ConfigMap]\n"},
     }
     secret: Object = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {}}
-    world = World.with_objects([config_map("a", x="1"), secret], config_maps=[cm])
+    world = SmallWorld.with_objects([config_map("a", x="1"), secret], config_maps=(cm,))
     world.minutes(1)
     assert world.data("a", "x") is None
     assert world.condition("ExcludedResourceWarning") == "Resource /ConfigMap a is excluded in the settings"
@@ -132,7 +135,7 @@ def test_a_sync_that_takes_too_long_is_ended_where_the_settings_say_so() -> None
         },
     }
     app = application(automated={}, retry={"limit": 0})
-    world = World.with_objects([waits, config_map("a", wave=1)], app, config_maps=[params])
+    world = SmallWorld.with_objects([waits, config_map("a", wave=1)], app, config_maps=(params,))
     world.minutes(4)
     assert world.message == "waiting for healthy state of apps/Deployment/web"
     world.minutes(2)
@@ -146,7 +149,7 @@ def test_server_side_diff_asks_the_cluster() -> None:
         **fields(app.get("metadata")),
         "annotations": {"argocd.argoproj.io/compare-options": "ServerSideDiff=true"},
     }
-    world = World.with_objects([config_map("a", x="1")], {**app, "metadata": meta})
+    world = SmallWorld.with_objects([config_map("a", x="1")], {**app, "metadata": meta})
     world.minutes(1)
     assert world.codes == ("Synced", "Healthy")
     world.write("a", "y", "of somebody else")
@@ -167,7 +170,7 @@ def test_orphans_are_told_where_the_project_asks_for_it() -> None:
             "orphanedResources": {"warn": True},
         },
     }
-    world = World.with_objects([config_map("a", x="1")], projects=[project])
+    world = SmallWorld.with_objects([config_map("a", x="1")], projects=(project,))
     world.minutes(1)
     assert world.condition("OrphanedResourceWarning") is None
     body: Object = {**config_map("stray", x="1"), "metadata": {"name": "stray", "namespace": "shop"}}
@@ -177,7 +180,7 @@ def test_orphans_are_told_where_the_project_asks_for_it() -> None:
 
 
 def test_facts_without_marks_get_them() -> None:
-    world = World.with_objects([config_map("a", x="1"), config_map("b", x="1")])
+    world = SmallWorld.with_objects([config_map("a", x="1"), config_map("b", x="1")])
     world.minutes(1)
     snapshot = snapshot_of(world)
     bare: list[Object] = []
@@ -185,9 +188,7 @@ def test_facts_without_marks_get_them() -> None:
         meta = {key: value for key, value in live_object.meta.items() if key != "annotations"}
         bare.append({**live_object.body, "metadata": meta})
     app = snapshot.applications[0].body
-    again = Simulation.of(
-        application=app, desired=[config_map("a", x="2")], live=bare, now=world.clock.now + timedelta(hours=1)
-    )
+    again = found(app, [config_map("a", x="2")], bare, world.clock.now + timedelta(hours=1))
     again.run(timedelta(minutes=1))
     rows = {
         str(fields(row).get("name")): fields(row)
@@ -199,17 +200,17 @@ def test_facts_without_marks_get_them() -> None:
 
 
 def test_a_snapshot_can_be_played_on() -> None:
-    world = World.with_objects([config_map("a", x="1")], application())
+    world = SmallWorld.with_objects([config_map("a", x="1")], application())
     world.argocd.request_sync("shop")
     world.minutes(1)
     world.write("a", "x", "by hand")
     world.minutes(1)
     snapshot = snapshot_of(world)
-    again = Simulation.of(
-        application=snapshot.applications[0].body,
-        desired=[desired_object.body for desired_object in snapshot.desired["argocd/shop"]],
-        live=[live_object.body for live_object in snapshot.live],
-        now=world.clock.now,
+    again = found(
+        snapshot.applications[0].body,
+        [desired_object.body for desired_object in snapshot.desired["argocd/shop"]],
+        [live_object.body for live_object in snapshot.live],
+        world.clock.now,
     )
     again.run(timedelta(minutes=1))
     assert again.argocd.sync_and_health("shop") == ("OutOfSync", "Healthy")
@@ -223,7 +224,7 @@ def test_a_snapshot_can_be_played_on() -> None:
 
 
 def test_only_some_namespaces_are_managed() -> None:
-    world = World.with_objects([config_map("a", x="1")], application(automated={}, options=()))
+    world = SmallWorld.with_objects([config_map("a", x="1")], application(automated={}, options=()))
     world.destinations[0].namespaces = ("other",)
     world.minutes(1)
     told = 'Failed to load live state: namespace "shop" for ConfigMap "a" is not managed'
@@ -240,7 +241,7 @@ def test_changes_of_status_are_no_news_unless_the_settings_say_so() -> None:
             "metadata": {"name": "web"},
             "spec": {"ports": [{"port": 80}]},
         }
-        world = World.with_objects([service], config_maps=[cm])
+        world = SmallWorld.with_objects([service], config_maps=(cm,))
         world.seconds(10)
         before = len(world.moments(TraceKind.REFRESHED))
         path = "/api/v1/namespaces/shop/services/web/status"

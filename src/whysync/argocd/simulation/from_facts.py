@@ -1,4 +1,4 @@
-"""From facts to a world that goes on: the repository, the cluster and the marks that facts may lack."""
+"""Complete what facts may lack: the app's project, its cluster, tracking marks on live objects."""
 
 from __future__ import annotations
 
@@ -6,41 +6,33 @@ from collections.abc import Iterable, Mapping
 
 from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.context import DEFAULT_PROJECT
-from whysync.argocd.app_controller.destination import Destination
-from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.projects.cluster_secrets import namespaces_in, told_by
-from whysync.argocd.repo_server.git_url import normalize_git_url
-from whysync.argocd.repo_server.repository import Folder, GitRepositories, GitRepository
 from whysync.argocd.settings import Settings
+from whysync.argocd.simulation.world import WorldCluster
 from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, instance_name, owner_of
-from whysync.json_tree import MISSING, Json, Object, dig, fields, items, text
+from whysync.json_tree import MISSING, Json, Object, dig, fields, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import ref_of
-from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.kubernetes.clock import Clock
 
 
-def with_project(application: Object, projects: Iterable[Object]) -> list[Object]:
-    """The projects; the app's own, if it is not among the facts, is one that permits everything.
-
-    One of which Argo CD says that it does not exist stays away.
-    """
-    found = list(projects)
+def with_project(
+    application: Object, projects: Iterable[Object], *, exists: bool = True
+) -> tuple[Object, ...]:
+    """The projects; if the facts lack the app's own and it `exists`, one that permits everything is added."""
+    known = tuple(projects)
     app = decode(application, Application)[0] or Application()
-    if any(dig(one, "metadata", "name") == app.project for one in found):
-        return found
-    if any("which does not exist" in condition.message for condition in app.status.conditions):
-        return found
+    if not exists or any(dig(project, "metadata", "name") == app.project for project in known):
+        return known
     meta: Object = {"name": app.project, "namespace": app.namespace}
-    return [*found, {**DEFAULT_PROJECT, "metadata": meta}]
+    return (*known, {**DEFAULT_PROJECT, "metadata": meta})
 
 
 def marked_live(
     application: Object, desired: Iterable[Object], live: Iterable[Object], settings: Settings, namespace: str
 ) -> list[Object]:
-    """The live objects, with the app's marks on those that Git or the app's own rows name.
+    """The live objects, with the app's tracking marks on those that Git or the app's own rows name.
 
-    Only where nothing is marked at all, as in facts that were written by hand: else the marks tell.
+    Nothing is added if any object is marked; facts that were written by hand often lack all marks.
     """
     objects = [_sound(live_object) for live_object in live]
     method, label = settings.tracking_method, settings.instance_label_key
@@ -94,51 +86,21 @@ def _marked(obj: Object, instance: str, app: Application, settings: Settings) ->
         return obj
 
 
-def repositories_for(application: Object, desired: Iterable[Object], clock: Clock) -> GitRepositories:
-    """Repositories in which the app's first source renders to these objects, at the commit compared last."""
-    spec = fields(application.get("spec"))
-    status = fields(dig(application, "status", "sync"))
-    several = has_multiple_sources(spec)
-    sources = [fields(source) for source in items(spec.get("sources"))] if several else [source_of(spec)]
-    revisions = (
-        [text(revision) for revision in items(status.get("revisions"))]
-        if several
-        else [text(status.get("revision"))]
-    )
-    found: dict[str, GitRepository] = {}
-    kind = text(dig(application, "status", "sourceType")) or "Directory"
-    for index, source in enumerate(sources):
-        url = text(source.get("repoURL"))
-        git = found.setdefault(normalize_git_url(url), GitRepository(url=url, clock=clock))
-        branch = text(source.get("targetRevision"))
-        path = (text(source.get("path")) or text(source.get("chart"))).strip("/") or "."
-        objects = tuple(desired) if index == 0 else ()
-        commit = revisions[index] if index < len(revisions) else ""
-        git.push(
-            {path: Folder(manifests=objects, source_type=kind)},
-            branch=branch or git.default_branch,
-            commit=commit,
-        )
-    return GitRepositories(found.values())
-
-
-def destination_for(application: Object, model: ApiServer, secrets: Iterable[Object] = ()) -> Destination:
-    """The cluster that an app names, whatever its name or address; as its Secret has it, if there is one."""
+def cluster_of(application: Object, secrets: Iterable[Object] = ()) -> WorldCluster:
+    """The cluster that an app names, with the settings of its Secret if there is one; without objects."""
     app = decode(application, Application)[0] or Application()
-    told = app.spec.destination
-    known = Destination(model=model)
-    named = (one for one in map(told_by, secrets) if _is_named(one, told.server, told.name))
-    found = next(named, dict[str, str]())
-    return Destination(
-        model=model,
-        server=found.get("server", "")
-        or told.server
-        or (known.server if told.name in ("", known.name) else f"https://{told.name}"),
-        name=found.get("name", "")
-        or told.name
-        or (known.name if told.server in ("", known.server) else told.server),
-        namespaces=namespaces_in(found),
-        cluster_resources=found.get("clusterResources") == "true",
+    destination, default = app.spec.destination, WorldCluster()
+    named = (one for one in map(told_by, secrets) if _is_named(one, destination.server, destination.name))
+    known = next(named, dict[str, str]())
+    return WorldCluster(
+        server=known.get("server", "")
+        or destination.server
+        or (default.server if destination.name in ("", default.name) else f"https://{destination.name}"),
+        name=known.get("name", "")
+        or destination.name
+        or (default.name if destination.server in ("", default.server) else destination.server),
+        namespaces=namespaces_in(known),
+        cluster_resources=known.get("clusterResources") == "true",
     )
 
 

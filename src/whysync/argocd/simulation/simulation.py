@@ -1,32 +1,30 @@
-"""A whole world in memory: clusters with their controllers, Argo CD, whoever else acts, and one clock.
+"""Clusters with their controllers, Argo CD and other participants on one clock, built from a World.
 
+clock = Clock()
 git = GitRepository(url="https://git.example.com/shop.git", clock=clock)
 git.push({"apps/shop": manifests})
-simulation = Simulation(GitRepositories([git]), applications=[app], clock=clock, life=Life)
+simulation = Simulation(World(clock=clock, repository=GitRepositories([git]), applications=(app,)))
 simulation.run(timedelta(minutes=10))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Final, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from whysync.argocd.app_controller.app_of_apps import definitions
-from whysync.argocd.app_controller.context import GroundOf
 from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.app_controller.destination import IN_CLUSTER, Destination
-from whysync.argocd.app_controller.timings import Timings
-from whysync.argocd.repo_server.repository import GitRepositories, Repository
-from whysync.argocd.settings import Settings
-from whysync.argocd.simulation.from_facts import destination_for, marked_live, repositories_for, with_project
-from whysync.json_tree import Object, dig, text
+from whysync.argocd.repo_server.repository import GitRepositories
+from whysync.argocd.simulation.commands.kubectl_cli import Terminal
+from whysync.argocd.simulation.settled_controllers import SettledControllerManager
+from whysync.argocd.simulation.world import Controllers, World, WorldCluster
+from whysync.json_tree import Object
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 from whysync.kubernetes.timeline import Participant, Timeline
-
-VERSION: Final = "v3.6.0"
 
 
 class LogBook(Protocol):
@@ -41,8 +39,17 @@ class Logged(Protocol):
     def logs(self) -> LogBook: ...
 
 
+class NotCreated(Exception):
+    """The API server refuses one of `WorldCluster.created`."""
+
+    def __init__(self, obj: Object, message: str) -> None:
+        super().__init__(message)
+        self.obj = obj
+        self.message = message
+
+
 class GarbageCollectionOnly:
-    """What cleans up after deletions, where nothing else lives in a cluster."""
+    """The cleanup after deletions, in a cluster without controllers."""
 
     def __init__(self, model: ApiServer) -> None:
         self._model = model
@@ -61,105 +68,51 @@ class GarbageCollectionOnly:
 
 
 class Simulation:
-    """`destinations` default to one empty cluster; all share one clock. `life` makes the controllers of each.
+    """The only builder of a simulated world. Raises `NotCreated`."""
 
-    `others` act after the controllers and before Argo CD: people with a plan, an autoscaler that is not
-    modelled.
-    """
-
-    def __init__(
-        self,
-        repository: Repository,
-        *,
-        applications: Iterable[Object],
-        projects: Iterable[Object] = (),
-        config_maps: Iterable[Object] = (),
-        destinations: Sequence[Destination] = (),
-        clock: Clock | None = None,
-        life: Callable[[ApiServer], Participant] | None = None,
-        others: Iterable[Participant] = (),
-        namespace: str = "argocd",
-        ground: GroundOf | None = None,
-        pace: Timings | None = None,
-        version: str = VERSION,
-    ) -> None:
-        self.version = version
-        if not destinations:
-            destinations = (Destination(model=ApiServer(clock)),)
-        self.destinations = tuple(destinations)
+    def __init__(self, world: World) -> None:
+        self.version = world.version
+        self.secrets = world.secrets
+        self.clock = world.clock
+        self.repository = world.repository
+        self.destinations = tuple(_destination(cluster, world) for cluster in world.clusters)
         self.model = self.destinations[0].model
-        """Of the first destination; mostly there is no other."""
-        self.clock = self.model.clock
-        self.repository = repository
+        """The API server of the first cluster; mostly there is no other."""
         self.strangers: list[Object] = []
-        """Live objects that were given, and that the model does not serve."""
-        self.secrets: list[Object] = []
-        """Of Argo CD's own, that a snapshot shows beside its settings: clusters, repositories."""
-        home = next(
-            (destination for destination in self.destinations if destination.server == IN_CLUSTER), None
-        )
-        if home is not None and isinstance(repository, GitRepositories) and repository.has_applications():
-            home.model.load(definitions(namespace))
+        """Objects of the World of kinds that the API server does not serve."""
+        for cluster, destination in zip(world.clusters, self.destinations, strict=True):
+            self.strangers += destination.model.load(cluster.objects)
+        self._load_definitions(world)
         self.argocd = ApplicationController(
             self.destinations,
-            repository,
-            applications=applications,
-            projects=projects,
-            config_maps=config_maps,
-            namespace=namespace,
-            ground=ground,
-            pace=pace,
+            world.repository,
+            applications=world.applications,
+            projects=world.projects,
+            config_maps=world.config_maps,
+            namespace=world.namespace,
+            ground=world.cluster_ops,
+            pace=world.timings,
         )
         self.controller_managers = [
-            (life or GarbageCollectionOnly)(destination.model) for destination in self.destinations
+            _controllers(cluster, destination.model)
+            for cluster, destination in zip(world.clusters, self.destinations, strict=True)
         ]
-        self.participants: list[Participant] = [*self.controller_managers, *others, self.argocd]
+        self.participants: list[Participant] = [*self.controller_managers, *world.others, self.argocd]
         self.timeline = Timeline(self.clock, self.participants)
+        for cluster, destination in zip(world.clusters, self.destinations, strict=True):
+            _create(cluster.created, destination.model)
+            destination.model.webhooks.update(cluster.webhooks)
+        for other in world.others:
+            other.start(self)
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        application: Object,
-        desired: Iterable[Object],
-        live: Iterable[Object],
-        now: datetime,
-        projects: Iterable[Object] = (),
-        config_maps: Iterable[Object] = (),
-        life: Callable[[ApiServer], Participant] | None = None,
-        others: Iterable[Participant] = (),
-        ground: GroundOf | None = None,
-        namespace: str = "argocd",
-        pace: Timings | None = None,
-    ) -> Simulation:
-        """A world as it was found: the Application with its present status, its live objects as they are, and
-        `desired` as what its present commit renders to.
-
-        The branch that it follows points at the commit that it was last compared with; push to
-        `simulation.git` what comes after that. Objects of kinds that the model does not serve are in
-        `strangers`. A project that is not given permits everything, unless the status says that it is
-        missing.
-        """
-        clock = Clock(now)
-        wanted, maps = tuple(desired), list(config_maps)
-        repositories = repositories_for(application, wanted, clock)
-        model = ApiServer(clock)
-        strangers = model.load(marked_live(application, wanted, live, settings_of(maps), namespace))
-        destination = destination_for(application, model)
-        found = cls(
-            repositories,
-            applications=[application],
-            projects=with_project(application, projects),
-            config_maps=maps,
-            destinations=[destination],
-            life=life,
-            others=others,
-            ground=ground,
-            namespace=namespace,
-            pace=pace,
-        )
-        found.strangers = strangers
-        return found
+    def _load_definitions(self, world: World) -> None:
+        """Argo CD's own CRDs, where an app of apps needs them."""
+        repository = world.repository
+        if not isinstance(repository, GitRepositories) or not repository.has_applications():
+            return
+        for destination in self.destinations:
+            if destination.server == IN_CLUSTER:
+                destination.model.load(definitions(world.namespace))
 
     @property
     def git(self) -> GitRepositories:
@@ -170,7 +123,7 @@ class Simulation:
     # --- time ------------------------------------------------------------------------------------
 
     def run(self, duration: timedelta) -> None:
-        """Raises `Restless` where at one instant everybody undoes what another does."""
+        """Raises `TimelineNeverSettles` where at one instant everybody undoes what another does."""
         self.timeline.run(duration)
 
     def until(self, holds: Callable[[], bool], limit: timedelta) -> bool:
@@ -178,6 +131,29 @@ class Simulation:
         return self.timeline.run(limit, until=holds)
 
 
-def settings_of(config_maps: Iterable[Object]) -> Settings:
-    maps = {text(dig(config_map, "metadata", "name")): config_map for config_map in config_maps}
-    return Settings.from_config_maps(maps.get("argocd-cm"), maps.get("argocd-cmd-params-cm"))
+def _destination(cluster: WorldCluster, world: World) -> Destination:
+    return Destination(
+        model=ApiServer(world.clock),
+        server=cluster.server,
+        name=cluster.name,
+        namespaces=cluster.namespaces,
+        cluster_resources=cluster.cluster_resources,
+    )
+
+
+def _controllers(cluster: WorldCluster, model: ApiServer) -> Participant:
+    match cluster.controllers:
+        case Controllers.GARBAGE_COLLECTION:
+            return GarbageCollectionOnly(model)
+        case Controllers.ALL:
+            return ControllerManager(model, cluster.behavior, nodes=cluster.nodes)
+        case Controllers.SETTLED:
+            return SettledControllerManager(model, cluster.behavior, nodes=cluster.nodes)
+
+
+def _create(objects: Iterable[Object], model: ApiServer) -> None:
+    terminal = Terminal(model)
+    for obj in objects:
+        message, failed = terminal.create(obj)
+        if failed:
+            raise NotCreated(obj, message)

@@ -12,6 +12,7 @@ from whysync.argocd.simulation.commands.argocd_cli import run_argocd
 from whysync.argocd.simulation.commands.command_line import BadCommand, check_command, command_of
 from whysync.argocd.simulation.commands.kubectl_cli import Terminal
 from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.simulation.world import World
 from whysync.json_tree import Json, Object, dig, fields, items
 from whysync.kubernetes.clock import Clock
 
@@ -64,11 +65,13 @@ class Stage:
         git = GitRepository(url=URL, clock=clock)
         git.push({"deploy": [WEB]})
         self.simulation = Simulation(
-            GitRepositories([git]),
-            applications=[APP],
-            projects=[PROJECT],
-            config_maps=[SETTINGS],
-            clock=clock,
+            World(
+                clock=clock,
+                repository=GitRepositories([git]),
+                applications=(APP,),
+                projects=(PROJECT,),
+                config_maps=(SETTINGS,),
+            )
         )
         self.argocd = self.simulation.argocd
         self.does("kubectl create namespace shop")

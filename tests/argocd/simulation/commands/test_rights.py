@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.argocd.app_controller.world import World, application, config_map
+from tests.argocd.app_controller.world import SmallWorld, application, config_map
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.simulation.commands.actor import Actor
 from whysync.argocd.simulation.commands.argocd_cli import run_argocd
@@ -15,17 +15,17 @@ HIDDEN = "rpc error: code = PermissionDenied desc = permission denied"
 APP = "argocd/shop"
 
 
-def world(policy: str = "") -> World:
+def world(policy: str = "") -> SmallWorld:
     rights: Object = {
         "metadata": {"name": "argocd-rbac-cm", "namespace": "argocd"},
         "data": {"policy.csv": policy},
     }
-    found = World.with_objects([config_map("a", x="1")], config_maps=[rights])
+    found = SmallWorld.with_objects([config_map("a", x="1")], config_maps=(rights,))
     found.minutes(1)
     return found
 
 
-def run(found: World, line: str, user: str = "dev", *groups: str) -> tuple[str, bool]:
+def run(found: SmallWorld, line: str, user: str = "dev", *groups: str) -> tuple[str, bool]:
     return run_argocd(command_of(line), Actor(user=user, groups=groups), found.argocd)
 
 
@@ -89,7 +89,7 @@ def test_a_deletion_without_its_objects_drops_the_finalizer() -> None:
     meta = app["metadata"]
     assert isinstance(meta, dict)
     meta["finalizers"] = ["resources-finalizer.argocd.argoproj.io"]
-    found = World.with_objects([config_map("a", x="1")], app)
+    found = SmallWorld.with_objects([config_map("a", x="1")], app)
     found.minutes(1)
     found.argocd.request_sync("shop")
     found.minutes(1)
@@ -101,7 +101,7 @@ def test_a_deletion_without_its_objects_drops_the_finalizer() -> None:
 def test_the_results_of_a_retry_are_told_again() -> None:
     retry: Object = {"limit": 2, "backoff": {"duration": "5s", "factor": 1}}
     app = application(automated={}, options=(), retry=retry)
-    found = World.with_objects([config_map("a")], app)  # the namespace is not there
+    found = SmallWorld.with_objects([config_map("a")], app)  # the namespace is not there
     found.minutes(5)
     refused = [one for one in found.argocd.trace if one.what is TraceKind.RESULT]
     assert [one.text for one in refused] == ['namespaces "shop" not found'] * 3
