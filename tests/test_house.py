@@ -152,8 +152,6 @@ _TEXT_BRANCHES = {
     "plan/steps.py": "Argo CD's operation message",
     "proofs/apply_fix.py": "Argo CD's API error",
     "proofs/assumed.py": "a message of Kubernetes",
-    "proofs/verdict.py": "commands of a fix",
-    "proofs/sync_reasons.py": "Argo CD's result of a resource",
     "proofs/pod_behavior.py": "the kubelet's message",
     "queries/hook_runs.py": "the Job controller's message",
     "queries/lua_guards.py": "Lua source",
@@ -162,7 +160,6 @@ _TEXT_BRANCHES = {
     "reports/terminal.py": "commands of a fix",
     "rules/apply/wave_in_progress.py": "Argo CD's operation message",
     "rules/health/volume_mount_failed.py": "the kubelet's event",
-    "wait/progress.py": "whysync's own sentence: to be typed",
 }
 
 

@@ -24,6 +24,7 @@ from whysync.fixes.apply import applied
 from whysync.json_tree import Json, Object, fields
 from whysync.lab.library import built_in, names
 from whysync.lab.player import play
+from whysync.proofs.apply_fix import changes_application
 from whysync.proofs.prove import prove
 from whysync.proofs.verdict import Judge, Rejected
 
@@ -310,3 +311,17 @@ def test_more_time_that_git_gives_by_now_is_likely_enough_and_no_more(name: str,
     found = Judge(after).judged(again, again.fixes[0])
     assert isinstance(found, Proof)
     assert (found.status, found.why) == (ProofStatus.LIKELY, f"not known: how long Job {job} needs")
+
+
+@pytest.mark.parametrize(
+    ("command", "changes"),
+    [
+        ("argocd app set shop --project team", True),
+        ("kubectl -n argocd patch application shop --type merge -p '{}'", True),
+        ("kubectl -n shop patch deployment web --type merge -p '{}'", False),
+        ("argocd app sync shop", False),
+        ("argocd app get shop", False),
+    ],
+)
+def test_commands_that_change_the_application_itself(command: str, changes: bool) -> None:
+    assert changes_application((command,)) is changes

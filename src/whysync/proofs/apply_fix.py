@@ -325,6 +325,16 @@ def only_waits(commands: tuple[str, ...]) -> bool:
     )
 
 
+def changes_application(commands: tuple[str, ...]) -> bool:
+    """Is `argocd app set` or `kubectl patch application` among the commands?"""
+    return any(
+        (command.tool, command.noun, command.verb) == ("argocd", "app", "set")
+        or ((command.tool, command.verb) == ("kubectl", "patch") and command.words[:1] == ("application",))
+        for line in lines_of(commands)
+        if (command := line.command) is not None
+    )
+
+
 def lines_of(commands: tuple[str, ...]) -> list[CommandLine]:
     return [_line(part) for written in commands for part in _parts(written)]
 

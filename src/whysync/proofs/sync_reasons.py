@@ -17,6 +17,9 @@ from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import Json, Missing, dig, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import phrase
+from whysync.messages.parse import understand
+from whysync.messages.patterns.projects import ProjectDenied
+from whysync.messages.wrappers import LayerKind
 from whysync.proofs.simulated_case import SimulatedCase
 from whysync.proofs.sync_effects import WORKLOADS, Aftermath, Effects, Overwritten, holds_data
 
@@ -70,9 +73,6 @@ def span(age: timedelta) -> str:
         if seconds < limit:
             return f"{seconds // size} {unit}"
     return f"{seconds // 86400} d"
-
-
-_RETRYING: Final = "Retrying attempt #"
 
 
 # --- how it ends ---------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def _without_end(world: SimulatedCase, message: str) -> str:
     known = world.case.operation
     if known is None or not is_running(world.case):
         return f"it would hang: {short(message)}"
-    if _RETRYING in known.message and _RETRYING in message:
+    if _is_retrying(known.message) and _is_retrying(message):
         # As it is now: the model has counted on, to attempts that nobody has seen.
         return f"it is tried again and again: {short(known.message)}"
     return f"it hangs: {short(message)}"
@@ -137,7 +137,13 @@ def _without_end(world: SimulatedCase, message: str) -> str:
 
 def _is_against_the_project(world: SimulatedCase) -> bool:
     """Argo CD itself refuses it, by a project that is among the facts: it was changed since the last sync."""
-    return world.case.project_manifest is not None and " is not permitted in project " in _why(world)
+    denied = any(isinstance(failure, ProjectDenied) for failure in understand(_why(world)).failures)
+    return world.case.project_manifest is not None and denied
+
+
+def _is_retrying(message: str) -> bool:
+    """Has Argo CD scheduled the next attempt?"""
+    return any(layer.kind is LayerKind.RETRYING for layer in understand(message).layers)
 
 
 def _root(findings: Sequence[Finding]) -> str:

@@ -29,7 +29,14 @@ from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
 from whysync.messages.patterns.projects import ArgocdDenied
-from whysync.proofs.apply_fix import Player, Refuted, Unplayable, leaves_a_deed, only_waits
+from whysync.proofs.apply_fix import (
+    Player,
+    Refuted,
+    Unplayable,
+    changes_application,
+    leaves_a_deed,
+    only_waits,
+)
 from whysync.proofs.claims import Claim, Unlooked, claim_of
 from whysync.proofs.observations import (
     Observer,
@@ -391,11 +398,8 @@ def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
 
 
 def _of_owners(fix: Fix, case: Case) -> list[str]:
-    """Who makes the Application makes it again: a change of it may not last."""
-    patched = any(
-        line.startswith("argocd app set ") or " patch application " in line for line in fix.commands
-    )
-    if fix.kind is not FixKind.APPLICATION and not patched:
+    """An ApplicationSet or an app of apps creates the Application: a change of it may not last."""
+    if fix.kind is not FixKind.APPLICATION and not changes_application(fix.commands):
         return []
     makers = [
         owner_reference.name

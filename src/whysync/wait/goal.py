@@ -41,19 +41,27 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
 
     standing: Standing
     missing: tuple[str, ...] = ()
+    stale: bool = False
+    """Only a comparison after the sync is missing."""
 
 
 def distance(case: Case, goal: Goal) -> Distance:
     missing = tuple(_missing(case, goal))
     if not missing:
-        return Distance(standing=Standing.DONE)
+        if not _is_stale(case):
+            return Distance(standing=Standing.DONE)
+        words = "Argo CD has not looked at it since the sync ended"
+        return Distance(standing=_standing(case, goal), missing=(words,), stale=True)
+    return Distance(standing=_standing(case, goal), missing=missing)
+
+
+def _standing(case: Case, goal: Goal) -> Standing:
     if _has_failed(case, goal):
-        return Distance(standing=Standing.FAILED, missing=missing)
+        return Standing.FAILED
     ill = (goal.health and case.app.status.health.status == HealthCode.DEGRADED) or (
         goal.sync and case.app.status.sync.status == SyncCode.UNKNOWN
     )
-    quiet = not is_busy(case)
-    return Distance(standing=Standing.ILL if ill and quiet else Standing.ON_ITS_WAY, missing=missing)
+    return Standing.ILL if ill and not is_busy(case) else Standing.ON_ITS_WAY
 
 
 def is_busy(case: Case) -> bool:
@@ -83,8 +91,6 @@ def _missing(case: Case, goal: Goal) -> list[str]:
         found.append(f"it is {status.health.status or 'without health'}, not Healthy")
     if goal.revision and not _is_at(case, goal):
         found.append(f"it is at {_short(_revisions(case)) or 'no commit'}, not at {goal.revision[:12]}")
-    if not found and _is_stale(case):
-        found.append("Argo CD has not looked at it since the sync ended")
     return found
 
 

@@ -64,9 +64,8 @@ class Lines:
                 words = f"  {result.sync_phase or 'Sync'}  {result.ref}: {_state(result)}"
                 said = f" ({one_line(result.message, 200)})" if result.message else ""
                 self._tell(f"{name} {result.sync_phase} {result.key}", f"{words}{said}", elapsed)
-            for missing in one.missing:
-                if missing.startswith("Argo CD has not looked"):
-                    self._tell(f"{name} stale", f"  {missing}", elapsed)
+            if one.stale:
+                self._tell(f"{name} stale", f"  {', '.join(one.missing)}", elapsed)
 
     def unread(self, problem: SourceError, elapsed: float) -> None:
         self._tell("problem", f"not read: {one_line(problem.what)}; asking again", elapsed)
