@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from tests.conformance.checks import failed_checks, lacks_fragments, mismatch
 from whysync.argocd.api.application import Application, OperationState, Phase, Retry
 from whysync.argocd.api.project import AppProject
@@ -113,7 +113,7 @@ def _synced(record: Object, app: Application, state: OperationState) -> Operatio
         return msgspec.structs.replace(state, phase=Phase.ERROR.value, message=str(problem))
     request = Request(namespace=app.spec.destination.namespace, revision="")
     advance = terminate if state.phase == Phase.TERMINATING else step
-    after = advance(State(), request, StubGround())
+    after = advance(State(), request, StubClusterOps())
     return msgspec.structs.replace(state, phase=after.phase, message=after.message)
 
 

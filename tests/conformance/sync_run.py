@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from tests.conformance import sync_run_app, sync_run_parts
 from tests.conformance.checks import contains, lacks_fragments, mismatch
 from tests.conformance.sync_run_given import ground_of, request_of, state_of
@@ -53,7 +53,7 @@ def _terminate(record: Object, expect: Object) -> list[str]:
     return _judge(expect, terminate(state_of(fields(record["initial_state"])), request, ground), ground)
 
 
-def _judge(expect: Object, state: State, ground: StubGround) -> list[str]:
+def _judge(expect: Object, state: State, ground: StubClusterOps) -> list[str]:
     told: list[Object] = [
         {
             "kind": result.kind,
@@ -111,7 +111,7 @@ def _fits(got: Object, wanted: Object) -> bool:
     return contains(got, plain) and fragment in text(got["message"]) and got["hook_phase"] in phases
 
 
-def _commands(wanted: Json, ground: StubGround) -> list[str]:
+def _commands(wanted: Json, ground: StubClusterOps) -> list[str]:
     last = {command.ref.name: command for command in ground.commands}
     failures: list[str] = []
     for one in map(fields, items(wanted)):
@@ -128,7 +128,7 @@ def _commands(wanted: Json, ground: StubGround) -> list[str]:
     return failures
 
 
-def _pause(ground: StubGround) -> Json:
+def _pause(ground: StubClusterOps) -> Json:
     if not ground.pauses:
         return None
     phase, wave, final = ground.pauses[-1]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from tests.conformance.checks import lacks_fragments, mismatch
 from tests.conformance.given import GivenLive
 from whysync.argocd.api.application import Application
@@ -78,7 +78,7 @@ def _app_sync(record: Object) -> AppSync:
         settings=settings,
         clusters=clusters,
         compare=compared,
-        ground=lambda _user: StubGround(),
+        ground=lambda _user: StubClusterOps(),
         now=now,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from whysync.argocd.api.application import HealthCode, Phase
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.health.assess import Assessment
@@ -81,7 +81,7 @@ def _namespace_maker(given: Object) -> NamespaceMaker | None:
     return make
 
 
-def ground_of(record: Object) -> StubGround:
+def ground_of(record: Object) -> StubClusterOps:
     objects = (fields(cluster_obj) for cluster_obj in items(record.get("cluster_objects")))
     verdicts = {
         name: Assessment(
@@ -94,7 +94,7 @@ def ground_of(record: Object) -> StubGround:
     delete_error = text(record.get("delete_error"))
     update_error = text(record.get("update_error"))
     pause_error = text(record.get("wave_callback_error"))
-    return StubGround(
+    return StubClusterOps(
         objects={ref_of(obj): obj for obj in objects},
         verdicts=verdicts,
         apply_errors=_texts(record.get("apply_errors")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from tests.conformance.checks import contains, mismatch
 from tests.conformance.sync_run_given import ground_of, object_or_none, request_of, result_of
 from whysync.argocd.api.application import ResourceResult
@@ -52,7 +52,7 @@ def _by_name(found: Plan, wanted: Json, answer: Callable[[SyncTask], Json]) -> J
     return {name: answer(works[name]) for name in fields(wanted)}
 
 
-def _first_task(found: Plan, _ground: StubGround, _wanted: Json) -> Json:
+def _first_task(found: Plan, _ground: StubClusterOps, _wanted: Json) -> Json:
     first = found.works[0]
     return {
         "phase": first.phase,
@@ -62,13 +62,13 @@ def _first_task(found: Plan, _ground: StubGround, _wanted: Json) -> Json:
     }
 
 
-def _names_contain(found: Plan, _ground: StubGround, wanted: Json) -> Json:
+def _names_contain(found: Plan, _ground: StubClusterOps, wanted: Json) -> Json:
     """Echoes those fragments that the task in the same place has."""
     pairs = zip(items(wanted), found.works, strict=True)
     return [fragment for fragment, work in pairs if text(fragment) in work.ref.name]
 
 
-_PLAN: Final[dict[str, Callable[[Plan, StubGround, Json], Json]]] = {
+_PLAN: Final[dict[str, Callable[[Plan, StubClusterOps, Json], Json]]] = {
     "plan_valid": lambda found, _ground, _wanted: found.is_valid,
     "task_count": lambda found, _ground, _wanted: len(found.works),
     "task_names": lambda found, _ground, _wanted: [work.ref.name for work in found.works],
@@ -103,7 +103,7 @@ def _has_crd(record: Object, expect: Object) -> list[str]:
 
 
 def _running_message(record: Object, expect: Object) -> list[str]:
-    now = Step(State(), request_of(record, []), StubGround())
+    now = Step(State(), request_of(record, []), StubClusterOps())
     works = [SyncTask(Task(live=fields(one), target=fields(one))) for one in items(record["objects"])]
     now.say_waiting(works, for_deletion=record.get("pending_deletion") is True)
     return mismatch("phase", expect["phase"], now.phase) + mismatch("message", expect["message"], now.message)
@@ -117,7 +117,7 @@ def _delete_options(record: Object, expect: Object) -> list[str]:
 
 
 def _fail_phase(record: Object, expect: Object) -> list[str]:
-    now = Step(State(), request_of(record, []), StubGround())
+    now = Step(State(), request_of(record, []), StubClusterOps())
     refused = [_work(f"refused-{at}", message=told) for at, told in _numbered(record["failed_task_messages"])]
     hooks: list[SyncTask] = []
     for at, told in _numbered(record["sync_fail_tasks"]):
@@ -147,7 +147,7 @@ def _needs_migration(record: Object, expect: Object) -> list[str]:
 
 def _migrate(record: Object, expect: Object) -> list[str]:
     live = fields(record["live"])
-    ground = StubGround(
+    ground = StubClusterOps(
         objects={ref_of(live): live},
         patch_errors=[Refused("conflict", reason=Reason.CONFLICT)] * integer(record.get("patch_conflicts")),
     )

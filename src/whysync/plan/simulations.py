@@ -28,7 +28,8 @@ from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.plan.find_applications import is_application, qualified
-from whysync.plan.outside import (
+from whysync.plan.plan import PlannedCluster, Run
+from whysync.plan.prerequisites import (
     beside,
     health_of_custom_kinds,
     let_webhooks_fail,
@@ -36,10 +37,9 @@ from whysync.plan.outside import (
     outside_objects,
     rights,
 )
-from whysync.plan.plan import PlannedCluster, Run
+from whysync.plan.run_sync import Ended, retry_of, synced
 from whysync.plan.service_callers import with_callers
 from whysync.plan.steps import steps_of
-from whysync.plan.syncing import Ended, retry_of, synced
 from whysync.proofs.assumed import namespaces
 from whysync.proofs.partial_objects import Kinds
 from whysync.proofs.simulated_case import Extra, SimulatedCase, simulated

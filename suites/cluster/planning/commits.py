@@ -8,7 +8,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from suites.cluster.generated import KINDS, Described, written
-from suites.cluster.planning.desk import Commit
+from suites.cluster.planning.commit_runner import Commit
 from suites.cluster.planning.pieces import PIECES, Piece, made
 from suites.cluster.steps import kind_of, tree
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text

@@ -1,10 +1,10 @@
-"""A desk for commits, and at the end how good the plans were."""
+"""The runner of commits, and at the end how many refusals the plans predicted."""
 
 from __future__ import annotations
 
 import pytest
 
-from suites.cluster.planning.desk import Desk
+from suites.cluster.planning.commit_runner import CommitRunner
 from suites.cluster.planning.judging import Score
 from suites.cluster.planning.known import known_differences
 from suites.cluster.sources.ground import Ground
@@ -33,8 +33,8 @@ def score(pytestconfig: pytest.Config) -> Score:
 
 
 @pytest.fixture(scope="session")
-def desk(real: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def runner(real: Cluster, tmp_path_factory: pytest.TempPathFactory) -> CommitRunner:
     ground = Ground(real)
     ground.install()
     home = tmp_path_factory.mktemp("planning")
-    return Desk(home / "checkout", real, str(ground.kubeconfig(home)))
+    return CommitRunner(home / "checkout", real, str(ground.kubeconfig(home)))

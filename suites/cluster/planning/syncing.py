@@ -23,10 +23,10 @@ from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.plan.find_applications import qualified
-from whysync.plan.outside import health_of_custom_kinds
+from whysync.plan.prerequisites import health_of_custom_kinds
+from whysync.plan.run_sync import retry_of
 from whysync.plan.service_callers import with_callers
 from whysync.plan.simulations import quieted
-from whysync.plan.syncing import retry_of
 
 _LONGEST: Final = timedelta(hours=1)
 _STOPPING: Final = ("ComparisonError", "InvalidSpecError")

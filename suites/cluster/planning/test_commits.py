@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from suites.cluster.planning.commit_runner import Commit, CommitRunner
 from suites.cluster.planning.commits import ABSENT, SERVED, chunks, commits
-from suites.cluster.planning.desk import Commit, Desk
 from suites.cluster.planning.judging import Score, words
 from suites.cluster.planning.pieces import PIECES, Piece
 from whysync.facts.snapshot import Snapshot
@@ -23,17 +23,21 @@ _CHUNKS = [*chunks(SERVED, 5), *chunks(ABSENT, 1)]
 
 
 @pytest.mark.parametrize("pieces", _CHUNKS, ids=[",".join(one.id for one in some) for some in _CHUNKS])
-def test_every_mistake(pieces: tuple[Piece, ...], desk: Desk, names: Iterator[str], score: Score) -> None:
+def test_every_mistake(
+    pieces: tuple[Piece, ...], runner: CommitRunner, names: Iterator[str], score: Score
+) -> None:
     namespace = next(names)
     told = [(piece, *piece.objects(number, namespace)) for number, piece in enumerate(pieces)]
     base: list[Object] = [before for _, before, _ in told if before is not None]
     commit = Commit(namespace=namespace, head=[after for _, _, after in told], base=base or None)
-    unknown = judge(commit, desk, score, f"pieces/{pieces[0].id}")
+    unknown = judge(commit, runner, score, f"pieces/{pieces[0].id}")
     assert not unknown, "\n".join(unknown)
 
 
 @pytest.mark.parametrize("ground", _EXAMPLES)
-def test_mixed_commits(ground: PlannedCluster, desk: Desk, names: Iterator[str], score: Score) -> None:
+def test_mixed_commits(
+    ground: PlannedCluster, runner: CommitRunner, names: Iterator[str], score: Score
+) -> None:
     @seed(_SEED)
     @settings(
         max_examples=_EXAMPLES[ground],
@@ -45,20 +49,22 @@ def test_mixed_commits(ground: PlannedCluster, desk: Desk, names: Iterator[str],
     @given(data=st.data())
     def run(data: st.DataObject) -> None:
         commit = data.draw(commits(ground, next(names)))
-        unknown = judge(commit, desk, score, f"generated/{ground.value}", live=ground is PlannedCluster.LIVE)
+        unknown = judge(
+            commit, runner, score, f"generated/{ground.value}", live=ground is PlannedCluster.LIVE
+        )
         assert not unknown, "\n".join(unknown)
 
     run()
 
 
-def test_the_command_line_says_the_same(desk: Desk, names: Iterator[str]) -> None:
+def test_the_command_line_says_the_same(runner: CommitRunner, names: Iterator[str]) -> None:
     namespace = next(names)
     wanted = ("selector-changed", "ports-duplicate", "config")
     told = [one.objects(number, namespace) for number, one in enumerate(PIECES) if one.id in wanted]
     base: list[Object] = [before for before, _ in told if before is not None]
     commit = Commit(namespace=namespace, head=[after for _, after in told], base=base)
-    real = desk.done(commit)
-    code, said = desk.told(commit)
+    real = runner.done(commit)
+    code, said = runner.told(commit)
     assert code == 1
     (app,) = items(dig(said, "plan", "apps"))
     run = next(fields(run) for run in items(dig(app, "runs")) if dig(run, "cluster") == "base")
@@ -74,11 +80,11 @@ def test_the_command_line_says_the_same(desk: Desk, names: Iterator[str]) -> Non
     assert len(failed) == 2
 
 
-def judge(commit: Commit, desk: Desk, score: Score, at: str, *, live: bool = False) -> list[str]:
+def judge(commit: Commit, runner: CommitRunner, score: Score, at: str, *, live: bool = False) -> list[str]:
     if live:
         facts: list[Snapshot] = []
-        desk.granted = []
-        real = desk.done(commit, facts=facts)
-        return score.add(at, real, desk.planned(commit, live=facts[0]))
-    planned = desk.planned(commit)
-    return score.add(at, desk.done(commit), planned)
+        runner.granted = []
+        real = runner.done(commit, facts=facts)
+        return score.add(at, real, runner.planned(commit, live=facts[0]))
+    planned = runner.planned(commit)
+    return score.add(at, runner.done(commit), planned)

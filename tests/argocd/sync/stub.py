@@ -22,7 +22,7 @@ class Command:
 
 
 @dataclass(kw_only=True)
-class StubGround:
+class StubClusterOps:
     objects: Mapping[Ref, Object] = field(default_factory=dict[Ref, Object])
     """What a direct read returns."""
     verdicts: Mapping[str, Assessment] = field(default_factory=dict[str, Assessment])

@@ -6,7 +6,7 @@ import pytest
 
 from tests.argocd.sync.memory import MemoryGround
 from tests.argocd.sync.objects import NAMESPACE, job, thing
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.health.assess import Assessment
@@ -155,19 +155,19 @@ def test_a_dry_run_deletes_old_hooks_all_the_same() -> None:
     ],
 )
 def test_how_a_hook_is_judged(code: HealthCode, phase: str) -> None:
-    ground = StubGround(verdicts={"h": Assessment(verdict=HealthVerdict(code, "so it is"))})
+    ground = StubClusterOps(verdicts={"h": Assessment(verdict=HealthVerdict(code, "so it is"))})
     assert judged(ground, job("h")) == (phase, "so it is", None)
 
 
 def test_a_hook_that_nobody_can_judge_has_succeeded() -> None:
-    assert judged(StubGround(), thing("h", hook="Sync")) == ("Succeeded", "h created", None)
-    missing = StubGround(verdicts={"h": Assessment(verdict=HealthVerdict(HealthCode.MISSING, "?"))})
+    assert judged(StubClusterOps(), thing("h", hook="Sync")) == ("Succeeded", "h created", None)
+    missing = StubClusterOps(verdicts={"h": Assessment(verdict=HealthVerdict(HealthCode.MISSING, "?"))})
     assert judged(missing, job("h")) == ("Succeeded", "h created", None)
 
 
 def test_a_hook_whose_health_cannot_be_told_is_an_error() -> None:
     broken = Assessment(verdict=HealthVerdict(HealthCode.UNKNOWN), error="bad script")
-    ground = StubGround(verdicts={"h": broken})
+    ground = StubClusterOps(verdicts={"h": broken})
     hook = job("h", hook="Sync")
     running = State(results=(_running(hook),))
     state = step(running, _request(hook), ground)
@@ -197,7 +197,7 @@ def _request(hook: Object, live: Object | None = None) -> Request:
 
 def test_terminating_deletes_what_runs_and_believes_what_is_over() -> None:
     for condition, phase, deleted in (("", "Failed", 1), ("Complete", "Succeeded", 0)):
-        ground = StubGround()
+        ground = StubClusterOps()
         hook = job("h", condition, hook="Sync")
         state = terminate(State(results=(_running(hook),)), _request(hook), ground)
         assert (state.phase, state.message) == ("Failed", "Operation terminated")
@@ -208,13 +208,13 @@ def test_terminating_deletes_what_runs_and_believes_what_is_over() -> None:
 def test_terminating_a_hook_that_is_gone() -> None:
     hook = job("h", hook="Sync")
     request = Request(namespace=NAMESPACE, revision="1", hooks=(hook,))
-    state = terminate(State(results=(_running(hook),)), request, StubGround())
+    state = terminate(State(results=(_running(hook),)), request, StubClusterOps())
     assert (state.results[0].hook_phase, state.results[0].message) == ("Succeeded", "Terminated")
 
 
 def test_terminating_can_fail() -> None:
     hook = job("h", hook="Sync")
-    ground = StubGround(delete_error=Refused("forbidden"))
+    ground = StubClusterOps(delete_error=Refused("forbidden"))
     state = terminate(State(results=(_running(hook),)), _request(hook), ground)
     assert (state.phase, state.message) == ("Error", "Operation termination had errors")
     assert state.results[0].message == "Failed to delete: failed to delete resource: forbidden"
@@ -222,7 +222,7 @@ def test_terminating_can_fail() -> None:
 
 def test_terminating_a_hook_whose_health_cannot_be_told_deletes_it_and_keeps_the_error() -> None:
     hook = job("h", hook="Sync")
-    ground = StubGround(
+    ground = StubClusterOps(
         verdicts={"h": Assessment(verdict=HealthVerdict(HealthCode.UNKNOWN), error="bad script")}
     )
     state = terminate(State(results=(_running(hook),)), _request(hook), ground)
@@ -231,7 +231,7 @@ def test_terminating_a_hook_whose_health_cannot_be_told_deletes_it_and_keeps_the
     assert len(ground.deletions) == 1
 
 
-class _Contested(StubGround):
+class _Contested(StubClusterOps):
     """Somebody else changes the hook all the time."""
 
     def update(self, obj: Object, *, dry_run: bool) -> None:  # noqa: ARG002
@@ -250,7 +250,7 @@ def test_the_finalizer_is_tried_five_times_against_conflicts() -> None:
 
 def test_a_hook_that_is_gone_needs_no_freeing() -> None:
     live = held(job("h"))
-    for ground in (_Contested(), StubGround(update_error=Refused("?", reason=Reason.NOT_FOUND))):
+    for ground in (_Contested(), StubClusterOps(update_error=Refused("?", reason=Reason.NOT_FOUND))):
         remove_finalizer(ground, SyncTask(Task(target=job("h"), live=live)))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.argocd.compare.comparing import NOW, application
 from tests.argocd.sync.objects import NAMESPACE
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.settings import Settings
@@ -76,7 +76,7 @@ def test_a_step_always_has_an_answer(
         options=SyncOptions(prune=True, server_side_apply=ssa),
         make_namespace=lambda bare, _live: bare,
     )
-    ground = StubGround()
+    ground = StubClusterOps()
     state = State()
     for _ in range(STEPS):
         state = step(state, request, ground)
@@ -95,7 +95,7 @@ def test_a_turn_always_has_an_answer(state: Object, operation: Json, result: Jso
         settings=Settings(),
         clusters=(),
         compare=refuse,
-        ground=lambda _user: StubGround(),
+        ground=lambda _user: StubClusterOps(),
         now=NOW,
     )
     told: Object = {**state, "operation": {"sync": operation}, "syncResult": result}

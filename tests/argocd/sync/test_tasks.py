@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.argocd.sync.objects import NAMESPACE, job, thing
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.sync.cluster_ops import ApiResource, Reason, Refused
 from whysync.argocd.sync.options import SyncOptions
@@ -22,8 +22,8 @@ def _request(*pairs: Pair, hooks: tuple[Object, ...] = ()) -> Request:
     return Request(namespace=NAMESPACE, revision="1", pairs=pairs, hooks=hooks)
 
 
-def _plan(request: Request, ground: StubGround | None = None) -> Plan:
-    return plan(Step(State(), request, ground or StubGround()))
+def _plan(request: Request, ground: StubClusterOps | None = None) -> Plan:
+    return plan(Step(State(), request, ground or StubClusterOps()))
 
 
 def _definition(group: str, kind: str) -> Object:
@@ -48,7 +48,7 @@ NO_WIDGETS = frozenset({"Widget"})
 
 
 def test_an_unknown_kind_makes_the_whole_sync_invalid_and_nothing_is_changed() -> None:
-    ground = StubGround(unknown_kinds=NO_WIDGETS)
+    ground = StubClusterOps(unknown_kinds=NO_WIDGETS)
     last = step(State(), _request(Pair(WIDGET, None), Pair(thing("a"), None)), ground)
     assert last.phase == "Failed"
     assert last.message == 'one or more synchronization tasks are not valid: Widget "" not found'
@@ -59,7 +59,7 @@ def test_an_unknown_kind_makes_the_whole_sync_invalid_and_nothing_is_changed() -
 
 
 def test_the_definition_may_come_with_the_same_sync() -> None:
-    ground = StubGround(unknown_kinds=NO_WIDGETS)
+    ground = StubClusterOps(unknown_kinds=NO_WIDGETS)
     found = _plan(_request(Pair(WIDGET, None), Pair(_definition("example.com", "Widget"), None)), ground)
     assert found.is_valid
     assert [(work.ref.kind, work.skips_dry_run) for work in found.works] == [
@@ -75,7 +75,7 @@ def test_the_definition_may_come_with_the_same_sync() -> None:
 
 
 def test_a_definition_of_another_kind_does_not_help() -> None:
-    ground = StubGround(unknown_kinds=NO_WIDGETS)
+    ground = StubClusterOps(unknown_kinds=NO_WIDGETS)
     other = _definition("example.org", "Widget")
     assert not _plan(_request(Pair(WIDGET, None), Pair(other, None)), ground).is_valid
 
@@ -85,7 +85,7 @@ def test_the_project_forbids_each_object_by_itself() -> None:
         _request(Pair(thing("a"), None), Pair(thing("b"), None)),
         permission_problem=_not_b,
     )
-    last = step(State(), request, StubGround())
+    last = step(State(), request, StubClusterOps())
     assert last.message == "one or more synchronization tasks are not valid: not permitted"
     assert [result.name for result in last.results] == ["b"]
 
@@ -135,7 +135,7 @@ def test_a_namespace_of_git_is_not_made_twice() -> None:
     assert len(_plan(request).works) == 2, "upstream does not see it among the hooks"
 
 
-class _Unreadable(StubGround):
+class _Unreadable(StubClusterOps):
     def get(self, ref: Ref) -> Object:
         raise Refused(f"cannot read {ref.name}")
 
@@ -150,9 +150,9 @@ def test_a_namespace_that_cannot_be_read_fails_the_operation() -> None:
 
 
 def test_discovery_is_asked_once_for_each_kind() -> None:
-    ground = StubGround()
+    ground = StubClusterOps()
     _plan(_request(*(Pair(thing(f"c{at}"), None) for at in range(9)), Pair(job("j"), None)), ground)
     assert ground.discoveries == 1, "a hook among the pairs is no task"
-    refused = StubGround(discovery_errors=[Refused("who?", reason=Reason.UNAUTHORIZED)] * 9)
+    refused = StubClusterOps(discovery_errors=[Refused("who?", reason=Reason.UNAUTHORIZED)] * 9)
     assert not _plan(_request(Pair(thing("a"), None), Pair(thing("b"), None)), refused).is_valid
     assert refused.discoveries == 5

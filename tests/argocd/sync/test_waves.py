@@ -8,7 +8,7 @@ import pytest
 
 from tests.argocd.sync.memory import MemoryGround
 from tests.argocd.sync.objects import NAMESPACE, deployment, thing
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from whysync.argocd.compare.managed_namespace import managed_namespace
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.sync.cluster_ops import Refused
@@ -103,7 +103,7 @@ def test_a_resource_that_cannot_be_looked_for_is_an_error_of_its_own() -> None:
     assert second.results[0].status == "Synced"
 
 
-class _Unreadable(StubGround):
+class _Unreadable(StubClusterOps):
     def get(self, ref: Ref) -> Object:  # noqa: ARG002
         raise Refused("forbidden")
 
@@ -111,7 +111,7 @@ class _Unreadable(StubGround):
 def test_what_is_being_deleted_is_not_deleted_again() -> None:
     leaving = thing("leaving")
     leaving["metadata"] = {**ref_meta(leaving), "deletionTimestamp": "2026-03-02T03:00:00Z"}
-    ground = StubGround()
+    ground = StubClusterOps()
     pairs = (Pair(None, leaving), Pair(None, thing("extra")))
     state = step(State(), Request(namespace=NAMESPACE, revision="1", pairs=pairs, options=PRUNE), ground)
     assert [ref.name for ref in ground.deletions] == ["extra"]
@@ -194,7 +194,7 @@ def test_the_namespace_is_created_before_the_rest_is_tried() -> None:
 
 
 def test_a_created_namespace_is_not_tried_in_the_dry_run() -> None:
-    ground = StubGround()
+    ground = StubClusterOps()
     request = Request(
         namespace=NAMESPACE,
         revision="1",
@@ -216,7 +216,7 @@ def test_a_namespace_that_cannot_be_created_ends_it() -> None:
 
 
 def test_the_pause_after_a_wave_can_end_the_operation() -> None:
-    ground = StubGround(pause_error=Refused("no time"))
+    ground = StubClusterOps(pause_error=Refused("no time"))
     request = Request(namespace=NAMESPACE, revision="1", pairs=(Pair(thing("a"), None),))
     last = step(State(), request, ground)
     assert (last.phase, last.message) == ("Error", "SyncWaveHook failed: no time")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.argocd.sync.objects import NAMESPACE, thing
-from tests.argocd.sync.stub import StubGround
+from tests.argocd.sync.stub import StubClusterOps
 from whysync.argocd.sync.cluster_ops import Reason, Refused
 from whysync.argocd.sync.csa_migration import migrate, migrated_rows
 from whysync.argocd.sync.options import SyncOptions
@@ -19,7 +19,7 @@ from whysync.kubernetes.api.ref import ref_of
 KUBECTL, ARGOCD = "kubectl-client-side-apply", "argocd-controller"
 
 
-def _step(ground: StubGround, options: SyncOptions) -> Step:
+def _step(ground: StubClusterOps, options: SyncOptions) -> Step:
     return Step(State(), Request(namespace=NAMESPACE, revision="1", options=options), ground)
 
 
@@ -29,7 +29,7 @@ def _row(manager: str, operation: str, *fields: str, version: str = "v1") -> Obj
 
 
 def test_a_namespace_is_updated_where_others_are_replaced() -> None:
-    ground = StubGround()
+    ground = StubClusterOps()
     namespace: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
     live: Object = {**namespace, "metadata": {"name": "n", "resourceVersion": "7"}}
     told = apply_object(_step(ground, SyncOptions(replace=True)), namespace, live, dry_run=False)
@@ -39,7 +39,7 @@ def test_a_namespace_is_updated_where_others_are_replaced() -> None:
 
 
 def test_a_refused_update_says_what_the_server_said() -> None:
-    ground = StubGround(update_error=Refused("it is immutable"))
+    ground = StubClusterOps(update_error=Refused("it is immutable"))
     namespace: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
     told = apply_object(_step(ground, SyncOptions(replace=True)), namespace, namespace, dry_run=False)
     assert told == ("SyncFailed", "it is immutable")
@@ -48,13 +48,13 @@ def test_a_refused_update_says_what_the_server_said() -> None:
 def test_fields_of_kubectl_become_argo_cds_before_a_server_side_apply() -> None:
     live = thing("a")
     live["metadata"] = {"name": "a", "namespace": NAMESPACE, "managedFields": [_row(KUBECTL, "Update", "k")]}
-    ground = StubGround(objects={ref_of(live): live})
+    ground = StubClusterOps(objects={ref_of(live): live})
     step = _step(ground, SyncOptions(server_side_apply=True))
     assert apply_object(step, thing("a"), live, dry_run=False) == ("Synced", "")
     assert dig(ground.patches[0], 0, "value") == [_row(ARGOCD, "Apply", "k")]
     assert ground.commands[-1].mode.server_side
     # a dry run is the client's, and moves nothing
-    dry = StubGround(objects={ref_of(live): live})
+    dry = StubClusterOps(objects={ref_of(live): live})
     apply_object(_step(dry, SyncOptions(server_side_apply=True)), thing("a"), live, dry_run=True)
     assert (dry.patches, dry.commands[-1].mode.server_side) == ([], False)
 
@@ -62,7 +62,7 @@ def test_fields_of_kubectl_become_argo_cds_before_a_server_side_apply() -> None:
 def test_a_failed_move_keeps_the_object_from_being_applied() -> None:
     live = thing("a")
     live["metadata"] = {"name": "a", "namespace": NAMESPACE, "managedFields": [_row(KUBECTL, "Update", "k")]}
-    ground = StubGround(objects={ref_of(live): live}, patch_errors=[Refused("forbidden")])
+    ground = StubClusterOps(objects={ref_of(live): live}, patch_errors=[Refused("forbidden")])
     told = apply_object(_step(ground, SyncOptions(server_side_apply=True)), thing("a"), live, dry_run=False)
     assert told == (
         "SyncFailed",
@@ -96,7 +96,7 @@ def test_nothing_to_move() -> None:
 def test_moving_gives_up_after_five_conflicts_and_on_rows_that_cannot_be_read() -> None:
     live = thing("a")
     live["metadata"] = {"name": "a", "namespace": NAMESPACE, "managedFields": [_row(KUBECTL, "Update", "k")]}
-    busy = StubGround(
+    busy = StubClusterOps(
         objects={ref_of(live): live}, patch_errors=[Refused("busy", reason=Reason.CONFLICT)] * 9
     )
     with pytest.raises(Refused, match="busy"):
@@ -110,4 +110,6 @@ def test_moving_gives_up_after_five_conflicts_and_on_rows_that_cannot_be_read() 
         bad: Object = {**_row(KUBECTL, "Update"), "fieldsV1": owned}
         live["metadata"] = {"name": "a", "namespace": NAMESPACE, "managedFields": [bad]}
         with pytest.raises(Refused, match="failed to generate csaupgrade migration patch"):
-            migrate(StubGround(objects={ref_of(live): live}), live, from_manager=KUBECTL, to_manager=ARGOCD)
+            migrate(
+                StubClusterOps(objects={ref_of(live): live}), live, from_manager=KUBECTL, to_manager=ARGOCD
+            )

@@ -1,4 +1,4 @@
-"""One commit, planned and then synced: a Git checkout for the plan, a real API server for the truth."""
+"""Plan a commit from a Git checkout, and sync it onto a real API server."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Commit:
         }
 
 
-class Desk:
+class CommitRunner:
     """A checkout that is used again for every commit."""
 
     def __init__(self, folder: Path, real: Cluster, kubeconfig: str = "") -> None:
@@ -190,4 +190,4 @@ def _file(objects: Sequence[Object]) -> str:
     return "---\n".join(map(yaml.dump, objects)) or "# nothing\n"
 
 
-__all__ = ["BaseFailed", "Commit", "Desk"]
+__all__ = ["BaseFailed", "Commit", "CommitRunner"]
