@@ -69,9 +69,9 @@ def creator_of(case: Case, row: ResourceRow) -> Creator | None:
     if live is not None:
         if _applied_by_argocd(live):
             return None
-        found = _owner(live) or _copied(live) or _secret(live) or _manager(live)
-        if found is not None:
-            return found
+        creator = _owner(live) or _copied(live) or _secret(live) or _manager(live)
+        if creator is not None:
+            return creator
     if (row.group, row.kind) in _ONLY_MADE:
         return Creator(words=f"only controllers make a {row.kind}", certain=False)
     return None

@@ -135,16 +135,20 @@ def unseen_by_hand(case: Case) -> Iterator[HiddenDifference]:
     for key, desired, live in _pairs(case, "Synced"):
         managers = items(live.meta.get("managedFields"))
         if not managers:
-            for found in _only_people_write(desired, live):
-                yield HiddenDifference(key=key, desired=desired, live=live, difference=found, writer=None)
+            for difference in _only_people_write(desired, live):
+                yield HiddenDifference(
+                    key=key, desired=desired, live=live, difference=difference, writer=None
+                )
         if not any(_is_hand(fields(entry)) for entry in managers):
             continue
-        for found in differences(desired.body, live.body):
-            if isinstance(found.found, Missing) or _is_no_drift(found.pointer):
+        for difference in differences(desired.body, live.body):
+            if isinstance(difference.found, Missing) or _is_no_drift(difference.pointer):
                 continue
-            writer = writer_of(live.body, found.pointer)
+            writer = writer_of(live.body, difference.pointer)
             if writer is not None and writer.kind in BY_HAND:
-                yield HiddenDifference(key=key, desired=desired, live=live, difference=found, writer=writer)
+                yield HiddenDifference(
+                    key=key, desired=desired, live=live, difference=difference, writer=writer
+                )
 
 
 def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[HiddenDifference]:
@@ -164,12 +168,19 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Hidden
             d.pointer
             for d in differences(normalizer.normalize(desired.body), normalizer.normalize(live.body))
         }
-        for found in differences(desired.body, live.body):
-            declared = not isinstance(found.wanted, Missing) and not isinstance(found.found, Missing)
-            if declared and found.pointer not in left and not _is_no_drift(found.pointer):
-                writer = writer_of(live.body, found.pointer)
+        for difference in differences(desired.body, live.body):
+            declared = not isinstance(difference.wanted, Missing) and not isinstance(
+                difference.found, Missing
+            )
+            if declared and difference.pointer not in left and not _is_no_drift(difference.pointer):
+                writer = writer_of(live.body, difference.pointer)
                 yield HiddenDifference(
-                    key=key, desired=desired, live=live, difference=found, writer=writer, rule=applying[0]
+                    key=key,
+                    desired=desired,
+                    live=live,
+                    difference=difference,
+                    writer=writer,
+                    rule=applying[0],
                 )
 
 
@@ -180,11 +191,11 @@ def emptied_by_ignoring(case: Case) -> Iterator[HiddenDifference]:
     for key, desired, live in _pairs(case, "OutOfSync") if normalizer is not None and rules else ():
         applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
         left = normalizer.normalize(live.body) if normalizer is not None and applying else live.body
-        for found in differences(desired.body, live.body) if left is not live.body else ():
-            shell = pointers.resolve(left, found.pointer)
-            if isinstance(found.wanted, Missing) and found.found and shell in ({}, []):
+        for difference in differences(desired.body, live.body) if left is not live.body else ():
+            shell = pointers.resolve(left, difference.pointer)
+            if isinstance(difference.wanted, Missing) and difference.found and shell in ({}, []):
                 yield HiddenDifference(
-                    key=key, desired=desired, live=live, difference=found, writer=None, rule=applying[0]
+                    key=key, desired=desired, live=live, difference=difference, writer=None, rule=applying[0]
                 )
 
 
@@ -218,9 +229,9 @@ def _only_people_write(desired: Manifest, live: Manifest) -> Iterator[Difference
             yield from _added(desired, live, ("data",))
     elif kind == "Ingress":
         # settings that its controller reads; what such controllers write has no prefix of their name
-        for found in _added(desired, live, ("metadata", "annotations")):
-            if ".ingress.kubernetes.io/" in pointers.split(found.pointer)[-1]:
-                yield found
+        for difference in _added(desired, live, ("metadata", "annotations")):
+            if ".ingress.kubernetes.io/" in pointers.split(difference.pointer)[-1]:
+                yield difference
     elif kind in _SWITCHES:
         switch = _SWITCHES[kind]
         if live.at(switch) is True and isinstance(desired.at(switch), Missing):

@@ -16,10 +16,10 @@ def once_declared(live: Manifest | None) -> Object | None:
     """The manifest that was applied last, without Argo CD's mark; `None` where it is not known in full."""
     if live is None or live.ref.kind == "Secret":
         return None
-    told, found = last_applied_text(live.body) or "", last_applied(live.body)
-    if found is None or len(told) > _LONGEST or _MASKED in told.replace("\\u003c", "<"):
+    told, obj = last_applied_text(live.body) or "", last_applied(live.body)
+    if obj is None or len(told) > _LONGEST or _MASKED in told.replace("\\u003c", "<"):
         return None
-    meta = dict(fields(found.get("metadata")))
+    meta = dict(fields(obj.get("metadata")))
     annotations = dict(fields(meta.pop("annotations", None)))
     annotations.pop(TRACKING_ID, None)
-    return {**found, "metadata": {**meta, **({"annotations": annotations} if annotations else {})}}
+    return {**obj, "metadata": {**meta, **({"annotations": annotations} if annotations else {})}}

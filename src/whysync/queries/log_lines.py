@@ -36,9 +36,9 @@ def root_in_words(failure: LogFailure) -> str:
 
 def _port(failure: LogFailure) -> str:
     """`host "10.0.1.45", port 5432`: the port belongs to the address, where the subject lacks it."""
-    _, found, rest = failure.text.partition(" port ")
+    _, result, rest = failure.text.partition(" port ")
     digits = rest.split(" ", 1)[0].strip("?:,.)\"'")
-    return f":{digits}" if found and digits.isdigit() and ":" not in failure.subject else ""
+    return f":{digits}" if result and digits.isdigit() and ":" not in failure.subject else ""
 
 
 def _is_address(subject: str) -> bool:

@@ -68,11 +68,11 @@ def _checked(line: str, live: Manifest) -> str | None:
 
 def _absent(line: str, live: Manifest, *, whole: bool = False) -> list[str]:
     """`obj.status` of `obj.status.phase`, where the object has no status: the shortest that is missing."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for read in _PATH.finditer(line):
         parts = read[1].strip(".").split(".")
         for end in range(1, len(parts) + whole):
             if isinstance(dig(live.body, *parts[:end]), Missing):
-                found[".".join(("obj", *parts[:end]))] = None
+                result[".".join(("obj", *parts[:end]))] = None
                 break
-    return list(found)
+    return list(result)

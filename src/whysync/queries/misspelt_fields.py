@@ -36,8 +36,8 @@ def meant(case: Case, ref: Ref, pointer: str) -> str | None:
     near = sorted(((_likeness(name, known), known) for known in names), reverse=True)
     if not near or near[0][0] < _NEAR or (len(near) > 1 and near[0][0] - near[1][0] < _APART):
         return None
-    found = pointers.child(above, near[0][1])
-    return found if isinstance(desired.at(found), Missing) else None
+    result = pointers.child(above, near[0][1])
+    return result if isinstance(desired.at(result), Missing) else None
 
 
 def _likeness(one: str, other: str) -> float:

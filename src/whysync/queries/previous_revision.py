@@ -139,10 +139,10 @@ def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[
     present = bool(sets) and same(_plain(sets[0].at(_TEMPLATE)), _plain(live.at(_TEMPLATE)))
     commit = revision_introduced_by(case, sets[0]) if present else None
     introduced_by = (commit,) if commit is not None else ()
-    running = [one for one in sets if integer(one.status.get("readyReplicas"))]
-    for one in running:
-        seen = cite(one, "/status/readyReplicas", says="the version before it still runs")
-        yield one, _plain(one.at(_TEMPLATE)), (seen, *introduced_by)
+    running = [manifest for manifest in sets if integer(manifest.status.get("readyReplicas"))]
+    for manifest in running:
+        seen = cite(manifest, "/status/readyReplicas", says="the version before it still runs")
+        yield manifest, _plain(manifest.at(_TEMPLATE)), (seen, *introduced_by)
     if len(sets) > 1 and present and not running:
         well = available_until(live, sets[0])
         if well is not None:
@@ -150,15 +150,15 @@ def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[
     current, new = text(live.status.get("currentRevision")), text(live.status.get("updateRevision"))
     if not current or current == new:
         return
-    for one in case.owned_by(live.ref):
-        if one.ref.kind == "ControllerRevision" and one.ref.name == current:
+    for manifest in case.owned_by(live.ref):
+        if manifest.ref.kind == "ControllerRevision" and manifest.ref.name == current:
             for story in case.pods_of(live.ref):
                 ready = (
                     text(story.pod.labels.get("controller-revision-hash")) == current and not story.failing
                 )
                 if ready and _is_ready(story.pod):
                     seen = cite(story.pod, "/status/phase", says="the version before it still runs")
-                    yield one, _plain(dig(one.body, "data", "spec", "template")), (seen,)
+                    yield manifest, _plain(dig(manifest.body, "data", "spec", "template")), (seen,)
                     return
 
 

@@ -36,7 +36,7 @@ def enough(quota: Manifest, requested: str, times: int) -> dict[str, str] | None
 
     Nothing where all of it fits; `None` where that cannot be counted.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for part in requested.split(","):
         name, _, wanted = part.strip().partition("=")
         hard, used = dig(quota.body, "spec", "hard", name), dig(quota.body, "status", "used", name)
@@ -45,8 +45,8 @@ def enough(quota: Manifest, requested: str, times: int) -> dict[str, str] | None
             return None
         needed = taken + more * times
         if needed > allowed:
-            found[name] = _written(name, needed)
-    return found
+            result[name] = _written(name, needed)
+    return result
 
 
 def _written(name: str, value: Fraction) -> str:

@@ -75,13 +75,13 @@ def references_of(manifest: Manifest) -> Iterator[Reference]:
 
 def keys_asked_of(manifest: Manifest, kind: str, name: str) -> list[str]:
     """The keys of one Secret or ConfigMap that its Pods ask for by name; a volume may take all."""
-    found: set[str] = set()
+    result: set[str] = set()
     for reference in references_of(manifest):
         if (reference.kind, reference.name) == (kind, name):
             asking = fields(manifest.at(reference.pointer.rpartition("/")[0]))
-            found.add(text(asking.get("key")))
-            found.update(text(dig(item, "key")) for item in items(asking.get("items")))
-    return sorted(found - {""})
+            result.add(text(asking.get("key")))
+            result.update(text(dig(item, "key")) for item in items(asking.get("items")))
+    return sorted(result - {""})
 
 
 def is_absent(case: Case, reference: Reference, namespace: str) -> bool:

@@ -42,10 +42,10 @@ def is_selected(labels: Object, selector: Object) -> bool:
 
 def scaled_to_zero(case: Case, service: Manifest) -> tuple[Manifest, int] | None:
     """The only workload behind it, where that is at 0 replicas; and how many it had, else 1."""
-    found = list(workloads_behind(case, service))
-    if len(found) != 1 or found[0].spec.get("replicas") != 0:
+    manifests = list(workloads_behind(case, service))
+    if len(manifests) != 1 or manifests[0].spec.get("replicas") != 0:
         return None
-    return found[0], min(max(_declared(case, found[0]), 1), _MOST)
+    return manifests[0], min(max(_declared(case, manifests[0]), 1), _MOST)
 
 
 def _declared(case: Case, workload: Manifest) -> int:
@@ -54,7 +54,7 @@ def _declared(case: Case, workload: Manifest) -> int:
     if desired is not None:
         return integer(desired.spec.get("replicas"), 1)
     try:
-        told = msgspec.json.decode(text(workload.annotations.get(LAST_APPLIED)) or "{}", type=_Applied)
+        applied = msgspec.json.decode(text(workload.annotations.get(LAST_APPLIED)) or "{}", type=_Applied)
     except (msgspec.MsgspecError, RecursionError):
         return 1
-    return told.spec.replicas
+    return applied.spec.replicas

@@ -49,12 +49,12 @@ def why_stalled(case: Case, wait: AwaitedObject) -> StuckWait | None:
     live, declared = case.live_of(wait.ref.key), case.desired_of(wait.ref.key)
     row = case.rows.get(wait.ref.key)
     if wait.what is Awaited.HOOK:
-        found = _ended(case, wait, live) or _gone(case, wait, live, declared)
-        if found is not None:
-            return found
-    found = _cannot_start(case, wait)
-    if found is not None:
-        return found
+        stuck_wait = _ended(case, wait, live) or _gone(case, wait, live, declared)
+        if stuck_wait is not None:
+            return stuck_wait
+    stuck_wait = _cannot_start(case, wait)
+    if stuck_wait is not None:
+        return stuck_wait
     code, message = health_of_row(case, row) if row is not None else ("", "")
     if code in ("Degraded", "Suspended"):
         return StuckWait(words=f"it is {code}" + (f": {message}" if message else ""))

@@ -36,14 +36,17 @@ def keeps_old_run(manifest: Manifest | None) -> bool:
     )
 
 
-def comes_before(one: Manifest, other: Manifest) -> bool:
+def comes_before(manifest: Manifest, other: Manifest) -> bool:
     """Is `one` surely applied, and healthy, before `other`? The same phase and wave is not an order."""
-    return _moment(one) < _moment(other)
+    return _moment(manifest) < _moment(other)
 
 
-def applied_before(one: Manifest, other: Manifest) -> bool:
+def applied_before(manifest: Manifest, other: Manifest) -> bool:
     """Is `one` at least sent to the API server before `other`? Within one wave, by the order of kinds."""
-    return (*_moment(one), hooks.kind_rank(one.ref.kind)) < (*_moment(other), hooks.kind_rank(other.ref.kind))
+    return (*_moment(manifest), hooks.kind_rank(manifest.ref.kind)) < (
+        *_moment(other),
+        hooks.kind_rank(other.ref.kind),
+    )
 
 
 def place_in_words(manifest: Manifest) -> str:

@@ -21,13 +21,13 @@ def other_app_of(case: Case, drift: Drift) -> str:
     A tracking id is written by Argo CD alone, so what it names is an app. A label may hold anything: it
     counts only where an Application of that name is at hand.
     """
-    found = drift.found if isinstance(drift.found, str) else ""
+    result = drift.found if isinstance(drift.found, str) else ""
     if drift.pointer == TRACKING_ID_POINTER:
-        owner = found.partition(":")[0]
+        owner = result.partition(":")[0]
         wanted = drift.wanted.partition(":")[0] if isinstance(drift.wanted, str) else ""
         own = ("", case.app.name, f"{case.app.namespace}_{case.app.name}", wanted)
-        return "" if owner in own or ":" not in found else owner
-    return found if found != case.app.name and found in case.world.apps_by_name else ""
+        return "" if owner in own or ":" not in result else owner
+    return result if result != case.app.name and result in case.world.apps_by_name else ""
 
 
 def is_mark_of_a_tool(case: Case, drift: Drift) -> bool:

@@ -45,5 +45,5 @@ def why_unfit(case: Case, pod: Manifest) -> str:
 
 
 def _room(node: Manifest, resource: str) -> str:
-    found = fields(node.status.get("allocatable")) or fields(node.status.get("capacity"))
-    return text(found.get(resource)) or str(found.get(resource) or "")
+    obj = fields(node.status.get("allocatable")) or fields(node.status.get("capacity"))
+    return text(obj.get(resource)) or str(obj.get(resource) or "")

@@ -65,7 +65,10 @@ def _failed(case: Case) -> Iterator[Finding]:
             evidence=(
                 cite(case.application, f"/status/conditions/{index}/message", says="auto-sync gave it up"),
                 cite(case.application, "/spec/syncPolicy/automated", says="auto-sync is on"),
-                *(cite(one, "/metadata/name", says="what was in the way is mended") for one in mended),
+                *(
+                    cite(manifest, "/metadata/name", says="what was in the way is mended")
+                    for manifest in mended
+                ),
             ),
             fixes=(
                 Fix.run(
@@ -81,7 +84,7 @@ def _failed(case: Case) -> Iterator[Finding]:
 def _given_up(mended: tuple[Manifest, ...]) -> str:
     if not mended:
         return "auto-sync will not try this commit again: a new commit, or a sync by hand, is needed"
-    names = ", ".join(str(one.ref) for one in mended)
+    names = ", ".join(str(manifest.ref) for manifest in mended)
     return f"auto-sync gave this commit up and will not try it again, though what failed is mended ({names})"
 
 

@@ -87,8 +87,8 @@ def _data(config: Manifest) -> dict[str, str]:
 
 def _for_role(policy: Policy, role: str, request: Request) -> Permission | None:
     """Who asked is not told: the role whose line nearly covers it is the likely one."""
-    found = explain(policy, Asker(subject=role), request).remedy
-    return found if isinstance(found, Permission) else None
+    result = explain(policy, Asker(subject=role), request).remedy
+    return result if isinstance(result, Permission) else None
 
 
 def _shortfall(explanation: Explanation | None) -> str:

@@ -110,9 +110,13 @@ def _mistyped(failure: SchemaInvalid, desired: Manifest | None) -> Mistyped | No
     if desired is None or failure.problem is not SchemaProblem.TYPE:
         return None
     asked = tuple(split(failure.pointer)) or tuple(part for part in failure.field.split(".") if part)
-    found = mistyped(desired)
-    same = [one for one in found if _without_indexes(split(one.pointer)) == _without_indexes(asked)]
-    return next(iter(same if asked else found), None)
+    mistypeds = mistyped(desired)
+    same = [
+        mistyped
+        for mistyped in mistypeds
+        if _without_indexes(split(mistyped.pointer)) == _without_indexes(asked)
+    ]
+    return next(iter(same if asked else mistypeds), None)
 
 
 def _without_indexes(parts: tuple[str, ...]) -> tuple[str, ...]:

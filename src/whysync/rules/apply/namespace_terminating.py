@@ -100,7 +100,9 @@ def _is_long(case: Case, live: Manifest) -> bool:
 def _left(case: Case, name: str) -> tuple[Manifest, ...]:
     """What is in it, being deleted, and held by a finalizer."""
     inside = case.world.live_by_namespace.get(name, ())
-    return tuple(one for one in inside if one.meta.get("deletionTimestamp") and _finalizers(one))
+    return tuple(
+        manifest for manifest in inside if manifest.meta.get("deletionTimestamp") and _finalizers(manifest)
+    )
 
 
 def _finalizers(manifest: Manifest) -> tuple[str, ...]:
@@ -127,8 +129,8 @@ def _held(namespace: Manifest) -> Iterator[int]:
 def _cited(namespace: Manifest | None, left: tuple[Manifest, ...]) -> Iterator[Evidence]:
     if namespace is not None:
         yield cite(namespace, DELETED, says="since when it is being deleted")
-    for one in left[:MOST]:
-        yield cite(one, "/metadata/finalizers", says="who must finish first")
+    for manifest in left[:MOST]:
+        yield cite(manifest, "/metadata/finalizers", says="who must finish first")
     if namespace is not None:
         for index in _held(namespace):
             yield cite(namespace, f"/status/conditions/{index}/message", says="what is left in it")
@@ -138,18 +140,20 @@ def _fixes(case: Case, name: str, left: tuple[Manifest, ...]) -> Iterator[Fix]:
     again = beside(sync(case), "once it is gone")
     loss = "whatever the finalizer should have cleaned up outside the cluster stays behind"
     if left:
-        held = ", ".join(dict.fromkeys(finalizer for one in left[:MOST] for finalizer in _finalizers(one)))
+        held = ", ".join(
+            dict.fromkeys(finalizer for manifest in left[:MOST] for finalizer in _finalizers(manifest))
+        )
         yield Fix.run(
-            *(on_object("get", one.ref, "-o", "yaml") for one in left[:MOST]),
+            *(on_object("get", manifest.ref, "-o", "yaml") for manifest in left[:MOST]),
             remark(f"get the controller behind {held} working, and wait until the namespace is gone"),
             again,
             title=f"Get the controller behind {held} working: it must finish, then the namespace goes",
         )
         yield Fix.run(
-            *(on_object("patch", one.ref, "--type=merge", "-p", NONE_LEFT) for one in left[:MOST]),
+            *(on_object("patch", manifest.ref, "--type=merge", "-p", NONE_LEFT) for manifest in left[:MOST]),
             sync(case),
             title="Only if that controller is gone for good: take the finalizer off, then sync",
-            destroys=(*(f"{one.ref} at once" for one in left[:MOST]), loss),
+            destroys=(*(f"{manifest.ref} at once" for manifest in left[:MOST]), loss),
         )
         return
     every = "kubectl api-resources --verbs=list --namespaced -o name"

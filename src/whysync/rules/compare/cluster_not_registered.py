@@ -64,8 +64,8 @@ def cluster_not_registered(case: Case) -> Iterator[Finding]:
 
 
 def _has_another_destination(case: Case, failure: ClusterNotRegistered) -> bool:
-    told = case.app.spec.destination
-    pairs = ((failure.name, told.name), (failure.server, told.server))
+    destination = case.app.spec.destination
+    pairs = ((failure.name, destination.name), (failure.server, destination.server))
     return any(asked and now and asked.rstrip("/") != now.rstrip("/") for asked, now in pairs)
 
 

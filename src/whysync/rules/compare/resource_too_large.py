@@ -85,11 +85,11 @@ def _largest(body: Object) -> Largest | None:
     at: Json = body
     parts: list[str] = []
     while isinstance(at, dict):
-        found = next(((key, item) for key, item in at.items() if _size(item) * 2 > whole), None)
-        if found is None:
+        result = next(((key, item) for key, item in at.items() if _size(item) * 2 > whole), None)
+        if result is None:
             break
-        parts.append(found[0])
-        at = found[1]
+        parts.append(result[0])
+        at = result[1]
     return Largest(pointer=join(parts), whole=whole) if parts else None
 
 

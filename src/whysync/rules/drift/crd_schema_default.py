@@ -30,7 +30,7 @@ def crd_schema_default(case: Case) -> Iterator[Finding]:
     for drifts in case.drifts_by_object(Mechanism.CRD_DEFAULT):
         first = drifts[0]
         names = field_names(drifts)
-        proven = [found for drift in drifts if (found := default_in_schema(case, drift)) is not None]
+        proven = [result for drift in drifts if (result := default_in_schema(case, drift)) is not None]
         yield drift_finding(
             *drifts,
             confidence=Confidence.HIGH if len(proven) == len(drifts) else Confidence.MEDIUM,

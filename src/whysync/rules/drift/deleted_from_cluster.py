@@ -43,17 +43,17 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
         desired = case.desired_of(key)
         if desired is not None and time_to_live_of(desired) is not None:
             continue
-        told = [m for m, e in case.events_about(symptom.ref) if e.reason in _GONE]
+        manifests = [m for m, e in case.events_about(symptom.ref) if e.reason in _GONE]
         made = _made_by_the_last_sync(case, key)
         yield Finding(
             about=symptom.ref,
             explains=(symptom.id,),
-            confidence=Confidence.HIGH if told or made else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if manifests or made else Confidence.MEDIUM,
             verdict=f"{symptom.ref} is declared in Git and gone from the cluster",
             evidence=(
                 cite(case.application, f"/status/resources/{rows[key]}", says="Argo CD misses it"),
                 *((cite(case.application, made, says="the last sync applied it"),) if made else ()),
-                *(cite(manifest, "/message", says="the cluster tells of its end") for manifest in told),
+                *(cite(manifest, "/message", says="the cluster tells of its end") for manifest in manifests),
             ),
             fixes=(
                 Fix.run(
@@ -73,7 +73,11 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
 def _made_by_the_last_sync(case: Case, key: Key) -> str:
     """Where the last sync says that it applied the object; empty where it does not."""
     result = case.operation.sync_result if case.operation is not None else None
-    for index, one in enumerate(result.resources if result is not None else ()):
-        if one.key == key and one.status == "Synced" and not one.hook_type:
+    for index, resource_result in enumerate(result.resources if result is not None else ()):
+        if (
+            resource_result.key == key
+            and resource_result.status == "Synced"
+            and not resource_result.hook_type
+        ):
             return f"/status/operationState/syncResult/resources/{index}"
     return ""

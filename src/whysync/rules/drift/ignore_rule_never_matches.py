@@ -65,12 +65,12 @@ def ignore_rule_never_matches(case: Case) -> Iterator[Finding]:
 
 def _without_effect(case: Case) -> Iterator[Finding]:
     """By all that is known it matches, and Argo CD shows the row OutOfSync all the same."""
-    told: set[Ref] = set()
+    refs: set[Ref] = set()
     for shell in emptied_by_ignoring(case):
         symptom = SymptomId.differs(shell.key)
-        if symptom not in case.symptom_ids or shell.live.ref in told or shell.rule is None:
+        if symptom not in case.symptom_ids or shell.live.ref in refs or shell.rule is None:
             continue
-        told.add(shell.live.ref)
+        refs.add(shell.live.ref)
         at = f"/spec/ignoreDifferences/{shell.rule.position}"
         yield Finding(
             about=shell.live.ref,
@@ -95,9 +95,9 @@ def _without_effect(case: Case) -> Iterator[Finding]:
         )
     for hidden in hidden_by_ignoring(case, status="OutOfSync"):
         symptom = SymptomId.differs(hidden.key)
-        if symptom not in case.symptom_ids or hidden.live.ref in told or hidden.rule is None:
+        if symptom not in case.symptom_ids or hidden.live.ref in refs or hidden.rule is None:
             continue
-        told.add(hidden.live.ref)
+        refs.add(hidden.live.ref)
         at = f"/spec/ignoreDifferences/{hidden.rule.position}"
         yield Finding(
             about=hidden.live.ref,

@@ -44,11 +44,11 @@ def manual_edit(case: Case) -> Iterator[Finding]:
 def _edits(case: Case) -> Iterator[list[Drift]]:
     """One edit of an object may change many of its fields: they belong together."""
     by_hand = (Mechanism.BY_HAND, Mechanism.BY_OTHER_TOOL)
-    found: dict[tuple[Key, str], list[Drift]] = {}
+    result: dict[tuple[Key, str], list[Drift]] = {}
     for drift in (drift for mechanism in by_hand for drift in case.drifts_by(mechanism)):
         manager = drift.writer.manager if drift.writer else ""
-        found.setdefault((drift.key, manager), []).append(drift)
-    yield from found.values()
+        result.setdefault((drift.key, manager), []).append(drift)
+    yield from result.values()
 
 
 def _words(drifts: list[Drift]) -> str:

@@ -68,16 +68,16 @@ def _unmarked(case: Case) -> tuple[Manifest, ...]:
     settings = case.project.spec.orphaned_resources if case.project is not None else None
     rows: set[Key] = set(case.rows)
     return tuple(
-        one
-        for one in case.world.live_by_namespace.get(case.destination_namespace, ())
-        if one.ref.namespace
-        and one.key not in rows
-        and one.ref.kind not in _BELOW
-        and not one.meta.get("ownerReferences")
-        and TRACKING_ID not in one.annotations
-        and INSTANCE_LABEL not in one.labels
+        manifest
+        for manifest in case.world.live_by_namespace.get(case.destination_namespace, ())
+        if manifest.ref.namespace
+        and manifest.key not in rows
+        and manifest.ref.kind not in _BELOW
+        and not manifest.meta.get("ownerReferences")
+        and TRACKING_ID not in manifest.annotations
+        and INSTANCE_LABEL not in manifest.labels
         and settings is not None
-        and not is_expected(one.key, settings)
+        and not is_expected(manifest.key, settings)
     )
 
 

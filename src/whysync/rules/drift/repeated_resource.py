@@ -64,18 +64,18 @@ def _differing(copies: list[Manifest]) -> list[str]:
     if len(copies) < 2:
         return ["/metadata/name"] if copies else []
     last = copies[-1]
-    found = dict.fromkeys(
+    result = dict.fromkeys(
         difference.pointer for before in copies[:-1] for difference in differences(before.body, last.body)
     )
-    return list(found) or ["/metadata/name"]
+    return list(result) or ["/metadata/name"]
 
 
 def _difference(copies: list[Manifest]) -> str:
-    found = [pointer for pointer in _differing(copies) if pointer != "/metadata/name"]
-    if not found:
+    result = [pointer for pointer in _differing(copies) if pointer != "/metadata/name"]
+    if not result:
         return ""
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    return f", and they differ at {', '.join(found[:3])}{more}"
+    more = f" and {len(result) - 3} more" if len(result) > 3 else ""
+    return f", and they differ at {', '.join(result[:3])}{more}"
 
 
 def _let_go(copies: list[Manifest]) -> Iterator[Fix]:

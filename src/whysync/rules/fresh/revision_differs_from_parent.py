@@ -32,10 +32,10 @@ REVISION = "/spec/source/targetRevision"
 
 @rule(cause="wrong-revision", since="0.1")
 def revision_differs_from_parent(case: Case) -> Iterator[Finding]:
-    found = _parent(case)
-    if found is None or case.app.spec.source is None or case.app.spec.sources:
+    result = _parent(case)
+    if result is None or case.app.spec.source is None or case.app.spec.sources:
         return
-    manifest, parent = found
+    manifest, parent = result
     mine, its = case.app.spec.source, parent.spec.source
     if its is None or mine.chart or its.chart or not same_repo(mine.repo_url, its.repo_url):
         return

@@ -50,11 +50,11 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
-        found = _crashing(case, symptom.ref)
-        if found is not None:
+        result = _crashing(case, symptom.ref)
+        if result is not None:
             below = tuple(_said_below(case, symptom.id))
             told.update((symptom.id, *below))
-            finding = _from_pod(symptom.ref, (symptom.id, *below), *found)
+            finding = _from_pod(symptom.ref, (symptom.id, *below), *result)
             if killed_for_probe(case, symptom.ref) is not None:
                 yield replace(finding, because=(symptom.id,))  # the probe is the cause
                 continue

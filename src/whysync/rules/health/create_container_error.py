@@ -58,7 +58,10 @@ def _look(ref: Ref) -> Fix:
 
 
 def _more_exactly(case: Case, finding: Finding, message: str) -> Finding:
-    if any(one.key and one.name for one in missing_dependencies(message)):
+    if any(
+        missing_dependency.key and missing_dependency.name
+        for missing_dependency in missing_dependencies(message)
+    ):
         return _about_its_key(case, finding, message)
     if NON_ROOT in message:
         return _about_its_user(case, finding)
@@ -99,7 +102,11 @@ def _about_its_user(case: Case, finding: Finding) -> Finding:
 
 def _about_its_key(case: Case, finding: Finding, message: str) -> Finding:
     """Which keys there are instead, and whether one of them is meant."""
-    lack = next(one for one in missing_dependencies(message) if one.key and one.name)
+    lack = next(
+        missing_dependency
+        for missing_dependency in missing_dependencies(message)
+        if missing_dependency.key and missing_dependency.name
+    )
     namespace = lack.namespace or finding.about.namespace
     holder = case.live_named(lack.kind, namespace, lack.name)
     known = keys_of(holder) if holder is not None else ()

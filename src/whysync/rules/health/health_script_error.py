@@ -73,8 +73,8 @@ def health_script_error(case: Case) -> Iterator[Finding]:
 def _runs_now(case: Case, live: Manifest) -> bool:
     if not any(_KEY in key for key in _settings_data(case)):
         return False
-    found = assess(live.body, case.argocd.overrides)
-    return found is not None and found.error is None
+    assessment = assess(live.body, case.argocd.overrides)
+    return assessment is not None and assessment.error is None
 
 
 def _settings_data(case: Case) -> dict[str, str]:
@@ -96,10 +96,10 @@ def _script_at(case: Case, ref: Ref) -> Iterator[Evidence]:
 def _guarded(case: Case, ref: Ref, live: Manifest | None) -> Iterator[Fix]:
     """The script with a question for what this object lacks, where it runs on it then."""
     settings, script = case.settings("argocd-cm"), _settings_data(case).get(_name_of(ref), "")
-    found = guarded(script, live) if live is not None and script else None
-    if settings is None or found is None:
+    result = guarded(script, live) if live is not None and script else None
+    if settings is None or result is None:
         return
-    better, verdict = found
+    better, verdict = result
     yield Fix(
         title=f"Let the script ask first whether the field is there; on {ref.name} it says {verdict.code}",
         kind=FixKind.SETTINGS,

@@ -143,7 +143,7 @@ def _reason(case: Case, row: ResourceRow, live: Manifest) -> Reason:
 
 def _classless(case: Case, row: ResourceRow, live: Manifest) -> Reason:
     classes = case.live_of_kind("IngressClass")
-    default = next((one for one in classes if text(one.at(DEFAULT)) == "true"), None)
+    default = next((manifest for manifest in classes if text(manifest.at(DEFAULT)) == "true"), None)
     nobody = bool(classes) and default is None
     declared = case.desired_of(row.key)
     only = classes[0].ref.name if len(classes) == 1 else ""
@@ -167,8 +167,8 @@ def _classless(case: Case, row: ResourceRow, live: Manifest) -> Reason:
         evidence=(
             cite(live, "/spec", says="no ingressClassName"),
             *(
-                cite(one, "/metadata/name", says="a class, and not the default")
-                for one in classes[:3]
+                cite(manifest, "/metadata/name", says="a class, and not the default")
+                for manifest in classes[:3]
                 if nobody
             ),
         ),

@@ -44,10 +44,10 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
         for story in case.pods_of(symptom.ref):
-            found = _condition(story.pod)
-            if found is None:
+            result = _condition(story.pod)
+            if result is None:
                 continue
-            evidence, message = found
+            evidence, message = result
             why = why_unfit(case, story.pod)
             told.add(symptom.id)
             finding = Finding(

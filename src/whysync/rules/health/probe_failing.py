@@ -80,10 +80,10 @@ def probe_failing(case: Case) -> Iterator[Finding]:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None or symptom.id in explained:
             continue
         for story in case.pods_of(symptom.ref):
-            found = running_but_not_ready(story)
-            if found is None:
+            result = running_but_not_ready(story)
+            if result is None:
                 continue
-            name, pointer, probe = found
+            name, pointer, probe = result
             finding = Finding(
                 about=symptom.ref,
                 explains=(symptom.id,),

@@ -40,7 +40,7 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
         why, evidence, first_use = _why(case, claim)
         wait = wait_of(case)
         held_up = wait is not None and wait.ref.key == claim.key
-        told = tuple(
+        symptom_ids = tuple(
             symptom
             for report in case.failures(VolumePending)
             if report.ref is not None and report.ref.name == claim.ref.name
@@ -51,7 +51,7 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
         yield Finding(
             about=claim.ref,
             field=CLASS,
-            explains=tuple(dict.fromkeys((*explains, *told))),
+            explains=tuple(dict.fromkeys((*explains, *symptom_ids))),
             severity=Severity.INFO if young or (first_use and not held_up) else Severity.CRITICAL,
             confidence=Confidence.HIGH if evidence else Confidence.MEDIUM,
             verdict=f"{claim.ref} is not bound to a volume"
@@ -76,14 +76,14 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
 
 def _pending(case: Case) -> dict[Key, tuple[Manifest, list[SymptomId]]]:
     """Claims that are rows themselves, and those that Pods of unhealthy rows wait for."""
-    found: dict[Key, tuple[Manifest, list[SymptomId]]] = {}
+    result: dict[Key, tuple[Manifest, list[SymptomId]]] = {}
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
         for claim in _claims(case, symptom.ref):
             if claim.at(PHASE) == "Pending":
-                found.setdefault(claim.key, (claim, []))[1].append(symptom.id)
-    return found
+                result.setdefault(claim.key, (claim, []))[1].append(symptom.id)
+    return result
 
 
 def _claims(case: Case, ref: Ref) -> Iterator[Manifest]:
@@ -110,7 +110,7 @@ def _why(case: Case, claim: Manifest) -> tuple[str, tuple[Evidence, ...], bool]:
                 if failure.first_consumer:
                     return "its class waits for the first Pod that uses it", evidence, True
                 return one_line(failure.detail or failure.text), evidence, False
-    classes = {one.ref.name: one for one in case.live_of_kind("StorageClass")}
+    classes = {manifest.ref.name: manifest for manifest in case.live_of_kind("StorageClass")}
     wanted = text(claim.at(CLASS))
     if wanted in classes and classes[wanted].body.get("volumeBindingMode") == "WaitForFirstConsumer":
         evidence = (cite(classes[wanted], "/volumeBindingMode", says="it binds on first use"),)

@@ -57,7 +57,7 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, "/status", says="empty"),
-                *(cite(one, "/metadata/ownerReferences", says="made from it") for one in made[:2]),
+                *(cite(manifest, "/metadata/ownerReferences", says="made from it") for manifest in made[:2]),
             ),
             fixes=(
                 *(

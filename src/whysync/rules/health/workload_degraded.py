@@ -37,11 +37,11 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         code, message = health_of_row(case, row)
         symptom = SymptomId.unhealthy(row.key)
-        told = (*_conditions(case, row), *_not_ready(case, row))
-        lingers = code == "Progressing" and bool(message and told) and not case.synced_recently
+        evidences = (*_conditions(case, row), *_not_ready(case, row))
+        lingers = code == "Progressing" and bool(message and evidences) and not case.synced_recently
         if symptom not in case.symptom_ids or not (code == "Degraded" or lingers):
             continue
-        reason = message or next((said for said in map(_said, told) if said), "")
+        reason = message or next((said for said in map(_said, evidences) if said), "")
         gate = next((text(fields(e.value).get("message")) for e in _not_ready(case, row)), "")
         own_word = bool(reason) and not is_builtin(row.ref)
         finding = Finding(
@@ -53,7 +53,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             + (f": {reason}" if reason else ", and nothing at hand says why")
             + (f"; {gate}" if gate else ""),
             root=one_line(reason) if own_word else (gate or None),
-            evidence=(row_evidence(case, row, says=f"Argo CD calls it {code}"), *told),
+            evidence=(row_evidence(case, row, says=f"Argo CD calls it {code}"), *evidences),
             fixes=(
                 Fix.run(
                     kubectl("describe", row.kind.lower(), row.name, namespace=row.namespace or "default"),
@@ -70,8 +70,8 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
 
 
 def _said(condition: Evidence) -> str:
-    one = fields(condition.value)
-    return text(one.get("message")) or text(one.get("reason"))
+    obj = fields(condition.value)
+    return text(obj.get("message")) or text(obj.get("reason"))
 
 
 def _not_ready(case: Case, row: ResourceRow) -> Iterator[Evidence]:
