@@ -254,7 +254,7 @@ class Observer:
             self.glimpses.append(glimpse)
 
     def run(self, duration: timedelta, until: Callable[[], bool] | None = None) -> bool:
-        """Lets time pass; true where `until` came to hold. Raises `Restless`."""
+        """Lets time pass; true where `until` came to hold. Raises `TimelineNeverSettles`."""
 
         def holds() -> bool:
             self.look()

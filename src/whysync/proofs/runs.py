@@ -121,7 +121,7 @@ def with_fix(
     *,
     syncs: bool = False,
 ) -> With:
-    """Raises `Unplayable`, `Refuted`, `NotSimulated` and `Restless`. `syncs`: a sync belongs to it."""
+    """Raises `Unplayable`, `Refuted`, `NotSimulated`, `TimelineNeverSettles`. `syncs`: it includes a sync."""
     watch = Observer(simulated(case, touched=touched_by(fix, case) | touched, only=only))
     player = Player(watch)
     was_operating = watch.world.is_operating
@@ -135,7 +135,7 @@ def with_fix(
 
 
 def waited(case: Case, wanted: Signs, only: frozenset[Key] | None = None) -> With:
-    """Nothing is done but to wait until it is over. Raises `NotSimulated` and `Restless`."""
+    """Nothing is done but to wait until it is over. Raises `NotSimulated` and `TimelineNeverSettles`."""
     watch = Observer(simulated(case, only=only))
     watch.deed("waiting")
     watch.run(_PATIENCE, lambda: not (wanted & watch.signs or watch.is_busy))

@@ -326,7 +326,7 @@ class Aftermath:
 
 
 def held(world: SimulatedCase) -> Aftermath:
-    """Lets time pass; raises `Restless`. Ends early once a loop has shown itself."""
+    """Lets time pass; raises `TimelineNeverSettles`. Ends early once a loop has shown itself."""
     began, start = world.simulation.clock.now, len(world.simulation.argocd.trace)
     differs: dict[Key, datetime] = dict.fromkeys(_differing(world), began)
     world.wake()

@@ -78,7 +78,7 @@ class Judge:
         """How much was tried so far: runs, each by the number of resources that move in it."""
 
     def judged(self, finding: Finding, fix: Fix) -> Proof | Rejected:
-        """Raises `NotSimulated` and `Restless`."""
+        """Raises `NotSimulated` and `TimelineNeverSettles`."""
         denied = denied_in(self._case, finding)
         if denied is not None:
             return asked_again(self._case, denied, fix)
@@ -494,7 +494,7 @@ def is_lag(case: Case, finding: Finding) -> bool:
 
 
 def seen_sooner(case: Case, finding: Finding, fix: Fix) -> Proof:
-    """Raises `NotSimulated`, `Unplayable`, `Refuted` and `Restless`."""
+    """Raises `NotSimulated`, `Unplayable`, `Refuted` and `TimelineNeverSettles`."""
     if finding.severity is not Severity.INFO:
         return not_run(
             ProofKind.FACTS_MISSING, "Argo CD should have seen it long ago: why it did not is not known"
