@@ -34,7 +34,7 @@ class Eyes:
         self._versions: dict[str, list[str]] = {}
 
     def see(self, answer: Answer) -> Object:
-        seen: Object = {"code": answer.code, "warnings": [self._text(warning) for warning in answer.warnings]}
+        seen: Object = {"code": answer.code}
         body = answer.body
         if body is None:
             return {**seen, "text": self._text(answer.text)}

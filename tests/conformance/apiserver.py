@@ -142,7 +142,6 @@ def _mismatch(expected: Object, answer: Answer, seen: dict[str, str], asked: Obj
         found.extend(differences(expected["status"], got, "status"))
     elif "object" in expected:
         found.extend(_object_mismatch(expected["object"], answer.body))
-    found.extend(differences(expected.get("warnings") or [], list(answer.warnings), "warnings"))
     meta = fields((answer.body or {}).get("metadata"))
     version, uid = text(meta.get("resourceVersion")), text(meta.get("uid"))
     if version and uid and not asked.get("dryRun"):

@@ -16,15 +16,6 @@ from whysync.kubernetes.apiserver.status_errors import forbidden
 from whysync.kubernetes.apiserver.storage import Store
 
 _LABEL: Final = "pod-security.kubernetes.io/"
-_TEMPLATES: Final = {
-    "ReplicationController": ("spec", "template", "spec"),
-    "Deployment": ("spec", "template", "spec"),
-    "ReplicaSet": ("spec", "template", "spec"),
-    "StatefulSet": ("spec", "template", "spec"),
-    "DaemonSet": ("spec", "template", "spec"),
-    "Job": ("spec", "template", "spec"),
-    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
-}
 _SAFE_VOLUMES: Final = frozenset(
     {
         "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
@@ -41,27 +32,20 @@ _SECCOMP: Final = ("RuntimeDefault", "Localhost")
 
 
 def check_pod_security(obj: Object, call: RequestContext, store: Store) -> None:
-    """Raises `Refused` for a Pod that its namespace does not let in; warns where it asks for that."""
-    if not call.resource.namespaced or call.address.subresource:
+    """Raises `Refused` for a Pod that violates the enforced level of its namespace.
+
+    Differs: no warnings for the `warn` level, nor for templates of workloads.
+    """
+    if call.resource.kind != "Pod" or call.resource.group or call.address.subresource:
         return
-    is_pod = call.resource.kind == "Pod" and not call.resource.group
-    path = ("spec",) if is_pod else _TEMPLATES.get(call.resource.kind)
     namespace = store.get((("", "namespaces"), "", call.address.namespace))
     labels = fields(dig(namespace or {}, "metadata", "labels"))
-    if path is None or not any(key.startswith(_LABEL) for key in labels):
-        return
-    spec = fields(dig(obj, *path))
-    for mode in ("enforce", "warn"):
-        level = text(labels.get(f"{_LABEL}{mode}"))
-        told = ", ".join(violations(spec, level))
-        if not told:
-            continue
-        version = text(labels.get(f"{_LABEL}{mode}-version"), "latest")
-        why = f'violate{{}} PodSecurity "{level}:{version}": {told}'
-        if mode == "warn":
-            call.warnings.append(f"would {why.format('')}")
-        elif is_pod:
-            raise forbidden("pods", "", text(dig(obj, "metadata", "name")), why.format("s"))
+    level = text(labels.get(f"{_LABEL}enforce"))
+    violated = ", ".join(violations(fields(obj.get("spec")), level))
+    if violated:
+        version = text(labels.get(f"{_LABEL}enforce-version"), "latest")
+        why = f'violates PodSecurity "{level}:{version}": {violated}'
+        raise forbidden("pods", "", text(dig(obj, "metadata", "name")), why)
 
 
 def violations(spec: Object, level: str) -> Iterator[str]:

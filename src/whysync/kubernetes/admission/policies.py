@@ -93,7 +93,7 @@ _NO_PARAMS: Final = "no params found for policy binding with `Deny` parameterNot
 def check_policies(
     obj: Object, old: Object | None, call: RequestContext, operation: str, store: Store
 ) -> None:
-    """Raises `Refused` when a policy in the cluster denies the write; warns where it only warns."""
+    """Raises `Refused` when a policy in the cluster denies the write."""
     if call.resource.group == _GROUP:
         return
     for _, binding in store.within((_GROUP, "validatingadmissionpolicybindings")):
@@ -115,8 +115,6 @@ def check_policies(
             for why, reason in env.verdicts():
                 if "Deny" in actions:
                     raise _denied(call, obj, f"{title} denied request: {why}", reason)
-                if "Warn" in actions:
-                    call.warnings.append(f"Validation failed for {title}: {why}")
 
 
 class _Env:

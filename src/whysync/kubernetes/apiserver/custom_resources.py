@@ -27,7 +27,6 @@ class CustomResource:
         self.openapi = schema_of(version)
         self.scale = fields(fields(version.get("subresources")).get("scale"))
         self.terminating = terminating
-        self.warning = ""
         self._atom = atom
         self.versions: dict[str, CustomResource] = {}
         """All versions of the kind that are served, this one among them, by `apiVersion`."""
@@ -115,15 +114,6 @@ def schema_of(version: Object) -> Object:
 _HOLDER = type_named("core/v1.ConfigMap")
 
 
-def _deprecation(resource: Resource, version: Object, others: list[str]) -> str:
-    if not version.get("deprecated"):
-        return ""
-    given = text(version.get("deprecationWarning"))
-    told = f"{resource.api_version} {resource.kind} is deprecated"
-    better = [name for name in others if name != resource.version]
-    return given or (f"{told}; use {resource.group}/{better[0]} {resource.kind}" if better else told)
-
-
 def customs_of(definition: Object) -> list[CustomResource]:
     spec = fields(definition.get("spec"))
     names = fields(spec.get("names"))
@@ -134,11 +124,6 @@ def customs_of(definition: Object) -> list[CustomResource]:
     if not dig(definition, "status", "acceptedNames", "kind"):
         return []
     terminating = bool(dig(definition, "metadata", "deletionTimestamp"))
-    fresh = [
-        text(fields(version).get("name"))
-        for version in items(spec.get("versions"))
-        if fields(version).get("served") and not fields(version).get("deprecated")
-    ]
     found: list[CustomResource] = []
     for raw in items(spec.get("versions")):
         version = fields(raw)
@@ -159,7 +144,6 @@ def customs_of(definition: Object) -> list[CustomResource]:
         )
         atom = schemas.atom(resource.api_version, resource.kind) or DEDUCED
         custom = CustomResource(resource, version, stored, atom, terminating=terminating)
-        custom.warning = _deprecation(resource, version, fresh)
         found.append(custom)
     versions = {custom.resource.api_version: custom for custom in found}
     for custom in found:

@@ -29,10 +29,6 @@ _RETURNED: Final = frozenset(
 )  # fmt: skip
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 _SOON: Final = "marked for deletion; CustomResource deletion will begin soon"
-_PODS_STAY: Final = (
-    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
-    "them or set propagationPolicy=Orphan to suppress this warning"
-)
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
 _IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
@@ -65,8 +61,6 @@ class DeleteHandler:
         mutated(live, call, "DELETE", self._store, self.webhooks)
         check_policies(live, None, call, "DELETE", self._store)
         check_webhooks(live, None, call, "DELETE", self._store, self.webhooks)
-        if resource.kind == "Job" and resource.group == "batch" and not options.policy:
-            call.warnings.append(_PODS_STAY)
         if resource.kind == "Namespace" and not resource.group:
             new = self._ending_namespace(live)
         elif resource.kind == "CustomResourceDefinition":

@@ -22,8 +22,6 @@ class ReadHandlers:
             raise call.missing()
         if call.address.subresource == "scale":
             return Reply(200, scale_of(found, call.served))
-        if isinstance(call.served, CustomResource) and call.served.warning:
-            call.warnings.append(call.served.warning)
         return Reply(200, as_served(found, call))
 
     def list(self, call: RequestContext) -> Reply:
@@ -37,8 +35,6 @@ class ReadHandlers:
         meta: Object = {"resourceVersion": self._store.revision}
         if isinstance(call.served, CustomResource):
             meta["continue"] = ""
-            if call.served.warning:
-                call.warnings.append(call.served.warning)
         return Reply(
             200,
             {

@@ -38,10 +38,10 @@ from whysync.kubernetes.apiserver.registry import RegistryContext
 from whysync.kubernetes.apiserver.registry_strategies import counts_as_change, prepare_create, prepare_update
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.request_body import (
+    check_strict_decoding,
     checked_options,
     object_in_body,
     read_body,
-    told_strangers,
     too_large,
 )
 from whysync.kubernetes.apiserver.scale_subresource import scale_of
@@ -62,7 +62,6 @@ from whysync.kubernetes.apiserver.validation_errors import (
     check_update,
     check_version,
 )
-from whysync.kubernetes.apiserver.warnings import warnings_about
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.structured import FieldSet
@@ -96,7 +95,7 @@ class WriteHandlers:
         checked_options(call, "CreateOptions")
         body, repeated = read_body(call)
         obj, strangers = object_in_body(body, call)
-        told_strangers([*repeated, *strangers], call)
+        check_strict_decoding([*repeated, *strangers], call)
         if not call.resource.kept:
             return Reply(201, self._reviewed(obj, call))
         return Reply(201, self._create(obj, call))
@@ -112,7 +111,7 @@ class WriteHandlers:
         if call.address.subresource == "scale":
             return self._rescale(call, body, live)
         obj, strangers = object_in_body(body, call, live)
-        told_strangers([*repeated, *strangers], call)
+        check_strict_decoding([*repeated, *strangers], call)
         require_name(obj, call)
         if live is None:
             if call.resource.kind in _CREATED_BY_UPDATE:
@@ -134,7 +133,7 @@ class WriteHandlers:
         if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
             body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
         obj, strangers = _decoded_patch(body, current, call)
-        told_strangers(strangers, call, patch=body)
+        check_strict_decoding(strangers, call, patch=body)
         same_name(obj, live, call)
         return Reply(200, self._update(call.served.defaulted(obj, current), live, call))
 
@@ -216,7 +215,6 @@ class WriteHandlers:
         check_policies(obj, None, call, "CREATE", self._store)
         check_webhooks(obj, None, call, "CREATE", self._store, self.webhooks)
         charges = charged_to(obj, None, call, self._store) if resource.namespaced else []
-        call.warnings.extend(warnings_about(obj, resource))
         place = (resource.store, call.address.namespace, text(meta.get("name")))
         there = self._store.get(place)
         if there is not None:
@@ -287,8 +285,6 @@ class WriteHandlers:
             charges = charged_to(obj, live, call, self._store)
             if charges and not call.request.dry_run:
                 charge(charges, self._store, self._clock.stamp())
-        if call.address.subresource == "":
-            call.warnings.extend(warnings_about(obj, resource, old=live))
         if (
             (resource.counted or resource.kind == "CSIDriver")  # which counts from its first change on
             and call.address.subresource != "status"

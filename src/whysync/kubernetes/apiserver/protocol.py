@@ -30,7 +30,7 @@ class Request:
     force: bool | None = None
     dry_run: bool = False
     validation: str = ""
-    """`Strict`, `Warn` or `Ignore`; empty is the server's choice, `Warn`."""
+    """`Strict`, `Warn` or `Ignore`; empty is the server's choice, `Warn`. No warnings are returned."""
     raw: str | None = None
     """The body as text, where that matters: it is parsed as the server would, in place of `body`."""
     content_type: str = ""
@@ -45,7 +45,6 @@ class Answer:
     """The object, the list, or the Status of a failure."""
     text: str = ""
     """What was said where the answer is no JSON."""
-    warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -24,7 +24,6 @@ class RequestContext:
     request: Request
     address: UrlPath
     served: Served
-    warnings: list[str]
 
     @property
     def resource(self) -> Resource:

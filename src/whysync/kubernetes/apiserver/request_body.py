@@ -73,7 +73,7 @@ def object_in_body(
         raise bad_request(f'{kind} in version "{given}" cannot be handled as a {resource.kind}: {why}')
     if (resource.custom and not version) or (version and version != resource.api_version and kind):
         if isinstance(call.served, CustomResource) and version in call.served.versions:
-            told_strangers(call.served.versions[version].decode(body)[1], call)
+            check_strict_decoding(call.served.versions[version].decode(body)[1], call)
         expected = f"the expected API version ({resource.api_version})"
         raise bad_request(f"the API version in the data ({version}) does not match {expected}")
     if kind and kind != resource.kind and not resource.custom:
@@ -105,17 +105,14 @@ def placed(obj: Object, call: RequestContext) -> Object:
     return {**obj, "metadata": {**meta, "namespace": call.address.namespace}}
 
 
-def told_strangers(strangers: list[str], call: RequestContext, *, patch: Object | None = None) -> None:
-    """Strict refuses, Warn tells, Ignore is silent."""
-    found = strangers
-    if not found or call.request.validation == "Ignore":
+def check_strict_decoding(unknown: list[str], call: RequestContext, *, patch: Object | None = None) -> None:
+    """Refuses unknown and duplicate fields where `fieldValidation` is Strict."""
+    if not unknown or call.request.validation != "Strict":
         return
-    if call.request.validation == "Strict":
-        why = f"strict decoding error: {', '.join(found)}"
-        if patch is not None:
-            raise bad_patch(why, patch, call)
-        raise cannot_handle(call.resource, why)
-    call.warnings.extend(found)
+    why = f"strict decoding error: {', '.join(unknown)}"
+    if patch is not None:
+        raise bad_patch(why, patch, call)
+    raise cannot_handle(call.resource, why)
 
 
 _LARGEST_OBJECT: Final = 3 * 2**19

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.admission.webhooks import Webhook
-from whysync.kubernetes.apiserver.custom_resources import CustomResource, established
+from whysync.kubernetes.apiserver.custom_resources import established
 from whysync.kubernetes.apiserver.decoding import BadBody
 from whysync.kubernetes.apiserver.deletion import DeleteHandler
 from whysync.kubernetes.apiserver.discovery import Discovery
@@ -39,9 +39,6 @@ from whysync.kubernetes.apiserver.storage import Place, Store, owners_of, uid_of
 from whysync.kubernetes.apiserver.url_paths import address_of, check_method, check_query, with_fitting_verb
 from whysync.kubernetes.apiserver.watch import WatchEvent, watched
 from whysync.kubernetes.clock import Clock
-
-_OLD_ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
-
 
 _DOORS = {
     "pods": (
@@ -104,7 +101,7 @@ class ApiServer:
 
         Without one, all that is there now. Ask again from `store.revision` for what comes later.
         """
-        call = self._call(Request(verb="watch", path=path, user=user), [])
+        call = self._call(Request(verb="watch", path=path, user=user))
         return tuple(watched(call, self.store, since))
 
     def settle(self) -> bool:
@@ -124,27 +121,26 @@ class ApiServer:
         return answer
 
     def _sent(self, request: Request) -> Answer:
-        warnings: list[str] = []
         if request.verb in {"get", "list"}:
             found = document(request.path, self.discovery)
             if found is not None:
                 return Answer(code=200, body=found)
         try:
-            call = self._call(request, warnings)
+            call = self._call(request)
             code, body = self._answer(call)
         except RecursionError:
             refusal = bad_request("exceeded max depth")
-            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
+            return Answer(code=refusal.code, body=refusal.status)
         except BadBody as problem:  # of an object that was loaded as it was found
             refusal = internal(str(problem))
-            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
+            return Answer(code=refusal.code, body=refusal.status)
         except NoSuchPath:
             return Answer(code=404, text="404 page not found\n")
         except Refused as refusal:
-            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
-        return Answer(code=code, body=body, warnings=tuple(warnings))
+            return Answer(code=refusal.code, body=refusal.status)
+        return Answer(code=code, body=body)
 
-    def _call(self, request: Request, warnings: list[str]) -> RequestContext:
+    def _call(self, request: Request) -> RequestContext:
         request = known_user(request)
         if oversized(request.body):
             why = f"Request entity too large: limit is {LARGEST_REQUEST}"
@@ -166,16 +162,12 @@ class ApiServer:
         request = with_fitting_verb(request, address)
         if request.verb not in {"list", "watch"} and served.resource.namespaced and not address.namespace:
             raise method_not_allowed("the server does not allow this method on the requested resource")
-        call = RequestContext(request=request, address=address, served=served, warnings=warnings)
+        call = RequestContext(request=request, address=address, served=served)
         check_access(call, self.store)
         if address.subresource and not _has(served, address.subresource):
             known = served.resource.custom or address.subresource in _DOORS.get(address.plural, ())
             raise call.missing() if known else no_such_resource()
         check_method(request, address)
-        if request.verb not in {"get", "list"} and isinstance(served, CustomResource) and served.warning:
-            warnings.append(served.warning)
-        if served.resource.kind == "Endpoints" and not served.resource.group:
-            warnings.append(_OLD_ENDPOINTS)
         return call
 
     def _answer(self, call: RequestContext) -> Reply:
