@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.normalize import normalize
 from whysync.argocd.diff.options import DiffOptions
 from whysync.json_tree import Object, copy_object, dig, fields

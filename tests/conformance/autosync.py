@@ -147,7 +147,7 @@ def _process(record: Object, expect: Object) -> list[str]:
 
 
 def _should_process(record: Object, expect: Object) -> list[str]:
-    found = refresh.has_operation_to_process(fields(record["app"]))
+    found = refresh.should_process_operation(fields(record["app"]))
     return mismatch("should_process", expect["should_process"], found)
 
 

@@ -11,8 +11,8 @@ from tests.conformance.unreached.diff_cache import uses_diff_cache
 from tests.conformance.unreached.secret_rows import ShownDiff, masked_row
 from whysync.argocd.api.application import Condition, NamespaceMetadata, SyncPolicy
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.compare.compare_app_state import prepared_targets
-from whysync.argocd.compare.conditions import set_conditions
+from whysync.argocd.compare.app_status import set_conditions
+from whysync.argocd.compare.compare_app_state import normalize_target_objects
 from whysync.argocd.compare.deletion_confirmation import requires_confirmation
 from whysync.argocd.compare.managed_namespace import managed_namespace
 from whysync.argocd.compare.normalization import Normalization
@@ -40,7 +40,7 @@ def _object(value: Json) -> Object | None:
 
 def _prepare_targets(record: Object, expect: Object) -> list[str]:
     namespaced = record["kinds_namespaced"]
-    found = prepared_targets(
+    found = normalize_target_objects(
         [fields(target) for target in items(record["targets"])],
         namespace=text(record["namespace"]),
         is_namespaced=lambda _: namespaced if isinstance(namespaced, bool) else None,

@@ -10,7 +10,7 @@ from tests.conformance.checks import failed_checks, mismatch
 from tests.conformance.unreached.secret_masking import mask_secrets
 from whysync.argocd import ignore_differences as ignore
 from whysync.argocd.api.application import IgnoreDifference
-from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.normalize import Normalizer, normalize, normalize_secret
 from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.diff.result import DiffResult

@@ -12,7 +12,7 @@ from whysync.argocd import projects
 from whysync.argocd.api.application import Destination, SelectedResource, Spec
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.settings import GlobalProject, Settings
-from whysync.argocd.sync.app_request import is_selected
+from whysync.argocd.sync.app_request import contains_sync_resource
 from whysync.argocd.sync.results import augment_sync_msg
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
@@ -279,7 +279,9 @@ def _sync_filter(record: Object, expect: Object) -> list[str]:
 
 def _sync_contains(record: Object, expect: Object) -> list[str]:
     selected = [_decoded(one, SelectedResource) for one in items(record["resources"])]
-    return mismatch("contains", expect["contains"], is_selected(selected, _ref(record["resource"])))
+    return mismatch(
+        "contains", expect["contains"], contains_sync_resource(selected, _ref(record["resource"]))
+    )
 
 
 def _sync_message(record: Object, expect: Object) -> list[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -24,7 +23,6 @@ _PATCHES = {
     "strategic-patch": "application/strategic-merge-patch+json",
     "json-patch": "application/json-patch+json",
 }
-_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 BAD_TOKEN, ANONYMOUS = "(bad token)", "(anonymous)"
 
 
@@ -145,20 +143,9 @@ def _body(request: Request) -> tuple[bytes | None, str]:
 
 
 def _answer(response: http.client.HTTPResponse, raw: bytes) -> Answer:
-    warnings: list[str] = []
-    for header in response.headers.get_all("Warning") or []:
-        warnings += [re.sub(r"\\(.)", r"\1", found) for found in _WARNING.findall(_utf8(header))]
     body: Json = None
     if (response.headers.get("Content-Type") or "").startswith("application/json"):
         body = cast(Json, json.loads(raw))
     if isinstance(body, dict):
-        return Answer(code=response.status, body=body, warnings=tuple(warnings))
-    return Answer(code=response.status, text=raw.decode(errors="replace"), warnings=tuple(warnings))
-
-
-def _utf8(header: str) -> str:
-    """Headers are read as Latin-1; the server writes UTF-8."""
-    try:
-        return header.encode("latin-1").decode()
-    except UnicodeError:
-        return header
+        return Answer(code=response.status, body=body)
+    return Answer(code=response.status, text=raw.decode(errors="replace"))

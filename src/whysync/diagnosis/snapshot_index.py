@@ -11,7 +11,6 @@ import msgspec
 
 from whysync.argocd.api.application import Application, Destination
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.compare.custom_types import CustomTypes
 from whysync.argocd.compare.kind_scopes import Scopes
 from whysync.argocd.compare.live_objects import LiveIndex
 from whysync.argocd.projects import Cluster
@@ -26,6 +25,7 @@ from whysync.kubernetes.api.event import Event
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.merge.structured import Schemas
+from whysync.kubernetes.merge.structured.schema import LazySchemas
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -176,7 +176,7 @@ class SnapshotIndex:
     @cached_property
     def schemas(self) -> Schemas:
         live = (manifest.body for manifest in self.live_by_kind.get("CustomResourceDefinition", ()))
-        return CustomTypes([*filter(is_definition, live), *self._definitions_in_git])
+        return LazySchemas([*filter(is_definition, live), *self._definitions_in_git])
 
     @cached_property
     def _definitions_in_git(self) -> tuple[Object, ...]:

@@ -18,9 +18,9 @@ from whysync.kubernetes.controllers.deployment_util import (
     HASH,
     MOST,
     REVISION,
+    equal_ignore_hash,
     replicas_of,
-    same_template,
-    surge_and_gap,
+    resolve_fenceposts,
 )
 from whysync.kubernetes.controllers.pod_control import is_ready
 from whysync.kubernetes.controllers.template_hash import template_hash
@@ -105,7 +105,7 @@ class WorkloadChildren:
     def _of_deployment(self, obj: Object) -> list[Object]:
         sets = self._below(obj, "ReplicaSet")
         status = fields(obj.get("status"))
-        new = next((one for one in sets if same_template(obj, one)), None)
+        new = next((one for one in sets if equal_ignore_hash(obj, one)), None)
         made: list[Object] = []
         wanted, ready = _counts(obj, well=self._is_well(obj))
         rolling = bool(status) and integer(status.get("updatedReplicas")) < integer(status.get("replicas"))
@@ -290,7 +290,7 @@ def _replica_set(deployment: Object, others: list[Object], wanted: int, ready: i
             "annotations": {
                 REVISION: revision,
                 DESIRED: str(replicas_of(deployment)),
-                MOST: str(replicas_of(deployment) + surge_and_gap(deployment)[0]),
+                MOST: str(replicas_of(deployment) + resolve_fenceposts(deployment)[0]),
             },
             "ownerReferences": [_owner(deployment)],
         },

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a table: one object on a line)
-"""Objects that the server refuses, or takes with a warning: its words for what is wrong with them."""
+"""Objects that the server refuses, and valid ones next to them: its error messages."""
 
 from __future__ import annotations
 

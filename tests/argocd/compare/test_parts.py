@@ -8,8 +8,8 @@ from tests.conformance.unreached.diff_cache import uses_diff_cache
 from tests.conformance.unreached.secret_rows import masked_row
 from whysync.argocd.api.application import Condition, IgnoreDifference, NamespaceMetadata
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.compare.compare_app_state import prepared_targets
-from whysync.argocd.compare.conditions import set_conditions
+from whysync.argocd.compare.app_status import set_conditions
+from whysync.argocd.compare.compare_app_state import normalize_target_objects
 from whysync.argocd.compare.deletion_confirmation import is_confirmed, requires_confirmation
 from whysync.argocd.compare.managed_namespace import managed_namespace
 from whysync.argocd.compare.normalization import Normalization
@@ -32,7 +32,7 @@ def thing(name: str, namespace: str = "", kind: str = "ConfigMap", **more: Json)
 def test_targets_get_their_namespace_and_the_last_of_doubles_counts() -> None:
     first, last = thing("a", data={"x": "1"}), thing("a", "shop", data={"x": "2"})
     role = thing("r", "shop", kind="ClusterRole")
-    found = prepared_targets(
+    found = normalize_target_objects(
         [first, role, last],
         namespace="shop",
         is_namespaced=lambda ref: ref.kind != "ClusterRole",
@@ -44,7 +44,7 @@ def test_targets_get_their_namespace_and_the_last_of_doubles_counts() -> None:
 
 def test_generated_names_never_collide_and_an_unknown_scope_is_a_namespace() -> None:
     pod: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"}}
-    found = prepared_targets([pod, pod], namespace="shop", is_namespaced=lambda _: None)
+    found = normalize_target_objects([pod, pod], namespace="shop", is_namespaced=lambda _: None)
     assert len(found.objects) == 2
     assert dig(found.objects[0], "metadata", "namespace") == "shop"
     assert found.warnings == ()
@@ -195,6 +195,6 @@ def test_normalisation_brings_rules_known_types_and_tracking_together() -> None:
     assert "status" not in normalization(thing("a", status={"y": 1}))
     labels: Object = {"app.kubernetes.io/instance": "shop"}
     live: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": labels}}
-    desired, compared = normalization.before_diff(thing("a"), live)
+    desired, compared = normalization.pre_diff_normalize(thing("a"), live)
     assert desired == thing("a")
     assert dig(compared, "metadata", "labels") is MISSING

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.argocd.diff.applied_changes import apply_changes
 from tests.argocd.diff.trees import built_ins, custom_resources, pairs_of_built_ins
-from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.normalize import normalize
 from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.diff.result import DiffResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
 from whysync.json_tree import Json, Object, copy_object, fields

@@ -8,7 +8,7 @@ import pytest
 
 from tests.argocd.diff.applied_changes import apply_changes
 from whysync.argocd.diff.changes import ChangeKind, changes_between
-from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.options import DiffOptions
 from whysync.json_tree import MISSING, Json, Object, copy_object, fields
 from whysync.kubernetes.merge.errors import DiffError

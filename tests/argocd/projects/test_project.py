@@ -9,7 +9,7 @@ from whysync.argocd.api.project import AppProject
 from whysync.argocd.projects import Cluster, PermissionResult
 from whysync.argocd.repo_server.git_url import repository_key
 from whysync.argocd.settings import GlobalProject
-from whysync.argocd.sync.app_request import is_selected
+from whysync.argocd.sync.app_request import contains_sync_resource
 from whysync.golang.regexp import matches_any, regex_match
 from whysync.json_tree import Json
 from whysync.kubernetes.api.decode import decode
@@ -239,8 +239,8 @@ def test_selective_syncs() -> None:
     assert is_included([], ref)
     assert is_included([only], ref)
     assert not is_included([only, all_but], ref)
-    assert is_selected([only], ref)
-    assert not is_selected([SelectedResource(group="*", kind="*", name="*")], ref)
+    assert contains_sync_resource([only], ref)
+    assert not contains_sync_resource([SelectedResource(group="*", kind="*", name="*")], ref)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.argocd.sync.objects import deployment, thing
-from whysync.argocd.sync.results import Result, images_of, result_json, results_from_json
+from whysync.argocd.sync.results import Result, get_resource_images, result_json, results_from_json
 from whysync.json_tree import Object
 
 TEXTS = st.text(max_size=8)
@@ -52,6 +52,6 @@ def test_what_is_no_result_is_passed_over() -> None:
 
 
 def test_images_are_those_of_the_containers() -> None:
-    assert images_of(deployment("api")) == ("api:1",)
-    assert images_of({"spec": {"containers": [{"image": "a"}, {"image": 5}, "?"]}}) == ("a",)
-    assert images_of(thing("a")) == ()
+    assert get_resource_images(deployment("api")) == ("api:1",)
+    assert get_resource_images({"spec": {"containers": [{"image": "a"}, {"image": 5}, "?"]}}) == ("a",)
+    assert get_resource_images(thing("a")) == ()

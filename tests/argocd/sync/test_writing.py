@@ -7,7 +7,7 @@ import pytest
 from tests.argocd.sync.objects import NAMESPACE, thing
 from tests.argocd.sync.stub import StubClusterOps
 from whysync.argocd.sync.cluster_ops import Reason, Refused
-from whysync.argocd.sync.csa_migration import migrate, migrated_rows
+from whysync.argocd.sync.csa_migration import migrate, upgraded_managed_fields
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import State
@@ -73,7 +73,7 @@ def test_a_failed_move_keeps_the_object_from_being_applied() -> None:
 
 def test_rows_are_joined_where_both_managers_have_one() -> None:
     rows = [_row(ARGOCD, "Apply", "a"), _row(KUBECTL, "Update", "k"), _row("hpa", "Update", "h")]
-    assert migrated_rows(rows, from_manager=KUBECTL, to_manager=ARGOCD) == [
+    assert upgraded_managed_fields(rows, from_manager=KUBECTL, to_manager=ARGOCD) == [
         _row(ARGOCD, "Apply", "a", "k"),
         _row("hpa", "Update", "h"),
     ]
@@ -82,7 +82,7 @@ def test_rows_are_joined_where_both_managers_have_one() -> None:
 def test_rows_of_another_version_are_dropped_and_of_a_subresource_kept() -> None:
     status: Object = {**_row(KUBECTL, "Update", "s"), "subresource": "status"}
     rows = [_row(ARGOCD, "Apply", "a"), _row(KUBECTL, "Update", "k", version="v2"), status]
-    assert migrated_rows(rows, from_manager=KUBECTL, to_manager=ARGOCD) == [
+    assert upgraded_managed_fields(rows, from_manager=KUBECTL, to_manager=ARGOCD) == [
         _row(ARGOCD, "Apply", "a"),
         status,
     ]
@@ -90,7 +90,7 @@ def test_rows_of_another_version_are_dropped_and_of_a_subresource_kept() -> None
 
 def test_nothing_to_move() -> None:
     rows = [_row("hpa", "Update", "h")]
-    assert migrated_rows(rows, from_manager=KUBECTL, to_manager=ARGOCD) is rows
+    assert upgraded_managed_fields(rows, from_manager=KUBECTL, to_manager=ARGOCD) is rows
 
 
 def test_moving_gives_up_after_five_conflicts_and_on_rows_that_cannot_be_read() -> None:

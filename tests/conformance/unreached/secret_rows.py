@@ -10,7 +10,7 @@ from collections.abc import Collection
 import msgspec
 
 from tests.conformance.unreached.secret_masking import mask_secrets
-from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.options import DiffOptions
 from whysync.json_tree import Object
 

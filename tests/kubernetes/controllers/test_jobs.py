@@ -11,7 +11,7 @@ from whysync.json_tree import Json, Object, dig, items, text
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.controllers.behavior import PodBehavior
 from whysync.kubernetes.controllers.conditions import instant
-from whysync.kubernetes.controllers.cronjob import next_of
+from whysync.kubernetes.controllers.cronjob import parse_standard
 from whysync.kubernetes.controllers.job_pods import indexes_in, written_indexes
 
 FAILS = PodBehavior(runs_seconds=1, exit_code=3, pull_seconds=0, start_seconds=0)
@@ -210,12 +210,12 @@ def test_a_suspended_cron_job_starts_nothing() -> None:
 def test_short_names_of_schedules() -> None:
     start = instant("2026-01-01T00:00:30Z")
     assert start is not None
-    assert next_of("@hourly", "")(start) == instant("2026-01-01T01:00:00Z")
-    assert next_of("@every 1h30m", "")(start) == instant("2026-01-01T01:30:30Z")
-    assert next_of("0 9 * * *", "Europe/Berlin")(start) == instant("2026-01-01T08:00:00Z")
+    assert parse_standard("@hourly", "")(start) == instant("2026-01-01T01:00:00Z")
+    assert parse_standard("@every 1h30m", "")(start) == instant("2026-01-01T01:30:30Z")
+    assert parse_standard("0 9 * * *", "Europe/Berlin")(start) == instant("2026-01-01T08:00:00Z")
     for bad in ("@sometimes", "@every soon", "* * *"):
         with pytest.raises(BadSchedule):
-            next_of(bad, "")
+            parse_standard(bad, "")
 
 
 def test_indexes_are_written_as_ranges() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.shared import CONFORMANCE, needs_shared
-from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.normalize import normalize
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.schema import type_of

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 import msgspec
 
+from whysync.kubernetes.api.decode import Wire
 from whysync.kubernetes.api.ref import Key, Ref
-from whysync.kubernetes.api.wire import Wire
 
 
 class SyncCode(StrEnum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whysync.argocd.api.application import Metadata
-from whysync.kubernetes.api.wire import Wire
+from whysync.kubernetes.api.decode import Wire
 
 
 class ProjectDestination(Wire, frozen=True):

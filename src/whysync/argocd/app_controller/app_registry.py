@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from whysync.argocd.app_controller.auto_sync import COMPLETED
-from whysync.argocd.app_controller.need_refresh import has_operation_to_process
+from whysync.argocd.app_controller.need_refresh import should_process_operation
 from whysync.argocd.app_controller.operation_state import CompareWith
 from whysync.argocd.app_controller.queue_state import QueueState
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
@@ -64,7 +64,7 @@ class AppRegistry:
         whole: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
         kept = self.applications[name] = {**whole, **application, "metadata": made, "spec": spec}
         self.records[name] = QueueState()
-        if has_operation_to_process(kept):
+        if should_process_operation(kept):
             self.records[name].operate(self.clock.now)
         return name
 
@@ -86,7 +86,7 @@ class AppRegistry:
         record.queued = True
         if _automated(after) > _automated(before):
             record.ask(CompareWith.CompareWithLatest)
-        if has_operation_to_process(after):
+        if should_process_operation(after):
             record.operate(self.clock.now)
         self.trace += self._moments(name, before, after)
         return True

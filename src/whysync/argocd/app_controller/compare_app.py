@@ -120,7 +120,7 @@ def compared(
     return Compared(
         comparison=comparison,
         source_types=manifests.source_types if manifests is not None else (),
-        has_changes=_has_changes(application, aim),
+        has_changes=_evaluate_revision_changes(application, aim),
     )
 
 
@@ -144,7 +144,7 @@ def _manifests(application: Object, app: Application, aim: Aim, at: Setting) -> 
     return at.repo_server.manifests(wish, aim.sources, aim.revisions)
 
 
-def _has_changes(application: Object, aim: Aim) -> bool:
+def _evaluate_revision_changes(application: Object, aim: Aim) -> bool:
     """Mirrors `evaluateRevisionChanges`, Argo CD 3.6; differs: the paths that an app watches have no say."""
     status = fields(fields(application.get("status")).get("sync"))
     known = (

@@ -14,7 +14,7 @@ from whysync.argocd.app_controller.app_of_apps import ChildApps
 from whysync.argocd.app_controller.app_registry import AppRegistry
 from whysync.argocd.app_controller.context import ControllerContext, GroundOf
 from whysync.argocd.app_controller.destination import IN_CLUSTER, Destination
-from whysync.argocd.app_controller.need_refresh import REFRESH, has_operation_to_process
+from whysync.argocd.app_controller.need_refresh import REFRESH, should_process_operation
 from whysync.argocd.app_controller.operation_state import CompareWith
 from whysync.argocd.app_controller.process_operation import OperationProcessor
 from whysync.argocd.app_controller.refresh import Refresher
@@ -60,7 +60,7 @@ class ApplicationController:
             ground=ground,
             pace=pace,
         )
-        self.context.tell = self._on_change
+        self.context.tell = self._handle_object_updated
         self._registry = AppRegistry(clock)
         self._refresher = Refresher(self.context, self._registry)
         self._operator = OperationProcessor(self.context, self._registry, self._refresher)
@@ -104,14 +104,14 @@ class ApplicationController:
             return None
         return min((due for record in self._registry.records.values() for due in record.dues()), default=None)
 
-    def _on_change(self, instance: str, *, own: bool) -> None:
+    def _handle_object_updated(self, instance: str, *, own: bool) -> None:
         """Mirrors `handleObjectUpdated`, Argo CD 3.6."""
         name = self._instances.get(instance)
         if name is None or name not in self.applications:
             return
         record = self._registry.records[name]
         record.ask(CompareWith.CompareWithRecent if own else CompareWith.ComparisonWithNothing)
-        if own and has_operation_to_process(self.applications[name]):
+        if own and should_process_operation(self.applications[name]):
             record.operate(self.context.clock.now + self.context.pace.step_after_change)
 
     # --- what people do --------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import msgspec
 from whysync.argocd.api.application import Application, Condition
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.app_controller.operation_state import CompareWith
-from whysync.argocd.compare.conditions import set_conditions
+from whysync.argocd.compare.app_status import set_conditions
 from whysync.argocd.compare.sources import has_multiple_sources, same, same_sources
 from whysync.argocd.hooks.annotations import annotations_of
 from whysync.argocd.projects import app_namespace_permitted, spec_problems
@@ -79,7 +79,7 @@ def processing(app: Object, controller_namespace: str, application_namespaces: I
     return Processing.PROCESSED
 
 
-def has_operation_to_process(app: Object) -> bool:
+def should_process_operation(app: Object) -> bool:
     """Mirrors `shouldProcessOperation`: one was asked for, or the app is being deleted."""
     return isinstance(app.get("operation"), dict) or bool(dig(app, "metadata", "deletionTimestamp"))
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+import msgspec
+
 from whysync.argocd.api.application import Condition, HealthCode, SyncCode
 from whysync.argocd.compare.comparison import ComparedResource, Inputs
-from whysync.argocd.compare.conditions import set_conditions
 from whysync.argocd.health.application import AppHealth, health_status
 from whysync.json_tree import Json, Object, fields, items
 
@@ -149,3 +150,26 @@ def _by_name(one: ComparedResource) -> str:
 
 def _without(tree: Object, *names: str) -> Object:
     return {key: value for key, value in tree.items() if key not in names}
+
+
+def set_conditions(
+    existing: Iterable[Condition], incoming: Iterable[Condition], evaluated: Collection[str], now: datetime
+) -> tuple[Condition, ...]:
+    """Evaluated types are replaced, others stay; an unchanged message keeps its time.
+
+    Mirrors `ApplicationStatus.SetConditions`, Argo CD 3.6.
+    """
+    before = tuple(existing)
+    found = [_timed(one, now) for one in before if one.type not in evaluated]
+    for condition in incoming:
+        # upstream looks at the first of its type only
+        old = next((one for one in before if one.type == condition.type), None)
+        same = old is not None and old.message == condition.message
+        found.append(old if same and old is not None else _timed(condition, now))
+    return tuple(sorted(found, key=lambda one: (one.type, one.message, str(one.last_transition_time))))
+
+
+def _timed(condition: Condition, now: datetime) -> Condition:
+    if condition.last_transition_time is not None:
+        return condition
+    return msgspec.structs.replace(condition, last_transition_time=now)

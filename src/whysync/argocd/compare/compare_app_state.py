@@ -17,7 +17,10 @@ from whysync.argocd.api.application import Condition, SyncCode
 from whysync.argocd.compare.app_status import status_after, status_without_settings
 from whysync.argocd.compare.comparison import ComparedResource, Comparison, Inputs
 from whysync.argocd.compare.live_objects import LiveStateProblem
-from whysync.argocd.compare.managed_namespace import own_namespace_changed, own_namespaces
+from whysync.argocd.compare.managed_namespace import (
+    has_changed_managed_namespace_metadata,
+    managed_namespaces,
+)
 from whysync.argocd.compare.reconcile_pairs import Pair, Pairing, Sought, matched, sought
 from whysync.argocd.compare.resources import rows_of
 from whysync.argocd.compare.state_diffs import Diffs, app_strategy, diffs_of
@@ -166,7 +169,7 @@ class _Run:
         inputs, before = self.inputs, len(self.conditions)
         if inputs.memory is not None:
             inputs.memory.turn()
-        wanted = self.wanted(targets, own_namespaces(self.app, prepared, live.values()))
+        wanted = self.wanted(targets, managed_namespaces(self.app, prepared, live.values()))
         pairing = self.paired(wanted.sought, live)
         diffs = diffs_of(pairing.pairs, inputs)
         if diffs.error:
@@ -210,7 +213,7 @@ class _Run:
         return prepared.objects
 
     def prepared(self) -> Targets:
-        return prepared_targets(
+        return normalize_target_objects(
             self.inputs.targets,
             namespace=self.app.spec.destination.namespace,
             is_namespaced=self.is_namespaced,
@@ -347,7 +350,7 @@ class _Run:
     def sync(self, by_rows: SyncCode) -> SyncCode:
         if self.failed:
             return SyncCode.UNKNOWN
-        return SyncCode.OUT_OF_SYNC if own_namespace_changed(self.app) else by_rows
+        return SyncCode.OUT_OF_SYNC if has_changed_managed_namespace_metadata(self.app) else by_rows
 
 
 def _with_uid(body: Object, uid: str) -> Object:
@@ -368,7 +371,7 @@ class Targets(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def prepared_targets(
+def normalize_target_objects(
     targets: Iterable[Object],
     *,
     namespace: str,

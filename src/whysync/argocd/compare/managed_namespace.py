@@ -32,7 +32,7 @@ def managed_namespace(
     }
 
 
-def is_own_namespace(obj: Object, app: Application) -> bool:
+def is_managed_namespace(obj: Object, app: Application) -> bool:
     """Mirrors `isManagedNamespace`, Argo CD 3.6."""
     if app.spec.sync_policy.managed_namespace_metadata is None:
         return False
@@ -40,12 +40,12 @@ def is_own_namespace(obj: Object, app: Application) -> bool:
     return ref.kind == "Namespace" and ref.name == app.spec.destination.namespace
 
 
-def own_namespaces(app: Application, targets: Iterable[Object], live: Iterable[Object]) -> list[Object]:
+def managed_namespaces(app: Application, targets: Iterable[Object], live: Iterable[Object]) -> list[Object]:
     """What to compare a live Namespace with that Git does not have, lest it look like one to prune."""
     metadata = app.spec.sync_policy.managed_namespace_metadata
-    if metadata is None or any(is_own_namespace(target, app) for target in targets):
+    if metadata is None or any(is_managed_namespace(target, app) for target in targets):
         return []
-    found = next((body for body in live if is_own_namespace(body, app)), None)
+    found = next((body for body in live if is_managed_namespace(body, app)), None)
     if found is None:
         return []
     plain: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ref_of(found).name}}
@@ -53,7 +53,7 @@ def own_namespaces(app: Application, targets: Iterable[Object], live: Iterable[O
     return [] if wanted is None else [wanted]
 
 
-def own_namespace_changed(app: Application) -> bool:
+def has_changed_managed_namespace_metadata(app: Application) -> bool:
     """Mirrors `HasChangedManagedNamespaceMetadata`, Argo CD 3.6: OutOfSync though every row is Synced."""
     wanted, state = app.spec.sync_policy.managed_namespace_metadata, app.status.operation_state
     if wanted is None or state is None or state.sync_result is None:

@@ -51,7 +51,7 @@ class Normalization(msgspec.Struct, frozen=True, kw_only=True):
     def __call__(self, obj: Object) -> Object:
         return with_known_types(self.rules.normalize(obj), self.known_types)
 
-    def before_diff(self, desired: Object, live: Object) -> tuple[Object, Object]:
+    def pre_diff_normalize(self, desired: Object, live: Object) -> tuple[Object, Object]:
         """Both sides as the strategies get them. Mirrors `preDiffNormalize`; raises `MalformedMetadata`."""
         tracked = normalized_live(desired, live, method=self.tracking_method, label_key=self.label_key)
         assert tracked is not None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from whysync.argocd.api.application import Condition, SyncCode
 from whysync.argocd.compare.comparison import ComparedResource, Inputs
 from whysync.argocd.compare.deletion_confirmation import requires_confirmation
-from whysync.argocd.compare.managed_namespace import is_own_namespace
+from whysync.argocd.compare.managed_namespace import is_managed_namespace
 from whysync.argocd.compare.reconcile_pairs import Pair, Pairing
 from whysync.argocd.compare.state_diffs import Diffed, Diffs
 from whysync.argocd.health.verdict import HealthVerdict
@@ -82,7 +82,7 @@ class RowBuilder:
             is_plain=plain,
             modified=self._compared and diffed.diff is not None and diffed.diff.modified,
             is_own=own,
-            may_be_absent=live is None and is_own_namespace(pair.obj, inputs.app),
+            may_be_absent=live is None and is_managed_namespace(pair.obj, inputs.app),
         )
         # What it did to the app stays done.
         sync = SyncCode.UNKNOWN if self._failed or not permitted else status.sync

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from whysync.argocd.compare.comparison import Inputs
 from whysync.argocd.compare.normalization import Normalization
 from whysync.argocd.compare.reconcile_pairs import Pair
-from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
@@ -128,7 +128,7 @@ class StateDiffer:
         options = self._options
         if target is not None and live is not None:
             with suppress(MalformedMetadata):  # upstream does not look at this error
-                target, live = self._normalization.before_diff(target, live)
+                target, live = self._normalization.pre_diff_normalize(target, live)
             # A resource can ask for server-side apply by itself, and is then compared that way.
             if options.strategy is Strategy.LEGACY and has_option(
                 target, SYNC_OPTIONS, "ServerSideApply=true"

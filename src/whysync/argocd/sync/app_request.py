@@ -71,7 +71,7 @@ def _selection(comparison: Comparison, operation: Object) -> Callable[[Pair], bo
 
     def includes(pair: Pair) -> bool:
         ref = ref_of(pair.obj)
-        return ref.key not in foreign and (not chosen or is_selected(selected, ref))
+        return ref.key not in foreign and (not chosen or contains_sync_resource(selected, ref))
 
     return includes
 
@@ -98,7 +98,7 @@ def _permission(sync: AppSync, cluster: Cluster) -> Callable[[Object, ApiResourc
     return problem
 
 
-def is_selected(selected: Sequence[SelectedResource], ref: Ref) -> bool:
+def contains_sync_resource(selected: Sequence[SelectedResource], ref: Ref) -> bool:
     """Is the object one of those that a selective sync names? Names are exact here.
 
     Mirrors `ContainsSyncResource`, Argo CD 3.6.

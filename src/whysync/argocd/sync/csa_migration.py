@@ -55,7 +55,7 @@ def migration_patch(obj: Object, *, from_manager: str, to_manager: str) -> list[
         {
             "op": "replace",
             "path": "/metadata/managedFields",
-            "value": list(migrated_rows(rows, from_manager=from_manager, to_manager=to_manager)),
+            "value": list(upgraded_managed_fields(rows, from_manager=from_manager, to_manager=to_manager)),
         },
         {
             "op": "replace",
@@ -65,7 +65,7 @@ def migration_patch(obj: Object, *, from_manager: str, to_manager: str) -> list[
     ]
 
 
-def migrated_rows(rows: list[Object], *, from_manager: str, to_manager: str) -> list[Object]:
+def upgraded_managed_fields(rows: list[Object], *, from_manager: str, to_manager: str) -> list[Object]:
     """The rows of `managedFields` afterwards. Mirrors `upgradedManagedFields`; raises `ValueError`.
 
     The rows of the old manager are gone; of those, one of the same API version gives its fields to the new.

@@ -43,7 +43,7 @@ def _pair(row: ComparedResource, comparison: Comparison, normalization: Normaliz
     if row.target is None or row.live is None:
         return Pair(row.target, row.live)
     aggregated = comparison.inputs.settings.compare_options.ignore_aggregated_roles
-    target, live = normalization.before_diff(row.target, row.live)
+    target, live = normalization.pre_diff_normalize(row.target, row.live)
     wanted = respectful_target(
         row.target,
         row.live,

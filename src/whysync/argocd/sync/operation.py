@@ -1,8 +1,8 @@
-"""An operation from one look of the controller to the next: started, retried, timed out, ended.
+"""One pass over an operation: started, retried, timed out or completed.
 
-When it starts anew or gives up is decided in `semantics/policies/operation.py`, on typed values; here these
-decisions are written into the raw `operationState`, which keeps what the types do not know (sources with all
-their parameters, strategies). Mirrors `processRequestedAppOperation`, Argo CD 3.6.
+`app_controller/operation_state.py` decides on typed values when it is retried or fails; here these decisions
+are written into the raw `operationState`, which keeps fields that the types do not have (all parameters of
+sources, strategies). Mirrors `processRequestedAppOperation`, Argo CD 3.6.
 """
 
 from __future__ import annotations

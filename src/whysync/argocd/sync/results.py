@@ -99,7 +99,7 @@ def result_json(result: Result) -> Object:
     return row | {key: value for key, value in said.items() if value}
 
 
-def images_of(obj: Object) -> tuple[str, ...]:
+def get_resource_images(obj: Object) -> tuple[str, ...]:
     """The images of the containers, not of init containers. Mirrors `GetResourceImages`, Argo CD 3.6."""
     for path in _CONTAINERS:
         found = dig(obj, *path)

@@ -9,7 +9,7 @@ from whysync.argocd.sync import messages
 from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.argocd.sync.options import PruneDecision, prune_fate
 from whysync.argocd.sync.request import Request
-from whysync.argocd.sync.results import Result, State, images_of
+from whysync.argocd.sync.results import Result, State, get_resource_images
 from whysync.argocd.sync.sync_task import SyncTask
 from whysync.kubernetes.api.ref import Key
 
@@ -66,7 +66,7 @@ class Step:
             hook_type=(work.phase if work.is_hook else "") if before is None else before.hook_type,
             hook_phase=state,
             sync_phase=work.phase,
-            images=images_of(work.obj) if before is None else before.images,
+            images=get_resource_images(work.obj) if before is None else before.images,
         )
 
     def asks_first(self, work: SyncTask) -> bool:

@@ -49,7 +49,7 @@ class Plan:
 def plan(step: Step) -> Plan:
     request = step.request
     tasks = [_in_namespace(task, request.namespace) for task in _generated(request)]
-    tasks += _namespace_task(step)
+    tasks += _auto_create_namespace(step)
     tasks = [_with_live(task, request) for task in tasks]
     kinds = Kinds(step.ground)
     is_valid = True
@@ -104,7 +104,7 @@ def _in_namespace(task: Task, namespace: str) -> Task:
     return replace(task, target={**task.target, "metadata": meta})
 
 
-def _namespace_task(step: Step) -> list[Task]:
+def _auto_create_namespace(step: Step) -> list[Task]:
     """`CreateNamespace=true`: the destination's Namespace, unless Git has it. Mirrors `autoCreateNamespace`.
 
     What surprises: a Namespace that is a hook does not count as Git's.

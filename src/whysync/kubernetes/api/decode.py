@@ -13,6 +13,11 @@ import msgspec
 
 from whysync.json_tree import Json, Object, copy_object
 
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
 T = TypeVar("T")
 
 _WHERE = re.compile(r" - at `\$?(?P<path>[^`]*)`$")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from whysync.kubernetes.api.decode import Wire
 from whysync.kubernetes.api.ref import Ref, group_of, version_of
-from whysync.kubernetes.api.wire import Wire
 
 
 class InvolvedObject(Wire, frozen=True):

@@ -55,7 +55,7 @@ from whysync.kubernetes.apiserver.status_errors import (
     invalid,
 )
 from whysync.kubernetes.apiserver.storage import Place, Store
-from whysync.kubernetes.apiserver.validation_errors import (
+from whysync.kubernetes.apiserver.validate import (
     check_create,
     check_priority_class,
     check_runtime_class,

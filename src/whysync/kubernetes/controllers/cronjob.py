@@ -51,7 +51,7 @@ class CronJobController(QueueController):
         key = (namespace_of(obj), name_of(obj))
         one = _Round(self.client, obj)
         try:
-            when = one.played()
+            when = one.sync_cron_job()
         except Denied:
             self.later(obj, self._backoff.next(key))
             return
@@ -67,14 +67,14 @@ class _Round:
         self._status = dict(fields(obj.get("status")))
         self._active: list[Json] = list(items(self._status.get("active")))
 
-    def played(self) -> datetime | None:
+    def sync_cron_job(self) -> datetime | None:
         """When to look again."""
         jobs = self._client.owned(JOBS, self._obj)
         self._note(jobs)
         try:
             when = self._started()
         finally:
-            self._cut(self._client.owned(JOBS, self._obj))
+            self._cleanup_finished_jobs(self._client.owned(JOBS, self._obj))
             self._write()
         return when
 
@@ -117,11 +117,11 @@ class _Round:
             return None
         schedule = text(dig(obj, "spec", "schedule"))
         try:
-            following = next_of(schedule, zone if isinstance(zone, str) else "")
+            following = parse_standard(schedule, zone if isinstance(zone, str) else "")
         except BadSchedule as bad:
             self._event("Warning", "UnparseableSchedule", f'unparseable schedule: "{schedule}" : {bad}')
             return None
-        due = self._due(following, now)
+        due = self._most_recent_schedule_time(following, now)
         if due is None:
             return following(now)
         late = dig(obj, "spec", "startingDeadlineSeconds")
@@ -132,7 +132,7 @@ class _Round:
             self._create(due, zone if isinstance(zone, str) else "")
         return following(now)
 
-    def _due(self, following: _NextOf, now: datetime) -> datetime | None:
+    def _most_recent_schedule_time(self, following: _NextOf, now: datetime) -> datetime | None:
         """The last time that the schedule named and no Job was made for; mirrors `mostRecentScheduleTime`."""
         last = text(self._status.get("lastScheduleTime"))
         earliest = instant(last or text(dig(self._obj, "metadata", "creationTimestamp")))
@@ -216,7 +216,7 @@ class _Round:
         self._active.append(_reference(job))
         self._status["lastScheduleTime"] = stamped(due)
 
-    def _cut(self, jobs: list[Object]) -> None:
+    def _cleanup_finished_jobs(self, jobs: list[Object]) -> None:
         """Finished Jobs beyond the limits of the history go, the oldest first."""
         for end, key, usual in (
             ("Complete", "successfulJobsHistoryLimit", 3),
@@ -292,7 +292,7 @@ _NAMED: Final = {
 _EVERY: Final = "@every "
 
 
-def next_of(schedule: str, zone: str) -> Callable[[datetime], datetime | None]:
+def parse_standard(schedule: str, zone: str) -> Callable[[datetime], datetime | None]:
     """The first activation after a moment. Raises `BadSchedule`.
 
     Mirrors robfig/cron 3.0.1 `ParseStandard`, as Kubernetes 1.36 uses it: five fields, or a name such as

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from whysync.json_tree import Object, dig, fields, integer, text
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.backoff import Backoff
 from whysync.kubernetes.controllers.client import (
@@ -18,6 +18,7 @@ from whysync.kubernetes.controllers.client import (
     REVISIONS,
     Client,
     Denied,
+    annotations_of,
     is_leaving,
     labels_of,
     name_of,
@@ -25,14 +26,7 @@ from whysync.kubernetes.controllers.client import (
 )
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.controller_revisions import HASH, RevisionHistory, hash_of
-from whysync.kubernetes.controllers.daemonset_pods import (
-    GENERATION,
-    belongs_on,
-    generation_of,
-    node_of,
-    pod_for,
-)
-from whysync.kubernetes.controllers.deployment_util import scaled
+from whysync.kubernetes.controllers.deployment_util import scaled_value_from_int_or_percent
 from whysync.kubernetes.controllers.pod_control import (
     Failure,
     claimed,
@@ -43,8 +37,10 @@ from whysync.kubernetes.controllers.pod_control import (
     is_ready,
     next_available,
     phase_of,
+    pod_from,
 )
 from whysync.kubernetes.controllers.template_hash import template_hash
+from whysync.kubernetes.scheduler.filters import NodeResources, refusal, wish_of
 
 _COMPONENT: Final = "daemonset-controller"
 _USUAL_HISTORY: Final = 10
@@ -82,7 +78,7 @@ class DaemonSetController(QueueController):
         key = (namespace_of(obj), name_of(obj))
         one = _Round(self.client, obj, self._failed)
         try:
-            fine = one.played()
+            fine = one.sync_daemon_set()
         except Denied:
             fine = False
         if not fine:
@@ -103,10 +99,10 @@ class _Round:
         self._obj = obj
         self._failed = failed
         self._seconds = integer(dig(obj, "spec", "minReadySeconds"))
-        self._fits = {name_of(node): belongs_on(obj, node) for node in client.list(NODES)}
+        self._fits = {name_of(node): node_should_run_daemon_pod(obj, node) for node in client.list(NODES)}
         self.again: float | None = None
 
-    def played(self) -> bool:
+    def sync_daemon_set(self) -> bool:
         history = RevisionHistory(self._client, self._obj)
         known = history.all()
         before = dig(self._obj, "status", "collisionCount")
@@ -116,15 +112,15 @@ class _Round:
             self._collisions = (self._collisions or 0) + 1
             current = history.latest(self._hash(), known)
         self._current = text(labels_of(current).get(HASH))
-        fine = self._managed()
+        fine = self._manage()
         if fine and dig(self._obj, "spec", "updateStrategy", "type") != "OnDelete":
-            fine = self._rolled()
+            fine = self._rolling_update()
         used = {name_of(current)} | {
             name_of(one) for one in known if any(hash_of(pod) == hash_of(one) for pod in self._pods())
         }
         limit = integer(dig(self._obj, "spec", "revisionHistoryLimit"), _USUAL_HISTORY)
         history.cut(history.all(), used, limit)
-        self._tell()
+        self._update_daemon_set_status()
         return fine
 
     def _hash(self) -> str:
@@ -144,7 +140,7 @@ class _Round:
 
     # -- pods where they belong -------------------------------------------------------------------
 
-    def _managed(self) -> bool:
+    def _manage(self) -> bool:
         there = self._by_node()
         missing: list[str] = []
         surplus: list[Object] = []
@@ -165,7 +161,7 @@ class _Round:
         for node, pods in there.items():
             if node not in self._fits:
                 surplus.extend(pod for pod in pods if not text(dig(pod, "spec", "nodeName")))
-        return self._carried_out(surplus, missing)
+        return self._sync_nodes(surplus, missing)
 
     def _living(self, node: str, pods: list[Object], surplus: list[Object]) -> list[Object]:
         living: list[Object] = []
@@ -195,7 +191,7 @@ class _Round:
             gone.append(old[0])
         return gone
 
-    def _carried_out(self, surplus: list[Object], missing: list[str]) -> bool:
+    def _sync_nodes(self, surplus: list[Object], missing: list[str]) -> bool:
         made = [
             create_pod(self._client, self._obj, pod_for(self._obj, node, self._current), _COMPONENT)
             for node in missing
@@ -206,7 +202,7 @@ class _Round:
     # -- a new template ---------------------------------------------------------------------------
 
     def _surge(self) -> int:
-        return scaled(self._how("maxSurge"), self._wanted(), up=True)
+        return scaled_value_from_int_or_percent(self._how("maxSurge"), self._wanted(), up=True)
 
     def _how(self, key: str) -> str | int:
         found = dig(self._obj, "spec", "updateStrategy", "rollingUpdate", key)
@@ -215,8 +211,11 @@ class _Round:
     def _wanted(self) -> int:
         return sum(1 for runs, _ in self._fits.values() if runs)
 
-    def _rolled(self) -> bool:
-        surge, gap = self._surge(), scaled(self._how("maxUnavailable"), self._wanted(), up=True)
+    def _rolling_update(self) -> bool:
+        surge, gap = (
+            self._surge(),
+            scaled_value_from_int_or_percent(self._how("maxUnavailable"), self._wanted(), up=True),
+        )
         if not surge and not gap:
             gap = 1
         there = self._by_node()
@@ -237,7 +236,7 @@ class _Round:
             else:
                 sick.append(pods[0])
                 unavailable += 1
-        return self._carried_out([*sick, *fine[: max(gap - unavailable, 0)]], [])
+        return self._sync_nodes([*sick, *fine[: max(gap - unavailable, 0)]], [])
 
     def _rolled_with_surge(self, there: dict[str, list[Object]], surge: int) -> bool:
         used = 0
@@ -256,7 +255,7 @@ class _Round:
                 gone.append(old)
             else:
                 used += 1
-        return self._carried_out(gone, [*allowed, *candidates[: max(surge - used, 0)]])
+        return self._sync_nodes(gone, [*allowed, *candidates[: max(surge - used, 0)]])
 
     def _is_new(self, pod: Object) -> bool:
         generation = generation_of(self._obj)
@@ -268,7 +267,7 @@ class _Round:
 
     # -- what is told -----------------------------------------------------------------------------
 
-    def _tell(self) -> None:
+    def _update_daemon_set_status(self) -> None:
         there = self._by_node()
         runs = [node for node, (runs, _) in self._fits.items() if runs]
         firsts = [there[node][0] for node in runs if there.get(node)]
@@ -299,3 +298,93 @@ def _age(pod: Object) -> tuple[bool, str, str]:
     """Those on a node first, then the oldest."""
     on_node = bool(text(dig(pod, "spec", "nodeName")))
     return not on_node, text(dig(pod, "metadata", "creationTimestamp")), name_of(pod)
+
+
+GENERATION: Final = "pod-template-generation"
+_TOLD_GENERATION: Final = "deprecated.daemonset.template.generation"
+_NODE: Final = "metadata.name"
+_TOLERATED: Final = (
+    ("node.kubernetes.io/not-ready", "NoExecute"),
+    ("node.kubernetes.io/unreachable", "NoExecute"),
+    ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+    ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+    ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+    ("node.kubernetes.io/unschedulable", "NoSchedule"),
+)
+_OF_HOST_NETWORK: Final = ("node.kubernetes.io/network-unavailable", "NoSchedule")
+
+
+def generation_of(obj: Object) -> str:
+    return text(annotations_of(obj).get(_TOLD_GENERATION))
+
+
+def pod_for(obj: Object, node: str, hash: str) -> Object:
+    template = fields(dig(obj, "spec", "template"))
+    pod = pod_from(template, obj)
+    meta = fields(pod.get("metadata"))
+    labels: Object = {**fields(meta.get("labels")), HASH: hash}
+    if generation_of(obj):
+        labels[GENERATION] = generation_of(obj)
+    spec = _tolerant(fields(pod.get("spec")))
+    rule: Object = {"key": _NODE, "operator": "In", "values": [node]}
+    affinity = fields(spec.get("affinity"))
+    required = fields(dig(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"))
+    chosen: Object = {**required, "nodeSelectorTerms": [{"matchFields": [rule]}]}
+    bound: Object = {
+        **fields(affinity.get("nodeAffinity")),
+        "requiredDuringSchedulingIgnoredDuringExecution": chosen,
+    }
+    spec["affinity"] = {**affinity, "nodeAffinity": bound}
+    labelled: Object = {**meta, "labels": labels}
+    return {**pod, "metadata": labelled, "spec": spec}
+
+
+def _tolerant(spec: Object) -> Object:
+    wanted = [*_TOLERATED, _OF_HOST_NETWORK] if spec.get("hostNetwork") is True else _TOLERATED
+    found = items(spec.get("tolerations"))
+    new: list[Json] = [
+        {"key": key, "operator": "Exists", "effect": effect}
+        for key, effect in wanted
+        if not any(_is(fields(one), key, effect) for one in found)
+    ]
+    return {**spec, "tolerations": [*found, *new]}
+
+
+def _is(toleration: Object, key: str, effect: str) -> bool:
+    return (
+        toleration.get("key") == key
+        and toleration.get("effect") == effect
+        and toleration.get("operator") == "Exists"
+    )
+
+
+def node_of(pod: Object) -> str:
+    """The node it is on, or the one it is meant for."""
+    there = text(dig(pod, "spec", "nodeName"))
+    if there:
+        return there
+    rule = dig(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    for term in items(fields(rule).get("nodeSelectorTerms")):
+        for raw in items(fields(term).get("matchFields")):
+            one = fields(raw)
+            if one.get("key") == _NODE and one.get("operator") == "In":
+                values = items(one.get("values"))
+                return text(values[0]) if len(values) == 1 else ""
+    return ""
+
+
+def node_should_run_daemon_pod(obj: Object, node: Object) -> tuple[bool, bool]:
+    """Should a pod run on the node, and may one that does go on? Mirrors `NodeShouldRunDaemonPod`."""
+    spec = _tolerant(fields(dig(obj, "spec", "template", "spec")))
+    name = text(dig(node, "metadata", "name"))
+    if text(spec.get("nodeName")) not in ("", name):
+        return False, False
+    # Room does not matter here: a pod that finds none waits for it.
+    wish = wish_of({"metadata": {}, "spec": spec})._replace(requests={}, ports=(), near=[], far=[])
+    room = NodeResources.of(node)
+    room.unschedulable = False
+    room.allocatable = {"pods": 1_000_000_000}
+    if refusal(wish, room, []) is None:
+        return True, True
+    room.taints = [taint for taint in room.taints if taint.get("effect") == "NoExecute"]
+    return False, refusal(wish, room, []) is None

@@ -25,12 +25,12 @@ from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.deployment_replicasets import Sets, SetsOf
 from whysync.kubernetes.controllers.deployment_util import (
     DESIRED,
+    annotated_number,
     deadline_of,
-    is_rolling,
-    number_told,
+    is_rolling_update,
     replicas_of,
-    surge_and_gap,
-    told,
+    resolve_fenceposts,
+    status_number,
 )
 from whysync.kubernetes.controllers.object_index import controller_of
 from whysync.kubernetes.controllers.pod_control import is_finished, who_might_adopt
@@ -72,75 +72,77 @@ class DeploymentController(QueueController):
     def sync(self, obj: Object) -> None:
         sets = SetsOf(self.client, obj).found()
         if is_leaving(obj):
-            self._tell_counts(obj, sets)
+            self._sync_deployment_status(obj, sets)
             return
-        obj = self._paused_or_resumed(obj)
+        obj = self._check_paused_conditions(obj)
         work = SetsOf(self.client, obj)
         if dig(obj, "spec", "paused") is True:
             work.scale(sets)
-            work.clean_up(sets)
-            self._tell_counts(obj, sets)
-        elif self._is_scaled(obj, sets):
-            obj, wrote = work.with_revision(sets)
+            work.cleanup_deployment(sets)
+            self._sync_deployment_status(obj, sets)
+        elif self._is_scaling_event(obj, sets):
+            obj, wrote = work.sync_revision(sets)
             work.scale(sets)
             if not wrote:
-                self._tell_counts(obj, sets)
-        elif is_rolling(obj):
-            self._roll(obj, sets)
+                self._sync_deployment_status(obj, sets)
+        elif is_rolling_update(obj):
+            self._rollout_rolling(obj, sets)
         else:
-            self._recreate(obj, sets)
+            self._rollout_recreate(obj, sets)
 
-    def _is_scaled(self, obj: Object, sets: Sets) -> bool:
-        """Has the number of replicas changed since the ReplicaSets were last told of it?"""
+    def _is_scaling_event(self, obj: Object, sets: Sets) -> bool:
+        """Has the number of replicas changed since it was last written to the ReplicaSets?"""
         return any(
-            number_told(one, DESIRED) not in (None, replicas_of(obj)) for one in sets.all if replicas_of(one)
+            annotated_number(one, DESIRED) not in (None, replicas_of(obj))
+            for one in sets.all
+            if replicas_of(one)
         )
 
-    def _roll(self, obj: Object, sets: Sets) -> None:
+    def _rollout_rolling(self, obj: Object, sets: Sets) -> None:
         work = SetsOf(self.client, obj)
-        obj, wrote = work.with_new(sets)
+        obj, wrote = work.get_new_replica_set(sets)
         if sets.new is None:
-            self._again(obj)
+            self._requeue_after_failure(obj)
             return
         self._backoff.forget((namespace_of(obj), name_of(obj)))
         if wrote:
             # The real controller goes on with its old copy here, whose status is refused as outdated.
-            work.grow_or_shrink(sets)
+            work.reconcile_rolling_update(sets)
             self.queue.add((namespace_of(obj), name_of(obj)))
             return
-        if not work.grow_or_shrink(sets) and _is_complete(obj, fields(obj.get("status"))):
-            work.clean_up(sets)
-        self._tell_progress(obj, sets)
+        if not work.reconcile_rolling_update(sets) and _deployment_complete(obj, fields(obj.get("status"))):
+            work.cleanup_deployment(sets)
+        self._sync_rollout_status(obj, sets)
 
-    def _recreate(self, obj: Object, sets: Sets) -> None:
+    def _rollout_recreate(self, obj: Object, sets: Sets) -> None:
         work = SetsOf(self.client, obj)
-        if work.shrink_old(sets) or self._old_pods_run(sets):
-            self._tell_progress(obj, sets)
+        if work.scale_down_old_replica_sets_for_recreate(sets) or self._old_pods_running(sets):
+            self._sync_rollout_status(obj, sets)
             return
-        obj, wrote = work.with_new(sets)
+        obj, wrote = work.get_new_replica_set(sets)
         if sets.new is None:
-            self._again(obj)
+            self._requeue_after_failure(obj)
             return
         self._backoff.forget((namespace_of(obj), name_of(obj)))
-        work.resize(sets, sets.new, replicas_of(obj))
+        work.scale_replica_set(sets, sets.new, replicas_of(obj))
         if wrote:
             self.queue.add((namespace_of(obj), name_of(obj)))
             return
-        if _is_complete(obj, fields(obj.get("status"))):
-            work.clean_up(sets)
-        self._tell_progress(obj, sets)
+        if _deployment_complete(obj, fields(obj.get("status"))):
+            work.cleanup_deployment(sets)
+        self._sync_rollout_status(obj, sets)
 
-    def _old_pods_run(self, sets: Sets) -> bool:
-        return any(told(one, "replicas") for one in sets.old) or any(
+    def _old_pods_running(self, sets: Sets) -> bool:
+        return any(status_number(one, "replicas") for one in sets.old) or any(
             not is_finished(pod) for one in sets.old for pod in self.client.owned(PODS, one)
         )
 
-    def _again(self, obj: Object) -> None:
+    def _requeue_after_failure(self, obj: Object) -> None:
         self.later(obj, self._backoff.next((namespace_of(obj), name_of(obj))))
 
     # -- what its status says ---------------------------------------------------------------------
 
-    def _paused_or_resumed(self, obj: Object) -> Object:
+    def _check_paused_conditions(self, obj: Object) -> Object:
         if deadline_of(obj) is None:
             return obj
         status = fields(obj.get("status"))
@@ -168,11 +170,11 @@ class DeploymentController(QueueController):
             "message": message,
         }
 
-    def _tell_counts(self, obj: Object, sets: Sets) -> None:
-        self.client.update_status(obj, self._status(obj, sets))
+    def _sync_deployment_status(self, obj: Object, sets: Sets) -> None:
+        self.client.update_status(obj, self._calculate_status(obj, sets))
 
-    def _tell_progress(self, obj: Object, sets: Sets) -> None:
-        status = self._status(obj, sets)
+    def _sync_rollout_status(self, obj: Object, sets: Sets) -> None:
+        status = self._calculate_status(obj, sets)
         found = items(status.get("conditions"))
         deadline = deadline_of(obj)
         if deadline is None:
@@ -191,7 +193,7 @@ class DeploymentController(QueueController):
         status["conditions"] = found
         obj = self.client.update_status(obj, status)
         if deadline is not None:
-            self._watch_deadline(obj, deadline)
+            self._requeue_stuck_deployment(obj, deadline)
 
     def _progress(self, obj: Object, sets: Sets, status: Object, found: list[Json]) -> list[Json]:
         before = fields(obj.get("status"))
@@ -202,24 +204,24 @@ class DeploymentController(QueueController):
         ):
             return found
         what = f'Deployment "{name_of(obj)}"' if sets.new is None else f'ReplicaSet "{name_of(sets.new)}"'
-        if _is_complete(obj, status):
+        if _deployment_complete(obj, status):
             message = f"{what} has successfully progressed."
             return set_condition(
                 found, self._condition(_PROGRESSING, "True", "NewReplicaSetAvailable", message)
             )
-        if _has_progressed(before, status):
+        if _deployment_progressing(before, status):
             new = self._condition(_PROGRESSING, "True", "ReplicaSetUpdated", f"{what} is progressing.")
             if now.get("status") == "True":
                 new["lastTransitionTime"] = now.get("lastTransitionTime")
             return [*without(found, _PROGRESSING), new]
-        if self._is_late(obj, condition(found, _PROGRESSING)):
+        if self._deployment_timed_out(obj, condition(found, _PROGRESSING)):
             message = f"{what} has timed out progressing."
             return set_condition(
                 found, self._condition(_PROGRESSING, "False", "ProgressDeadlineExceeded", message)
             )
         return found
 
-    def _is_late(self, obj: Object, progressing: Object) -> bool:
+    def _deployment_timed_out(self, obj: Object, progressing: Object) -> bool:
         if not progressing or progressing.get("reason") == "NewReplicaSetAvailable":
             return False
         if progressing.get("reason") == "ProgressDeadlineExceeded":
@@ -228,7 +230,7 @@ class DeploymentController(QueueController):
         deadline = deadline_of(obj)
         return since is not None and deadline is not None and after(since, deadline) < self.client.now
 
-    def _watch_deadline(self, obj: Object, deadline: int) -> None:
+    def _requeue_stuck_deployment(self, obj: Object, deadline: int) -> None:
         status = fields(obj.get("status"))
         progressing = condition(items(status.get("conditions")), _PROGRESSING)
         since = instant(text(progressing.get("lastUpdateTime")))
@@ -238,18 +240,18 @@ class DeploymentController(QueueController):
             "NewReplicaSetAvailable",
         ):
             return
-        if not _is_complete(obj, status):
+        if not _deployment_complete(obj, status):
             # One second more than the deadline, as the times are whole seconds.
             self.later_at(obj, after(max(after(since, deadline), self.client.now), 1))
 
-    def _status(self, obj: Object, sets: Sets) -> Object:
+    def _calculate_status(self, obj: Object, sets: Sets) -> Object:
         before = fields(obj.get("status"))
-        available = sum(told(one, "availableReplicas") for one in sets.all)
+        available = sum(status_number(one, "availableReplicas") for one in sets.all)
         asked = sum(replicas_of(one) for one in sets.all)
         counts = (
-            sum(told(one, "replicas") for one in sets.all),
-            told(sets.new, "replicas") if sets.new else 0,
-            sum(told(one, "readyReplicas") for one in sets.all),
+            sum(status_number(one, "replicas") for one in sets.all),
+            status_number(sets.new, "replicas") if sets.new else 0,
+            sum(status_number(one, "readyReplicas") for one in sets.all),
             available,
             max(asked - available, 0),
         )
@@ -258,7 +260,7 @@ class DeploymentController(QueueController):
         leaving = _leaving(sets)
         if leaving is not None:
             status["terminatingReplicas"] = leaving
-        if available >= replicas_of(obj) - surge_and_gap(obj)[1]:
+        if available >= replicas_of(obj) - resolve_fenceposts(obj)[1]:
             new = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         else:
             new = ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
@@ -285,14 +287,14 @@ def _failure(replica_set: Object | None) -> Object:
     return condition(items(dig(replica_set, "status", "conditions")), _FAILURE) if replica_set else {}
 
 
-def _is_complete(obj: Object, status: Object) -> bool:
+def _deployment_complete(obj: Object, status: Object) -> bool:
     wanted = replicas_of(obj)
     return all(
         integer(status.get(key)) == wanted for key in ("updatedReplicas", "replicas", "availableReplicas")
     ) and integer(status.get("observedGeneration")) >= integer(dig(obj, "metadata", "generation"))
 
 
-def _has_progressed(before: Object, after: Object) -> bool:
+def _deployment_progressing(before: Object, after: Object) -> bool:
     def count(status: Object, key: str) -> int:
         return integer(status.get(key))
 

@@ -29,15 +29,15 @@ from whysync.kubernetes.controllers.deployment_util import (
     REVISION,
     copied_annotations,
     deadline_of,
+    equal_ignore_hash,
+    get_replica_set_proportion,
     history_limit_of,
-    is_rolling,
-    new_size,
+    is_rolling_update,
+    new_rs_new_replicas,
     replicas_of,
+    resolve_fenceposts,
     revision_of,
-    same_template,
-    share,
-    surge_and_gap,
-    told,
+    status_number,
 )
 from whysync.kubernetes.controllers.object_index import controller_of
 from whysync.kubernetes.controllers.pod_control import claimed
@@ -79,7 +79,7 @@ class SetsOf:
     def found(self) -> Sets:
         selector = fields(self._obj.get("spec")).get("selector")
         every = sorted(claimed(self._client, REPLICA_SETS, self._obj, selector), key=_age)
-        new = next((one for one in every if same_template(self._obj, one)), None)
+        new = next((one for one in every if equal_ignore_hash(self._obj, one)), None)
         new = new or next((one for one in every if self._has_our_hash(one)), None)
         return Sets(new, [one for one in every if new is None or one is not new])
 
@@ -94,18 +94,18 @@ class SetsOf:
 
     # -- the new one ------------------------------------------------------------------------------
 
-    def with_new(self, sets: Sets) -> tuple[Object, bool]:
+    def get_new_replica_set(self, sets: Sets) -> tuple[Object, bool]:
         """Finds or makes the new ReplicaSet; gives the Deployment, and whether its status was written."""
         if sets.new is not None:
-            return self.with_revision(sets)
+            return self.sync_revision(sets)
         return self._create(sets)
 
-    def with_revision(self, sets: Sets) -> tuple[Object, bool]:
+    def sync_revision(self, sets: Sets) -> tuple[Object, bool]:
         """The new ReplicaSet carries the highest revision, the Deployment the same one."""
         new = sets.new
         if new is None:
             return self._obj, False
-        annotations = self._annotations(new, sets)
+        annotations = self._set_new_replica_set_annotations(new, sets)
         seconds = integer(dig(self._obj, "spec", "minReadySeconds"))
         if annotations != annotations_of(new) or integer(dig(new, "spec", "minReadySeconds")) != seconds:
             spec = dict(fields(new.get("spec")))
@@ -119,7 +119,7 @@ class SetsOf:
         reason = ("FoundNewReplicaSet", f'Found new replica set "{name_of(new)}"')
         return self._told(text(annotations.get(REVISION)), reason, overwrite=False)
 
-    def _annotations(self, new: Object, sets: Sets) -> Object:
+    def _set_new_replica_set_annotations(self, new: Object, sets: Sets) -> Object:
         annotations = copied_annotations(self._obj, annotations_of(new))
         wanted = max((revision_of(one) for one in sets.old), default=0) + 1
         before = text(annotations.get(REVISION))
@@ -167,7 +167,7 @@ class SetsOf:
         labels: Object = {**fields(meta.get("labels")), HASH: hash}
         selector = fields(dig(obj, "spec", "selector"))
         chosen: Object = {**selector, "matchLabels": {**fields(selector.get("matchLabels")), HASH: hash}}
-        size = new_size(obj, sum(replicas_of(one) for one in sets.old), 0)
+        size = new_rs_new_replicas(obj, sum(replicas_of(one) for one in sets.old), 0)
         labelled: Object = {**meta, "labels": labels}
         spec: Object = {
             "replicas": size,
@@ -179,7 +179,7 @@ class SetsOf:
         annotations = copied_annotations(obj, {})
         annotations[REVISION] = str(max((revision_of(one) for one in sets.old), default=0) + 1)
         annotations[DESIRED] = str(replicas_of(obj))
-        annotations[MOST] = str(replicas_of(obj) + surge_and_gap(obj)[0])
+        annotations[MOST] = str(replicas_of(obj) + resolve_fenceposts(obj)[0])
         return {
             "apiVersion": "apps/v1",
             "kind": "ReplicaSet",
@@ -197,7 +197,7 @@ class SetsOf:
         """Its own ReplicaSet is there already, or another one has taken the name."""
         there = self._client.get(REPLICA_SETS, namespace_of(self._obj), name)
         owner = controller_of(there or {}).get("uid")
-        if there is not None and owner == uid_of(self._obj) and same_template(self._obj, there):
+        if there is not None and owner == uid_of(self._obj) and equal_ignore_hash(self._obj, there):
             sets.new = there
             return self._obj, False
         status = fields(self._obj.get("status"))
@@ -205,7 +205,7 @@ class SetsOf:
         return self._client.update_status(self._obj, status), True
 
     def _told(self, revision: str, why: tuple[str, str], *, overwrite: bool) -> tuple[Object, bool]:
-        """The Deployment with its revision, and with why it progresses where that is to be told."""
+        """The Deployment with its revision, and with why it progresses where that is reported."""
         obj = self._obj
         status = dict(fields(obj.get("status")))
         found = items(status.get("conditions"))
@@ -234,90 +234,90 @@ class SetsOf:
 
     # -- moving pods ------------------------------------------------------------------------------
 
-    def grow_or_shrink(self, sets: Sets) -> bool:
+    def reconcile_rolling_update(self, sets: Sets) -> bool:
         """One step of a rolling update: the new one grows, or else the old ones shrink."""
         new = sets.new
         assert new is not None
         wanted = replicas_of(self._obj)
         if replicas_of(new) > wanted:
-            return self.resize(sets, new, wanted)
+            return self.scale_replica_set(sets, new, wanted)
         if replicas_of(new) < wanted:
             total = sum(replicas_of(one) for one in sets.all)
-            if self.resize(sets, new, new_size(self._obj, total, replicas_of(new))):
+            if self.scale_replica_set(sets, new, new_rs_new_replicas(self._obj, total, replicas_of(new))):
                 return True
-        return self._shrink(sets, new)
+        return self._reconcile_old_replica_sets(sets, new)
 
-    def _shrink(self, sets: Sets, new: Object) -> bool:
+    def _reconcile_old_replica_sets(self, sets: Sets, new: Object) -> bool:
         if not any(replicas_of(one) for one in sets.old):
             return False
-        least = replicas_of(self._obj) - surge_and_gap(self._obj)[1]
+        least = replicas_of(self._obj) - resolve_fenceposts(self._obj)[1]
         total = sum(replicas_of(one) for one in sets.all)
-        room = total - least - (replicas_of(new) - told(new, "availableReplicas"))
+        room = total - least - (replicas_of(new) - status_number(new, "availableReplicas"))
         if room <= 0:
             return False
         gone = 0
         for one in [each for each in sets.old if replicas_of(each)]:  # those that are not available first
-            sick = replicas_of(one) - told(one, "availableReplicas")
+            sick = replicas_of(one) - status_number(one, "availableReplicas")
             if gone < room and sick > 0:
                 count = min(room - gone, sick)
-                self.resize(sets, one, replicas_of(one) - count)
+                self.scale_replica_set(sets, one, replicas_of(one) - count)
                 gone += count
-        spare = sum(told(one, "availableReplicas") for one in sets.all) - least
+        spare = sum(status_number(one, "availableReplicas") for one in sets.all) - least
         shrunk = 0
         for one in [each for each in sets.old if replicas_of(each)]:
             if shrunk < spare:
                 count = min(replicas_of(one), spare - shrunk)
-                self.resize(sets, one, replicas_of(one) - count)
+                self.scale_replica_set(sets, one, replicas_of(one) - count)
                 shrunk += count
         return gone + shrunk > 0
 
-    def shrink_old(self, sets: Sets) -> bool:
+    def scale_down_old_replica_sets_for_recreate(self, sets: Sets) -> bool:
         """All old pods at once, as `Recreate` wants it."""
         active = [one for one in sets.old if replicas_of(one)]
         for one in active:
-            self.resize(sets, one, 0)
+            self.scale_replica_set(sets, one, 0)
         return bool(active)
 
     def scale(self, sets: Sets) -> None:
-        """The number of replicas has changed: all ReplicaSets get their share."""
+        """The number of replicas has changed: all ReplicaSets are scaled proportionally."""
         wanted = replicas_of(self._obj)
         active = [one for one in sets.all if replicas_of(one)]
         if len(active) <= 1:
             one = active[0] if active else sets.new or (sets.old[-1] if sets.old else None)
             if one is not None and replicas_of(one) != wanted:
-                self.resize(sets, one, wanted)
+                self.scale_replica_set(sets, one, wanted)
             return
-        if sets.new is not None and self._is_full(sets.new):
+        if sets.new is not None and self._is_saturated(sets.new):
             for one in [each for each in sets.old if replicas_of(each)]:
-                self.resize(sets, one, 0)
-        elif is_rolling(self._obj):
-            self._scale_by_share(sets, active)
+                self.scale_replica_set(sets, one, 0)
+        elif is_rolling_update(self._obj):
+            self._scale_proportionally(sets, active)
 
-    def _is_full(self, new: Object) -> bool:
+    def _is_saturated(self, new: Object) -> bool:
         wanted = replicas_of(self._obj)
         return (
             replicas_of(new) == wanted
             and text(annotations_of(new).get(DESIRED)) == str(wanted)
-            and told(new, "availableReplicas") == wanted
+            and status_number(new, "availableReplicas") == wanted
         )
 
-    def _scale_by_share(self, sets: Sets, active: list[Object]) -> None:
+    def _scale_proportionally(self, sets: Sets, active: list[Object]) -> None:
         wanted = replicas_of(self._obj)
-        allowed = wanted + surge_and_gap(self._obj)[0] if wanted else 0
+        allowed = wanted + resolve_fenceposts(self._obj)[0] if wanted else 0
         to_add = allowed - sum(replicas_of(one) for one in active)
         by_age = sorted(active, key=_age, reverse=to_add > 0)
         ordered = sorted(by_age, key=lambda one: -replicas_of(one)) if to_add else by_age
         sizes: list[int] = []
         added = 0
         for one in ordered:
-            part = share(one, self._obj, to_add, added)
+            part = get_replica_set_proportion(one, self._obj, to_add, added)
             sizes.append(replicas_of(one) + part)
             added += part
         sizes[0] = max(sizes[0] + to_add - added, 0)
         for one, size in zip(ordered, sizes, strict=True):
-            self.resize(sets, one, size, always=True)
+            self.scale_replica_set(sets, one, size, always=True)
 
-    def resize(self, sets: Sets, one: Object, size: int, *, always: bool = False) -> bool:
+    def scale_replica_set(self, sets: Sets, one: Object, size: int, *, always: bool = False) -> bool:
         """Gives a ReplicaSet its number of pods, and what it must know of the Deployment's."""
         before = replicas_of(one)
         if before == size and not always:
@@ -326,7 +326,7 @@ class SetsOf:
         annotations: Object = {
             **annotations_of(one),
             DESIRED: str(wanted),
-            MOST: str(wanted + surge_and_gap(self._obj)[0]),
+            MOST: str(wanted + resolve_fenceposts(self._obj)[0]),
         }
         if before == size and annotations == annotations_of(one):
             return False
@@ -342,14 +342,14 @@ class SetsOf:
         message = f"Scaled {way} replica set {name} from {before} to {after}"
         self._client.event(self._obj, "Normal", "ScalingReplicaSet", message, _COMPONENT)
 
-    def clean_up(self, sets: Sets) -> None:
+    def cleanup_deployment(self, sets: Sets) -> None:
         """Old ReplicaSets beyond the limit of the history go, the oldest revisions first."""
         limit = history_limit_of(self._obj)
         alive = [one for one in sets.old if not is_leaving(one)]
         if limit is None or len(alive) <= limit:
             return
         for one in sorted(alive, key=lambda each: (revision_of(each), _age(each)))[: len(alive) - limit]:
-            seen = told(one, "observedGeneration") >= integer(dig(one, "metadata", "generation"))
-            if not told(one, "replicas") and not replicas_of(one) and seen:
+            seen = status_number(one, "observedGeneration") >= integer(dig(one, "metadata", "generation"))
+            if not status_number(one, "replicas") and not replicas_of(one) and seen:
                 self._client.delete(one)
                 sets.old = [each for each in sets.old if uid_of(each) != uid_of(one)]

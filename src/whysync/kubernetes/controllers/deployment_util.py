@@ -33,32 +33,32 @@ def replicas_of(obj: Object) -> int:
     return min(max(integer(dig(obj, "spec", "replicas"), 1), 0), MOST_PODS)
 
 
-def told(obj: Object, key: str) -> int:
+def status_number(obj: Object, key: str) -> int:
     """A number in the status."""
     return integer(fields(obj.get("status")).get(key))
 
 
-def scaled(value: Json | Missing, total: int, *, up: bool) -> int:
-    """A number, or a share of the total: `25%`."""
+def scaled_value_from_int_or_percent(value: Json | Missing, total: int, *, up: bool) -> int:
+    """A number, or a percentage of the total: `25%`."""
     part = whole(value[:-1]) if isinstance(value, str) and value.endswith("%") else None
     if part is not None:
-        share = part * total / 100
-        return math.ceil(share) if up else math.floor(share)
+        portion = part * total / 100
+        return math.ceil(portion) if up else math.floor(portion)
     return integer(value)
 
 
-def is_rolling(deployment: Object) -> bool:
+def is_rolling_update(deployment: Object) -> bool:
     return dig(deployment, "spec", "strategy", "type") != "Recreate"
 
 
-def surge_and_gap(deployment: Object) -> tuple[int, int]:
+def resolve_fenceposts(deployment: Object) -> tuple[int, int]:
     """How many pods may be more than asked for, and how many may be missing."""
-    if not is_rolling(deployment):
+    if not is_rolling_update(deployment):
         return 0, 0
     wanted = replicas_of(deployment)
     how = fields(dig(deployment, "spec", "strategy", "rollingUpdate"))
-    surge = scaled(how.get("maxSurge"), wanted, up=True)
-    gap = scaled(how.get("maxUnavailable"), wanted, up=False)
+    surge = scaled_value_from_int_or_percent(how.get("maxSurge"), wanted, up=True)
+    gap = scaled_value_from_int_or_percent(how.get("maxUnavailable"), wanted, up=False)
     if not surge and not gap:
         gap = 1
     return surge, min(gap, wanted)
@@ -78,11 +78,11 @@ def revision_of(obj: Object) -> int:
     return whole(text(annotations_of(obj).get(REVISION))) or 0
 
 
-def number_told(obj: Object, key: str) -> int | None:
+def annotated_number(obj: Object, key: str) -> int | None:
     return whole(text(annotations_of(obj).get(key)))
 
 
-def same_template(deployment: Object, replica_set: Object) -> bool:
+def equal_ignore_hash(deployment: Object, replica_set: Object) -> bool:
     """But for the label with the hash."""
     one, other = fields(dig(deployment, "spec", "template")), fields(dig(replica_set, "spec", "template"))
     return same(one.get("spec"), other.get("spec")) and same(_meta(one), _meta(other))
@@ -94,34 +94,34 @@ def _meta(template: Object) -> Object:
     return {**meta, "labels": labels}
 
 
-def new_size(deployment: Object, total: int, now: int) -> int:
+def new_rs_new_replicas(deployment: Object, total: int, now: int) -> int:
     """How many pods the new ReplicaSet gets, of `now`, where all ReplicaSets together have `total`."""
     wanted = replicas_of(deployment)
-    if not is_rolling(deployment):
+    if not is_rolling_update(deployment):
         return wanted
     how = fields(dig(deployment, "spec", "strategy", "rollingUpdate"))
-    most = wanted + scaled(how.get("maxSurge"), wanted, up=True)
+    most = wanted + scaled_value_from_int_or_percent(how.get("maxSurge"), wanted, up=True)
     return now if total >= most else now + min(most - total, wanted - now)
 
 
-def share(replica_set: Object, deployment: Object, to_add: int, added: int) -> int:
+def get_replica_set_proportion(replica_set: Object, deployment: Object, to_add: int, added: int) -> int:
     """The part of new or surplus pods that falls to a ReplicaSet when the Deployment is scaled."""
     size = replicas_of(replica_set)
     if not size or not to_add or to_add == added:
         return 0
-    fraction = _fraction(size, replica_set, deployment)
+    fraction = _get_replica_set_fraction(size, replica_set, deployment)
     allowed = to_add - added
     return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
 
 
-def _fraction(size: int, replica_set: Object, deployment: Object) -> int:
+def _get_replica_set_fraction(size: int, replica_set: Object, deployment: Object) -> int:
     wanted = replicas_of(deployment)
     if not wanted:
         return -size
-    before = number_told(replica_set, MOST) or told(deployment, "replicas")
+    before = annotated_number(replica_set, MOST) or status_number(deployment, "replicas")
     if not before:
         return 0
-    exact = size * (wanted + surge_and_gap(deployment)[0]) / before
+    exact = size * (wanted + resolve_fenceposts(deployment)[0]) / before
     return math.floor(exact + 0.5) - size
 
 

@@ -74,7 +74,7 @@ class DisruptionController(QueueController):
         if not pods:
             self.client.event(obj, "Normal", "NoPods", "No matching pods found", "controllermanager")
         healthy = sum(_is_healthy(seen(pod)) for pod in pods)
-        expected, desired = self._expected(spec, pods)
+        expected, desired = self._get_expected_pod_count(spec, pods)
         spare = max(healthy - desired, 0) if expected > 0 else 0
         status: Object = {
             **fields(obj.get("status")),
@@ -89,7 +89,7 @@ class DisruptionController(QueueController):
             status["observedGeneration"] = generation
         self.client.update_status(obj, status)
 
-    def _expected(self, spec: Object, pods: list[Object]) -> tuple[int, int]:
+    def _get_expected_pod_count(self, spec: Object, pods: list[Object]) -> tuple[int, int]:
         """How many pods there should be, and how many of them healthy."""
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if most is not None:

@@ -74,7 +74,7 @@ class HorizontalController(QueueController):
             return
         self._next[key] = self.client.now + timedelta(seconds=_EVERY)
         self.later_at(obj, self._next[key])
-        _Round(self, obj, key).run()
+        _Round(self, obj, key).reconcile_autoscaler()
 
     def metric(self, key: Key) -> Metric | None:
         """What the script says of its metrics now."""
@@ -86,7 +86,7 @@ class HorizontalController(QueueController):
         ]
         return max(said, key=lambda one: one.after_seconds, default=None)
 
-    def stabilized(self, key: Key, wanted: int, seconds: int) -> int:
+    def stabilize_recommendation(self, key: Key, wanted: int, seconds: int) -> int:
         """The highest advice of the last while."""
         now = self.client.now
         advice = [one for one in self._advice.get(key, []) if (now - one[0]).total_seconds() <= seconds]
@@ -112,7 +112,7 @@ class _Round:
             text(fields(raw).get("type")): fields(raw) for raw in items(dig(obj, "status", "conditions"))
         }
 
-    def run(self) -> None:
+    def reconcile_autoscaler(self) -> None:
         target = fields(self._spec.get("scaleTargetRef"))
         path, problem = self._path(target)
         answer = None if problem else self._client.model.send(Request(verb="get", path=path))
@@ -149,14 +149,14 @@ class _Round:
         elif current < least:
             reason, wanted = "Current number of replicas below Spec.MinReplicas", least
         else:
-            answer = self._ask(scale, current)
+            answer = self._compute_replicas_for_metrics(scale, current)
             told["currentMetrics"] = answer.metrics
             if answer.error:
                 self._fail(answer, told)
                 return
             said = f"the HPA was able to successfully calculate a replica count from {answer.what}"
             self._set("ScalingActive", "True", "ValidMetricFound", said)
-            wanted = self._limited(answer.replicas, current, least, most)
+            wanted = self._normalize_desired_replicas(answer.replicas, current, least, most)
             if answer.replicas > current:
                 reason = f"{answer.what} above target"
             elif answer.replicas < current:
@@ -187,7 +187,7 @@ class _Round:
 
     # -- metrics ----------------------------------------------------------------------------------
 
-    def _ask(self, scale: Object, current: int) -> _Answer:
+    def _compute_replicas_for_metrics(self, scale: Object, current: int) -> _Answer:
         wanted = self._owner.metric(self._key)
         spec = fields((items(self._spec.get("metrics")) or [{}])[0])
         resource = fields(spec.get("resource"))
@@ -262,10 +262,10 @@ class _Round:
 
     # -- limits -----------------------------------------------------------------------------------
 
-    def _limited(self, wanted: int, current: int, least: int, most: int) -> int:
+    def _normalize_desired_replicas(self, wanted: int, current: int, least: int, most: int) -> int:
         down = fields(dig(self._spec, "behavior", "scaleDown"))
         window = integer(down.get("stabilizationWindowSeconds"), _WINDOW)
-        steady = self._owner.stabilized(self._key, wanted, window)
+        steady = self._owner.stabilize_recommendation(self._key, wanted, window)
         if wanted < current and steady > wanted:
             wanted = min(steady, current)
             said = "recent recommendations were higher than current one, applying the highest recent "
@@ -276,7 +276,7 @@ class _Round:
         for side, moves in (("scaleDown", wanted < current), ("scaleUp", wanted > current)):
             if moves and dig(self._spec, "behavior", side, "selectPolicy") == "Disabled":
                 wanted = current
-        ceiling, reason, said = _ceiling(current, most)
+        ceiling, reason, said = _calculate_scale_up_limit(current, most)
         if wanted < least:
             said = "the desired replica count is less than the minimum replica count"
             self._set("ScalingLimited", "True", "TooFewReplicas", said)
@@ -318,7 +318,7 @@ class _Round:
         self._client.update_status(self._obj, new)
 
 
-def _ceiling(current: int, most: int) -> tuple[int, str, str]:
+def _calculate_scale_up_limit(current: int, most: int) -> tuple[int, str, str]:
     fastest = max(2 * current, 4)
     if most > fastest:
         said = "the desired replica count is increasing faster than the maximum scale rate"

@@ -106,7 +106,7 @@ class JobController(QueueController):
             return
         known = self._failures.setdefault(key, PodFailures())
         one = _Round(self.client, obj, known)
-        failed = one.played()
+        failed = one.sync_job()
         if one.again is not None:
             self.later(obj, one.again)
         if failed:
@@ -127,7 +127,7 @@ class _Round:
         self._suspended = dig(obj, "spec", "suspend") is True
         self.again: float | None = None
 
-    def played(self) -> bool:
+    def sync_job(self) -> bool:
         """True where a pod could not be made, so that it is to be tried again."""
         obj, client = self._obj, self._client
         pods = client.owned(PODS, obj)
@@ -153,7 +153,7 @@ class _Round:
         else:
             living = active
             if not is_leaving(obj):
-                living, trouble = self._managed(hands, active, done)
+                living, trouble = self._manage_job(hands, active, done)
             verdict = self._success(done, living)
             if verdict is None and not is_leaving(obj):
                 self._suspend_or_resume()
@@ -207,7 +207,7 @@ class _Round:
 
     # -- what is done -----------------------------------------------------------------------------
 
-    def _managed(self, hands: JobPods, active: list[Object], done: int) -> tuple[list[Object], bool]:
+    def _manage_job(self, hands: JobPods, active: list[Object], done: int) -> tuple[list[Object], bool]:
         """The pods that are left or new, and whether one could not be made."""
         if self._suspended:
             for pod in active:

@@ -9,13 +9,13 @@ from whysync.kubernetes.controllers.client import Client, Denied, annotations_of
 from whysync.kubernetes.controllers.conditions import whole
 from whysync.kubernetes.controllers.pod_control import (
     Failure,
+    active_pods_with_ranks,
     create_pod,
     delete_pod,
     is_active,
     is_finished,
     phase_of,
     pod_from,
-    worst_first,
 )
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
@@ -116,7 +116,7 @@ class JobPods:
                     twice.append(pod)
                 seen.add(index)
         rest = [pod for pod in active if pod not in twice]
-        return [*twice, *worst_first(rest, rest)[: max(count - len(twice), 0)]]
+        return [*twice, *active_pods_with_ranks(rest, rest)[: max(count - len(twice), 0)]]
 
     def create(self, count: int, done: set[int]) -> tuple[list[Object], bool]:
         """New pods, one, two, four at a time; true where one could not be made."""

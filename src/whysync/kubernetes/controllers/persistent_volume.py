@@ -94,11 +94,11 @@ class PersistentVolumeController(QueueController):
         for pod in pods:
             self._make_own(pod)
         for name in list(self._fresh):
-            self._mind_volume(name)
+            self._sync_volume(name)
         self._fresh.clear()
         left, self._left = self._left, []
         for name in left:
-            self._reclaim(name)
+            self._reclaim_volume(name)
         return super().reconcile() or worked
 
     def gone(self, key: Key) -> None:
@@ -120,13 +120,13 @@ class PersistentVolumeController(QueueController):
             return
         self._lost.pop(key, None)
         self._pending[key] = None
-        volume = self._match(obj)
+        volume = self._find_best_match_for_claim(obj)
         if volume is not None:
             self._bind(obj, volume)
         elif not dig(obj, "spec", "volumeName"):
             self._provide(obj, key)
 
-    def _match(self, claim: Object) -> Object | None:
+    def _find_best_match_for_claim(self, claim: Object) -> Object | None:
         """The smallest free volume that will do."""
         wanted = text(dig(claim, "spec", "volumeName"))
         found: list[tuple[int, str, Object]] = []
@@ -157,7 +157,7 @@ class PersistentVolumeController(QueueController):
             said = "waiting for first consumer to be created before binding"
             self.client.event(claim, "Normal", "WaitForFirstConsumer", said, _BINDER)
             return
-        self._provision(claim, key, found)
+        self._provision_claim(claim, key, found)
 
     def _assign(self, claim: Object, name: str) -> Object:
         told: Object = {**claim, "spec": {**fields(claim.get("spec")), "storageClassName": name}}
@@ -166,7 +166,7 @@ class PersistentVolumeController(QueueController):
         except Denied:
             return told
 
-    def _provision(self, claim: Object, key: Key, of: Object) -> None:
+    def _provision_claim(self, claim: Object, key: Key, of: Object) -> None:
         provisioner = text(of.get("provisioner"))
         if key not in self._made_at:
             self._made_at[key] = self.client.now + timedelta(seconds=self._script.volume_seconds)
@@ -251,15 +251,15 @@ class PersistentVolumeController(QueueController):
 
     # -- volumes ----------------------------------------------------------------------------------
 
-    def _mind_volume(self, name: str) -> None:
+    def _sync_volume(self, name: str) -> None:
         volume = self.client.get(VOLUMES, "", name)
         phase = text(dig(volume, "status", "phase"))
         if volume is not None and is_leaving(volume):
-            self._let_go(volume)
+            self._remove_protection(volume)
         elif volume is not None and phase in ("", "Pending") and not fields(dig(volume, "spec", "claimRef")):
             self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Available"})
 
-    def _let_go(self, volume: Object) -> None:
+    def _remove_protection(self, volume: Object) -> None:
         """A volume that is to go is held only as long as its claim is there."""
         holder = fields(dig(volume, "spec", "claimRef"))
         claim = self.client.get(CLAIMS, text(holder.get("namespace")), text(holder.get("name")))
@@ -268,7 +268,7 @@ class PersistentVolumeController(QueueController):
             kept: list[Json] = [one for one in held if one != _PROTECTION]
             self._put({**volume, "metadata": {**fields(volume.get("metadata")), "finalizers": kept}})
 
-    def _reclaim(self, name: str) -> None:
+    def _reclaim_volume(self, name: str) -> None:
         volume = self.client.get(VOLUMES, "", name) if name else None
         if volume is None or is_leaving(volume):
             return

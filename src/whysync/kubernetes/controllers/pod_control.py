@@ -74,7 +74,7 @@ def next_available(pods: list[Object], seconds: int, now: datetime) -> datetime 
     return min((when for when in dates if when > now), default=None)
 
 
-def worst_first(pods: list[Object], related: list[Object]) -> list[Object]:
+def active_pods_with_ranks(pods: list[Object], related: list[Object]) -> list[Object]:
     """The order in which pods are given up. Mirrors `ActivePodsWithRanks`, Kubernetes 1.36.
 
     Differs: ages are compared as they are, not by their order of magnitude.

@@ -25,6 +25,7 @@ from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.deployment_util import replicas_of
 from whysync.kubernetes.controllers.pod_control import (
     Failure,
+    active_pods_with_ranks,
     claimed,
     create_pods,
     delete_pod,
@@ -35,7 +36,6 @@ from whysync.kubernetes.controllers.pod_control import (
     next_available,
     pod_from,
     who_might_adopt,
-    worst_first,
 )
 
 _COMPONENT: Final = "replicaset-controller"
@@ -75,9 +75,9 @@ class ReplicaSetController(QueueController):
         spec = fields(obj.get("spec"))
         pods = claimed(self.client, PODS, obj, spec.get("selector"))
         active = [pod for pod in pods if is_active(pod)]
-        failure = None if is_leaving(obj) else self._managed(obj, active)
+        failure = None if is_leaving(obj) else self._manage_replicas(obj, active)
         leaving = sum(1 for pod in pods if is_leaving(pod))
-        status = self._status(obj, active, leaving, failure)
+        status = self._calculate_status(obj, active, leaving, failure)
         obj = self.client.update_status(obj, status)
         key = (namespace_of(obj), name_of(obj))
         if failure is not None:
@@ -90,7 +90,7 @@ class ReplicaSetController(QueueController):
             if when is not None:
                 self.later_at(obj, when)
 
-    def _managed(self, obj: Object, active: list[Object]) -> Failure | None:
+    def _manage_replicas(self, obj: Object, active: list[Object]) -> Failure | None:
         wanted = replicas_of(obj)
         if len(active) < wanted:
             pod = pod_from(fields(dig(obj, "spec", "template")), obj)
@@ -99,7 +99,7 @@ class ReplicaSetController(QueueController):
         surplus = min(len(active) - wanted, _MOST_AT_ONCE)
         if surplus <= 0:
             return None
-        chosen = worst_first(active, self._related(obj))[:surplus]
+        chosen = active_pods_with_ranks(active, self._related(obj))[:surplus]
         failures = [delete_pod(self.client, obj, pod, _COMPONENT) for pod in chosen]
         return next((failure for failure in failures if failure is not None), None)
 
@@ -113,7 +113,9 @@ class ReplicaSetController(QueueController):
                 return [pod for sibling in siblings for pod in self.client.owned(PODS, sibling)]
         return self.client.owned(PODS, obj)
 
-    def _status(self, obj: Object, active: list[Object], leaving: int, failure: Failure | None) -> Object:
+    def _calculate_status(
+        self, obj: Object, active: list[Object], leaving: int, failure: Failure | None
+    ) -> Object:
         spec, before = fields(obj.get("spec")), fields(obj.get("status"))
         labels = fields(dig(spec, "template", "metadata", "labels"))
         seconds, now = integer(spec.get("minReadySeconds")), self.client.now

@@ -70,7 +70,7 @@ class StatefulSetController(QueueController):
         pods = claimed(self.client, PODS, obj, selector, adopts=lambda pod: ordinal_of(obj, pod) >= 0)
         pods = [pod for pod in pods if ordinal_of(obj, pod) >= 0]
         try:
-            done = _Round(self.client, obj, pods).played()
+            done = _Round(self.client, obj, pods).update_stateful_set()
         except Denied:
             done = False
         if not done:
@@ -98,7 +98,7 @@ class _Round:
         self._collisions = integer(dig(obj, "status", "collisionCount"))
         self._gone = 0
 
-    def played(self) -> bool:
+    def update_stateful_set(self) -> bool:
         """False where something failed and is to be tried again."""
         history = RevisionHistory(self._client, self._obj)
         known = history.all()
@@ -115,8 +115,8 @@ class _Round:
         replicas, condemned = self._sorted()
         fine = True
         if not is_leaving(self._obj):
-            fine = self._worked(replicas, condemned)
-        self._tell([*replicas, *condemned] if not is_leaving(self._obj) else self._pods)
+            fine = self._process_replicas(replicas, condemned)
+        self._update_status([*replicas, *condemned] if not is_leaving(self._obj) else self._pods)
         used = {name_of(current), name_of(update), *(hash_of(pod) for pod in self._pods)}
         limit = dig(self._obj, "spec", "revisionHistoryLimit")
         history.cut(history.all(), used, integer(limit, _USUAL_HISTORY))
@@ -144,9 +144,9 @@ class _Round:
 
     # -- what is done -----------------------------------------------------------------------------
 
-    def _worked(self, replicas: list[Object], condemned: list[Object]) -> bool:
+    def _process_replicas(self, replicas: list[Object], condemned: list[Object]) -> bool:
         for at, pod in enumerate(replicas):
-            waits, fine = self._minded(pod, replicas, at)
+            waits, fine = self._process_replica(pod, replicas, at)
             if not fine:
                 return False
             if waits and self._in_order:
@@ -167,9 +167,9 @@ class _Round:
                 return True
         if dig(self._obj, "spec", "updateStrategy", "type") == "OnDelete":
             return True
-        return self._rolled(replicas)
+        return self._rolling_update(replicas)
 
-    def _minded(self, pod: Object, replicas: list[Object], at: int) -> tuple[bool, bool]:
+    def _process_replica(self, pod: Object, replicas: list[Object], at: int) -> tuple[bool, bool]:
         """Whether the others must wait for this one, and whether all went well."""
         if is_finished(pod):
             return True, is_leaving(pod) or self._hands.delete(pod)
@@ -184,7 +184,7 @@ class _Round:
         replicas[at] = self._hands.put_right(pod)
         return False, True
 
-    def _rolled(self, replicas: list[Object]) -> bool:
+    def _rolling_update(self, replicas: list[Object]) -> bool:
         """The last pod of an old revision goes, once all behind it are available."""
         least = integer(dig(self._obj, "spec", "updateStrategy", "rollingUpdate", "partition"))
         for pod in reversed(replicas[max(least, 0) :]):
@@ -206,7 +206,7 @@ class _Round:
 
     # -- what is told -----------------------------------------------------------------------------
 
-    def _tell(self, pods: list[Object]) -> None:
+    def _update_status(self, pods: list[Object]) -> None:
         made = [pod for pod in pods if phase_of(pod)]
         ready = [pod for pod in made if phase_of(pod) == "Running" and is_ready(pod)]
         available = [pod for pod in ready if is_available(pod, self._seconds, self._client.now)]

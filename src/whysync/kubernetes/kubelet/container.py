@@ -152,7 +152,11 @@ class ContainerRuntime:
 
     def _make(self, one: Container, at: ContainerPlace) -> None:
         lack = lack_of_config(one.spec, namespace_of(at.pod), self._client.model.store.get)
-        why = lack.message if lack is not None else root_refused(at.pod, one.spec, one.part.image_user)
+        why = (
+            lack.message
+            if lack is not None
+            else verify_run_as_non_root(at.pod, one.spec, one.part.image_user)
+        )
         if why:
             one.reason, one.message = "CreateContainerConfigError", why
             one.tries += 1
@@ -371,7 +375,7 @@ def takes_too_much(container: Object, memory: str) -> bool:
     return bool(memory) and not isinstance(limit, Missing) and thousandths(memory) > thousandths(limit)
 
 
-def root_refused(pod: Object, container: Object, image_user: str) -> str:
+def verify_run_as_non_root(pod: Object, container: Object, image_user: str) -> str:
     """Why the kubelet does not make a container that must not run as root; empty where it does.
 
     Mirrors `verifyRunAsNonRoot`, Kubernetes 1.36: the spec's user counts before that of the image.

@@ -1,11 +1,11 @@
-"""Objects as the API server holds them inside: under the names of its Go structs, with nothing left out.
+"""Values of objects as the API server prints them in error messages: its internal Go structs.
 
-Its messages print these, not what was sent: a changed Job template reads
+The messages contain these, not the manifest: a changed Job template reads
 `{"labels":…,"Spec":{"Volumes":null,…}}`. `data/internal.json` lists, in order, the fields of the internal
-structs of Kubernetes 1.36; their types come from the tables of `semantics.schemas`, where the same field is
-found by its name without regard to case. In that list `Name=other` names the field that was sent, `Name!` is
-no pointer inside though it was one outside, and `@metadata` stands for the embedded ObjectMeta. Names in
-lower case are those of structs that are written inside as outside, without their empty fields.
+structs of Kubernetes 1.36; their types come from `kubernetes.schema`, where a field is found by its name,
+ignoring case. In that list `Name=other` names the field of the manifest, `Name!` is not a pointer internally
+although it is one in the API, and `@metadata` is the embedded ObjectMeta. Names in lower case are structs
+that are printed as in the API, without their empty fields.
 """
 
 from __future__ import annotations

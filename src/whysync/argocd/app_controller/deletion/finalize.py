@@ -16,7 +16,7 @@ from typing import Final
 from whysync.argocd.api.application import Condition
 from whysync.argocd.app_controller.deletion.finalizers import CLEANUP, Finalizers
 from whysync.argocd.app_controller.deletion.hooks import HooksFailed, clean_up, run_hooks
-from whysync.argocd.compare.conditions import set_conditions
+from whysync.argocd.compare.app_status import set_conditions
 from whysync.argocd.compare.deletion_confirmation import is_confirmed
 from whysync.argocd.hooks import first_deleted
 from whysync.argocd.hooks.annotations import SYNC_OPTIONS, has_option, option_value

@@ -9,9 +9,8 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.sync.cluster_ops import Mode, Refused
-from whysync.argocd.sync.kubectl import warnings
 from whysync.argocd.sync.kubectl.client import Client, delete_options, reason_of, refused, said
-from whysync.argocd.sync.kubectl.output import cleaned, told, when
+from whysync.argocd.sync.kubectl.output import being_deleted, cleaned, no_last_applied, told, when
 from whysync.argocd.sync.kubectl.target import Target
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Answer
@@ -43,10 +42,10 @@ class Apply:
         if live is None:
             self._create(target, wanted)
             return told(before + target.printed("created", dry_run=self.mode.dry_run))
-        warned = warnings.no_last_applied(target, live)
+        warned = no_last_applied(target, live)
         changed, after = self._patched(target, wanted, live)
         done = "configured" if changed else "unchanged"
-        warned += warnings.being_deleted(after)
+        warned += being_deleted(after)
         return told(before + target.printed(done, dry_run=self.mode.dry_run), warned)
 
     def _live(self, target: Target) -> Object | None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.argocd.sync.cluster_ops import Mode, Refused
-from whysync.argocd.sync.csa_migration import migrated_rows
-from whysync.argocd.sync.kubectl import warnings
+from whysync.argocd.sync.csa_migration import upgraded_managed_fields
 from whysync.argocd.sync.kubectl.client import Client, reason_of, refused, said
-from whysync.argocd.sync.kubectl.output import cleaned, told
+from whysync.argocd.sync.kubectl.output import being_deleted, cleaned, not_applied_again, not_migrated, told
 from whysync.argocd.sync.kubectl.target import Target
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer
@@ -47,7 +46,7 @@ def apply_server_side(client: Client, target: Target, mode: Mode) -> str:
         advice = _ADVICE if reason_of(answer) == "Conflict" else ""
         raise refused(answer, cleaned(said(answer) + advice))
     obj, warned = _migrated(client, target, mode, answer.body or {})
-    return told(target.printed("serverside-applied"), warned + warnings.being_deleted(obj))
+    return told(target.printed("serverside-applied"), warned + being_deleted(obj))
 
 
 def _send(client: Client, target: Target, mode: Mode) -> Answer:
@@ -62,12 +61,12 @@ def _migrated(client: Client, target: Target, mode: Mode, obj: Object) -> tuple[
     try:
         migrated = _migrate(client, target, mode, obj, managers)
     except Refused as problem:
-        return obj, warnings.not_migrated(problem.message)
+        return obj, not_migrated(problem.message)
     if migrated is None:
         return obj, ""
     again = _send(client, target, mode)
     if not again.ok:
-        return migrated, warnings.not_applied_again(said(again))
+        return migrated, not_applied_again(said(again))
     return again.body or {}, ""
 
 
@@ -97,7 +96,7 @@ def _migrate(client: Client, target: Target, mode: Mode, obj: Object, managers: 
         after = rows
         for manager in managers:
             try:
-                after = migrated_rows(after, from_manager=manager, to_manager=mode.manager)
+                after = upgraded_managed_fields(after, from_manager=manager, to_manager=mode.manager)
             except ValueError as problem:
                 raise Refused(f"failed to convert fields to set: {problem}") from problem
         if after == rows:

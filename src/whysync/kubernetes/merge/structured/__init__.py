@@ -10,8 +10,7 @@ from __future__ import annotations
 from whysync.kubernetes.merge.structured.apply import Manager, applied, decode_managers
 from whysync.kubernetes.merge.structured.compare import Comparison, compare
 from whysync.kubernetes.merge.structured.fieldset import FieldSet
-from whysync.kubernetes.merge.structured.merge import merge
-from whysync.kubernetes.merge.structured.remove import remove_items
+from whysync.kubernetes.merge.structured.merge import merge, remove_items
 from whysync.kubernetes.merge.structured.schema import DEDUCED, Atom, Schemas, atom_of
 from whysync.kubernetes.merge.structured.walk import TypeErrors, field_set, validate
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from whysync.json_tree import Json, Missing, Object, fields, items, text
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.structured.fieldset import FieldSet, from_fields_v1
-from whysync.kubernetes.merge.structured.merge import merge
-from whysync.kubernetes.merge.structured.remove import remove_items
+from whysync.kubernetes.merge.structured.merge import merge, remove_items
 from whysync.kubernetes.merge.structured.schema import Atom
 from whysync.kubernetes.merge.structured.walk import field_set
 

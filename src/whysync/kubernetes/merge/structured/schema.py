@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from whysync.json_tree import MISSING, Json, Missing, Object, fields, items, text
+from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.schema import Field, Type, type_named, type_of
 
 _SCALARS: Final = {
@@ -165,6 +166,26 @@ class Schemas:
         """A built-in kind's own type comes first, as upstream's does."""
         built_in = type_of(api_version, kind)
         return atom_of(built_in) if built_in is not None else self._atoms.get((api_version, kind))
+
+
+class LazySchemas(Schemas):
+    """Schemas that read a definition when one of its objects is compared for the first time.
+
+    Differs: Argo CD knows all types of its cluster. A type without a definition in the facts is deduced.
+    """
+
+    def __init__(self, definitions: Iterable[Object]) -> None:
+        super().__init__()
+        self._unread: dict[tuple[str, str], Object] = {}
+        for body in definitions:
+            spec = fields(body.get("spec"))
+            self._unread[text(spec.get("group")), text(fields(spec.get("names")).get("kind"))] = body
+
+    def atom(self, api_version: str, kind: str) -> Atom:
+        unread = self._unread.pop((group_of(api_version), kind), None)
+        if unread is not None:
+            self.add_definitions([unread])
+        return super().atom(api_version, kind) or DEDUCED
 
 
 def _root(atom: Atom) -> Atom:

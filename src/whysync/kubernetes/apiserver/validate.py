@@ -1,6 +1,6 @@
-"""The checks behind code 422, in the words of the API server.
+"""Validation of an object on create and update: code 422, with the API server's messages.
 
-The rules of the built-in kinds are `semantics.validation`; those of custom resources are their schemas.
+Built-in kinds are checked by `kubernetes.validation`, custom resources by their schemas.
 """
 
 from __future__ import annotations
