@@ -12,7 +12,7 @@ import whysync
 from tests.situations import ROOT
 from tools.new_rule import MODULE
 from whysync.diagnosis.rule import AnyRule, registry
-from whysync.diagnosis.symptom import SymptomKind
+from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.reports.json_v1 import schema
 
 SOURCE = ROOT / "src/whysync"
@@ -72,6 +72,20 @@ def test_no_rule_keeps_the_words_of_its_template(rule: AnyRule) -> None:
     assert not template & set(rule.docs.splitlines())
     source = SOURCE / "rules" / rule.group / f"{rule.id}.py"
     assert "say here what makes it this cause" not in source.read_text()
+
+
+def test_rules_with_one_id_have_one_cause() -> None:
+    """A rule on files and a rule on an Application for the same mistake share the id."""
+    causes: dict[str, set[str]] = {}
+    for rule in registry():
+        causes.setdefault(rule.id, set()).add(rule.cause)
+    assert {id: found for id, found in causes.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("rule", registry(), ids=lambda rule: f"{rule.group}/{rule.id}")
+def test_every_rule_is_run_by_a_command(rule: AnyRule) -> None:
+    assert rule.side is not Side.NONE or rule.layer is not None or rule.topic is not None
+    assert rule.title
 
 
 # They write into a temporary folder of their own, or a file that holds nothing (a lock, a descriptor).

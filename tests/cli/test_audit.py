@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
+import msgspec
 import pytest
 import yaml
 
 from tests.cli.running import Ran, Whysync
 from tests.situations import application, case_of, row
-from whysync.audit.auditing import audit
+from whysync.audit.auditing import audit, audit_rules
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.facts.snapshot import GapKind
 from whysync.json_tree import Json, Object, dig, fields, items, text
 
 DESIRED: Object = {"whysync.dev/role": "desired"}
@@ -144,9 +149,9 @@ def hook(**meta: Json) -> Object:
 
 def test_hooks(whysync: Whysync) -> None:
     told = remarks(audited(whysync, application(), hook(name="migrate"), flags=("-o", "json")))
-    assert {text(one["text"]).partition(":")[0] for one in told} == {
-        "the hook has no delete policy",
-        "the hook has no deadline",
+    assert {text(one["rule"]) for one in told} == {
+        "hook_without_delete_policy",
+        "hook_without_deadline",
     }
     policy: Object = {"argocd.argoproj.io/hook-delete-policy": "HookSucceeded"}
     kept = hook(name="migrate", annotations=policy)
@@ -243,4 +248,18 @@ def test_deep_objects_are_no_crash() -> None:
         deep = {"a": deep}
     live = deployment(managers=[ARGOCD, claim("reloader", {"f:spec": {"f:deep": {}}})], deep=deep)
     found = audit((case_of(application(status={"resources": [row("Deployment", "web")]}), live),))
-    assert [remark.pointers for remark in found.remarks] == [("/spec/deep",)]
+    assert [one.pointer for row in found.findings for one in row.finding.evidence] == ["/spec/deep"]
+
+
+def test_a_rule_that_crashes_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(_: Case) -> Iterator[Finding]:
+        raise KeyError("status")
+
+    rule = audit_rules()["certificate_expiring"]
+    broken = {rule.id: msgspec.structs.replace(rule, check=crash)}
+    monkeypatch.setattr("whysync.audit.auditing.audit_rules", lambda: broken)
+    found = audit((case_of(application()),))
+    assert found.findings == ()
+    assert [gap.what for gap in found.gaps if gap.kind is GapKind.FAILED] == [
+        "certificate_expiring of argocd/shop"
+    ]

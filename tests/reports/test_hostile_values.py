@@ -23,7 +23,7 @@ from whysync.alerts.runbook import page
 from whysync.argocd.app_controller.trace import TraceEvent
 from whysync.argocd.health.standalone import judged
 from whysync.audit.auditing import audit
-from whysync.audit.remark import Audit
+from whysync.audit.result import Audit
 from whysync.audit.view import render as audit_view
 from whysync.cli.collect import summary
 from whysync.cli.diff import OUTPUTS as DIFF_OUTPUTS

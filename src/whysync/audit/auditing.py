@@ -1,84 +1,86 @@
-"""Run all checks of an audit, per app and once for Argo CD."""
+"""Run the rules of an audit, per app and once for all apps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from msgspec.structs import replace
 
-from whysync.audit import health, objects, writers
-from whysync.audit.remark import Audit, Remark, Topic
+from whysync.audit.result import Audit, AuditFinding
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.report import Crashed
+from whysync.diagnosis.rule import MANIFESTS, PREVENTION, AnyRule, Rule, Scope, Topic, rules_in
+from whysync.diagnosis.runner import RuleRun, run_rules
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.fixes.patches import is_usable
-from whysync.json_tree import fields
+from whysync.queries.git_webhooks import PUSH_EVENT, WebhookUse, webhook_use
 
-PUSHED = "Received push event"
-"""What argocd-server logs for each webhook of a Git host. Argo CD 3.6, `util/webhook`."""
-_PER_APP = (
-    writers.written_by_others,
-    health.without_a_check,
-    objects.hooks_without_policies,
-    objects.prunable_data,
-    objects.ending_soon,
-    objects.repositories_that_fail,
-)
+
+def audit_rules() -> dict[str, AnyRule]:
+    """The rules that running apps can feed, by id."""
+    return {rule.id: rule for rule in rules_in(PREVENTION, MANIFESTS) if rule.topic is not None}
 
 
 def audit(cases: Sequence[Case]) -> Audit:
-    remarks = [_usable(remark) for case in cases for ask in _PER_APP for remark in ask(case)]
-    gaps: list[Gap] = list(cases[0].gaps) if cases else []
-    notes: list[Gap] = []
+    rules = audit_rules()
+    whole = [rule for rule in rules.values() if rule.scope is Scope.FLEET]
+    single = [rule for rule in rules.values() if rule.scope is not Scope.FLEET]
+    runs = [(case, run_rules(cast("list[Rule[Case]]", single), case)) for case in cases]
     if cases:
-        remarks += _webhooks(cases[0], notes)
-        gaps += _unseen(cases)
+        runs.append((cases[0], run_rules(cast("list[Rule[Sequence[Case]]]", whole), cases)))
+    found = [
+        AuditFinding(topic=topic, case=case, finding=_usable(finding, case))
+        for case, run in runs
+        for finding in run.findings
+        if (topic := rules[finding.rule].topic) is not None
+    ]
     order = list(Topic)
-    remarks.sort(key=lambda one: (order.index(one.topic), -one.severity.weight, one.app, one.about, one.text))
+    found.sort(key=lambda one: (order.index(one.topic), *_rank(one)))
+    gaps = [*cases[0].gaps, *_unseen(cases), *_crashed(runs)] if cases else []
     return Audit(
         apps=tuple(case.app.qualified_name for case in cases),
-        remarks=tuple(remarks),
+        findings=tuple(found),
         gaps=tuple(gaps),
-        notes=tuple(notes),
+        notes=tuple(_notes(cases)),
     )
 
 
-def _usable(remark: Remark) -> Remark:
-    if remark.fix is None or is_usable(remark.fix, remark.case):
-        return remark
-    return replace(remark, fix=None)
+def _rank(found: AuditFinding) -> tuple[object, ...]:
+    finding = found.finding
+    return -finding.severity.weight, found.app, finding.about, finding.verdict
 
 
-def _webhooks(case: Case, notes: list[Gap]) -> Iterator[Remark]:
-    """One remark for all apps: whether a Git host sends webhooks."""
-    snapshot = case.world.snapshot
-    logs = [log for log in snapshot.logs if "argocd-server" in log.pod]
-    secret = case.settings("argocd-secret")
-    if any(PUSHED in line for log in logs for line in log.lines):
-        return
-    shared = secret is not None and any(key.startswith("webhook.") for key in fields(secret.body.get("data")))
-    if logs:
-        said = "the log of argocd-server knows of no push event"
-    elif secret is not None and not shared:
-        said = "argocd-secret holds no secret of a webhook"
-    else:
-        if not shared:
-            notes.append(
-                Gap(
-                    kind=GapKind.NOT_COLLECTED,
-                    what="whether Git hosts call Argo CD's webhook",
-                    why="neither the log of argocd-server nor argocd-secret is among the facts",
-                    how_to_get=f"kubectl -n argocd logs deployment/argocd-server | grep '{PUSHED}'",
-                )
-            )
-        return
-    yield Remark(
-        topic=Topic.WEBHOOK,
-        severity=Severity.INFO,
-        case=case,
-        about=case.application.ref,
-        text=f"{said}: a commit is seen only when Argo CD looks by itself, every 2 to 3 minutes",
+def _usable(finding: Finding, case: Case) -> Finding:
+    """Without fixes that cannot be applied: masked values, no change, or an object without a name."""
+    fixes = tuple(
+        fix for fix in finding.fixes if is_usable(fix, case) and (fix.target is None or fix.target.name)
     )
+    return replace(finding, fixes=fixes)
+
+
+def _crashed(runs: Sequence[tuple[Case, RuleRun]]) -> Iterator[Gap]:
+    for case, run in runs:
+        yield from (_crash(case, crashed) for crashed in run.crashed)
+
+
+def _crash(case: Case, crashed: Crashed) -> Gap:
+    return Gap(
+        kind=GapKind.FAILED,
+        what=f"{crashed.rule} of {case.app.qualified_name}",
+        why=f"the rule crashed: {crashed.error}",
+    )
+
+
+def _notes(cases: Sequence[Case]) -> Iterator[Gap]:
+    if cases and webhook_use(cases[0]) is WebhookUse.UNKNOWN:
+        yield Gap(
+            kind=GapKind.NOT_COLLECTED,
+            what="whether Git hosts call Argo CD's webhook",
+            why="neither the log of argocd-server nor argocd-secret is among the facts",
+            how_to_get=f"kubectl -n argocd logs deployment/argocd-server | grep '{PUSH_EVENT}'",
+        )
 
 
 def _unseen(cases: Sequence[Case]) -> Iterator[Gap]:

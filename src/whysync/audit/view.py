@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from whysync.audit.remark import Audit, Remark, Topic
+from whysync.audit.result import Audit, AuditFinding
 from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.rule import Topic
 from whysync.fixes.patches import patch_text
 from whysync.json_tree import Json, Object
 from whysync.reports import output
@@ -32,20 +33,23 @@ def render(audit: Audit, screen: Screen, *, form: str) -> Safe:
 
 
 def as_object(audit: Audit) -> Object:
-    remarks: list[Json] = [_object(remark) for remark in audit.remarks]
+    remarks: list[Json] = [_object(found) for found in audit.findings]
     gaps: list[Json] = [
         {"what": g.what, "why": g.why, "howToGet": g.how_to_get} for g in (*audit.gaps, *audit.notes)
     ]
     return {"version": 1, "apps": [*audit.apps], "remarks": remarks, "gaps": gaps}
 
 
-def _object(remark: Remark) -> Object:
-    about, writer = remark.about, remark.writer
-    fix = tree(fix_v1(remark.fix, remark.case)) if remark.fix is not None else None
+def _object(found: AuditFinding) -> Object:
+    finding = found.finding
+    about, writer = finding.about, finding.writer
+    fix = tree(fix_v1(finding.fixes[0], found.case)) if finding.fixes else None
     return {
-        "topic": remark.topic.name.lower(),
-        "severity": remark.severity.value,
-        "app": remark.app,
+        "topic": found.topic.name.lower(),
+        "rule": finding.rule,
+        "cause": finding.cause,
+        "severity": finding.severity.value,
+        "app": found.app,
         "about": {
             "group": about.group,
             "version": about.version,
@@ -54,49 +58,48 @@ def _object(remark: Remark) -> Object:
             "name": about.name,
             "cluster": about.cluster,
         },
-        "text": remark.text,
-        "pointers": [*remark.pointers],
+        "text": finding.verdict,
+        "pointers": [evidence.pointer for evidence in finding.evidence] if writer else [],
         "writer": {"manager": writer.manager, "kind": writer.kind.value} if writer else None,
         "fix": fix,
     }
 
 
 def summary(audit: Audit) -> str:
-    counts = Counter(remark.severity for remark in audit.remarks)
+    counts = Counter(found.finding.severity for found in audit.findings)
     told = [f"{counts[one]} {one.value}" for one in reversed(Severity) if counts[one]]
     apps = f"{len(audit.apps)} app{'' if len(audit.apps) == 1 else 's'}"
     return f"{', '.join(told) if told else 'nothing to remark'}: {apps}"
 
 
 def _text(audit: Audit, screen: Screen) -> Iterator[str]:
-    bad = any(remark.severity is not Severity.INFO for remark in audit.remarks)
+    bad = any(found.finding.severity is not Severity.INFO for found in audit.findings)
     mark = screen.paint(screen.mark("bad" if bad else "good"), "red" if bad else "green")
     yield f"{mark} {summary(audit)}"
     several = len(audit.apps) > 1
     for topic in Topic:
-        remarks = audit.of(topic)
-        if remarks:
+        section = audit.of(topic)
+        if section:
             yield ""
             yield screen.paint(topic.value, "bold")
-        for remark in remarks:
-            yield from _remark(remark, screen, several=several)
+        for found in section:
+            yield from _finding(found, screen, several=several)
     yield from _gaps(audit, screen)
 
 
-def _remark(remark: Remark, screen: Screen, *, several: bool) -> Iterator[str]:
-    label = screen.paint(f"{remark.severity.value:<8}", _COLORS[remark.severity])
-    app = f"{remark.app}: " if several else ""
-    lines = screen.wrap(f"{app}{remark.about}: {one_line(remark.text, 600)}", indent=12)
+def _finding(found: AuditFinding, screen: Screen, *, several: bool) -> Iterator[str]:
+    finding = found.finding
+    label = screen.paint(f"{finding.severity.value:<8}", _COLORS[finding.severity])
+    app = f"{found.app}: " if several else ""
+    lines = screen.wrap(f"{app}{finding.about}: {one_line(finding.verdict, 600)}", indent=12)
     yield f"  {label}  {lines[0].lstrip()}"
     yield from lines[1:]
-    if remark.fix is None:
-        return
-    arrow = screen.mark("arrow")
-    yield from screen.wrap(f"{arrow} {one_line(remark.fix.title, 600)}", indent=12)
-    for line in patch_text(remark.fix, remark.case).splitlines():
-        yield f"              {line}".rstrip()
-    if remark.fix.risk:
-        yield from screen.wrap(f"risk: {one_line(remark.fix.risk)}", indent=14)
+    for fix in finding.fixes[:1]:
+        yield from screen.wrap(f"{screen.mark('arrow')} {one_line(fix.title, 600)}", indent=12)
+        for line in patch_text(fix, found.case).splitlines():
+            yield f"              {line}".rstrip()
+        if fix.risk:
+            yield from screen.wrap(f"risk: {one_line(fix.risk)}", indent=14)
 
 
 def _gaps(audit: Audit, screen: Screen) -> Iterator[str]:
@@ -110,15 +113,16 @@ def _gaps(audit: Audit, screen: Screen) -> Iterator[str]:
 def _markdown(audit: Audit) -> Iterator[Md]:
     yield md("# Audit: {}", summary(audit))
     for topic in Topic:
-        remarks = audit.of(topic)
-        if remarks:
+        section = audit.of(topic)
+        if section:
             yield BLANK
             yield md("## {}{}", topic.value[0].upper(), topic.value[1:])
             yield BLANK
-        for remark in remarks:
-            said = one_line(remark.text, 600)
-            yield md("- **{}** {}: {}: {}", remark.severity.value, remark.app, remark.about, said)
-            yield from _markdown_fix(remark)
+        for found in section:
+            finding = found.finding
+            verdict = one_line(finding.verdict, 600)
+            yield md("- **{}** {}: {}: {}", finding.severity.value, found.app, finding.about, verdict)
+            yield from _markdown_fix(found)
     if audit.gaps or audit.notes:
         yield BLANK
         yield md("## Not checked")
@@ -127,11 +131,10 @@ def _markdown(audit: Audit) -> Iterator[Md]:
         yield md("- {}: {}", one_line(gap.what), one_line(gap.why))
 
 
-def _markdown_fix(remark: Remark) -> Iterator[Md]:
-    if remark.fix is None:
-        return
-    yield BLANK
-    yield md("  {}", one_line(remark.fix.title, 600))
-    yield BLANK
-    yield from fenced(patch_text(remark.fix, remark.case).splitlines(), indent="  ")
-    yield BLANK
+def _markdown_fix(found: AuditFinding) -> Iterator[Md]:
+    for fix in found.finding.fixes[:1]:
+        yield BLANK
+        yield md("  {}", one_line(fix.title, 600))
+        yield BLANK
+        yield from fenced(patch_text(fix, found.case).splitlines(), indent="  ")
+        yield BLANK

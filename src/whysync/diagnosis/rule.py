@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Generic, Never, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Never, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -17,6 +17,7 @@ from whysync.diagnosis.symptom import Side
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
+    from whysync.kubernetes.api.manifest import Manifest
 
 MANIFESTS: Final = "manifests"
 PREVENTION: Final = "prevention"
@@ -72,6 +73,13 @@ class Topic(StrEnum):
     DATA = "data that a sync can delete"
     EXPIRY = "credentials and certificates"
     WEBHOOK = "webhooks"
+
+
+class DesiredObjects(Protocol):
+    """What a rule of scope OBJECTS is called with."""
+
+    @property
+    def desired(self) -> Sequence[Manifest]: ...
 
 
 Input_contra = TypeVar("Input_contra", contravariant=True)

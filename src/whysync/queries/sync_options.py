@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whysync.argocd import hooks
 from whysync.diagnosis.fix import Set
+from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 
@@ -18,3 +19,17 @@ def with_options(manifest: Manifest, *options: str) -> Set:
     """The edit that adds these options and keeps the others."""
     known = hooks.options(manifest.body, hooks.SYNC_OPTIONS)
     return Set(pointer=_POINTER, value=",".join(dict.fromkeys((*known, *options))))
+
+
+LOST_WITH = {
+    "PersistentVolumeClaim": "the data of its volume",
+    "PersistentVolume": "what keeps its volume known",
+    "Namespace": "everything in it",
+    "CustomResourceDefinition": "all objects of its kind",
+}
+"""What is lost with an object of this kind."""
+_KEEPING = ("Prune=false", "Prune=confirm", "Delete=false")
+
+
+def keeps_from_pruning(body: Object) -> bool:
+    return not set(_KEEPING).isdisjoint(hooks.options(body, hooks.SYNC_OPTIONS))

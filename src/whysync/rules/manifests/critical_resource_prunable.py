@@ -24,24 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.argocd.hooks import SYNC_OPTIONS, options
+from whysync.argocd.hooks import SYNC_OPTIONS
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import dig, items
 from whysync.manifests.files import finding
 from whysync.manifests.tree import Tree
-from whysync.queries.sync_options import with_options
-
-_HOLDS = {
-    "PersistentVolumeClaim": "the data of its volume",
-    "Namespace": "everything in it",
-    "CustomResourceDefinition": "all objects of its kind",
-}
-_SAFE = {"Prune=false", "Prune=confirm", "Delete=false"}
+from whysync.queries.sync_options import LOST_WITH, keeps_from_pruning, with_options
 
 
-@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="pending-prune", since="0.2")
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="prunable-data", since="0.2")
 def critical_resource_prunable(tree: Tree) -> Iterator[Finding]:
     for unit in tree.units:
         if unit.app is None or dig(unit.app.spec, "syncPolicy", "automated", "prune") is not True:
@@ -50,15 +43,15 @@ def critical_resource_prunable(tree: Tree) -> Iterator[Finding]:
         if any(option in ("Prune=false", "Prune=confirm") for option in told):
             continue
         for item in unit.items:
-            lost = _HOLDS.get(item.ref.kind)
-            if lost is None or _SAFE & set(options(item.body, SYNC_OPTIONS)):
+            lost = LOST_WITH.get(item.ref.kind)
+            if lost is None or keeps_from_pruning(item.body):
                 continue
             yield finding(
                 item,
                 f"Application {unit.name} prunes {item.ref} when it leaves Git: {lost} goes too",
                 field="/metadata/name",
                 hint=f"annotate it with {SYNC_OPTIONS}: Prune=false",
-                severity=Severity.WARNING if item.ref.kind == "PersistentVolumeClaim" else Severity.INFO,
+                severity=Severity.WARNING if item.ref.kind.startswith("Persistent") else Severity.INFO,
                 fix=Fix.change(
                     item.ref, with_options(item, "Prune=false"), title="Keep it from being pruned"
                 ),

@@ -28,23 +28,37 @@ from collections.abc import Iterator
 
 from whysync.argocd.hooks import is_hook, sync_phases
 from whysync.diagnosis.finding import Finding, Severity
-from whysync.diagnosis.rule import Layer, rule
+from whysync.diagnosis.fix import Fix, Set
+from whysync.diagnosis.rule import DesiredObjects, Layer, Scope, Topic, rule
+from whysync.json_tree import Missing
 from whysync.manifests.files import finding
-from whysync.manifests.pods import pod_spec_of
-from whysync.manifests.tree import Tree
+
+_DEADLINES = ("/spec/activeDeadlineSeconds", "/spec/template/spec/activeDeadlineSeconds")
 
 
-@rule(layer=Layer.GITOPS, severity=Severity.INFO, cause="hook-stuck", since="0.2")
-def hook_without_deadline(tree: Tree) -> Iterator[Finding]:
-    for item in tree.of_kind("Job"):
-        if not item.annotations or not is_hook(item.body) or not sync_phases(item.body):
+@rule(
+    layer=Layer.GITOPS,
+    topic=Topic.HOOKS,
+    scope=Scope.OBJECTS,
+    severity=Severity.INFO,
+    cause="hook-stuck",
+    since="0.2",
+)
+def hook_without_deadline(objects: DesiredObjects) -> Iterator[Finding]:
+    for manifest in objects.desired:
+        if manifest.ref.kind != "Job" or not is_hook(manifest.body) or not sync_phases(manifest.body):
             continue
-        if "activeDeadlineSeconds" in item.spec or "activeDeadlineSeconds" in pod_spec_of(item)[0]:
-            continue
-        yield finding(
-            item,
-            f"hook Job {item.ref.name or item.meta.get('generateName', '')} has no deadline: "
-            "if it hangs, the sync waits for ever",
-            field="/spec",
-            hint="set spec.activeDeadlineSeconds",
-        )
+        if all(isinstance(manifest.at(pointer), Missing) for pointer in _DEADLINES):
+            yield finding(
+                manifest,
+                "this hook has no deadline: if it hangs, the sync does not end",
+                field="/spec",
+                hint="set spec.activeDeadlineSeconds",
+                fix=Fix.change(
+                    manifest.ref,
+                    Set(pointer=_DEADLINES[0], value=600),
+                    title="Give it 10 minutes",
+                    risk="a run that needs longer is ended",
+                ),
+                severity=Severity.INFO,
+            )

@@ -1,6 +1,12 @@
-"""Custom resources without a health check: they never make an app unhealthy.
+"""Argo CD has no health check for a custom resource.
 
-The proposed check reads a condition of the live object and was run on it.
+## Why
+A resource without a health check never makes the app unhealthy, and in a wave it counts as done as soon as
+it is applied.
+
+## Fix
+Add a check for the kind to `argocd-cm`. The proposed one reads a condition of the live object; whysync has
+run it on that object.
 """
 
 from __future__ import annotations
@@ -10,11 +16,11 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.settings.overrides import ResourceOverride
-from whysync.audit.remark import Remark, Topic
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.field_heuristics import is_builtin
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Set
+from whysync.diagnosis.rule import Topic, rule
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
@@ -39,7 +45,8 @@ return answer
 """
 
 
-def without_a_check(case: Case) -> Iterator[Remark]:
+@rule(topic=Topic.HEALTH, severity=Severity.INFO, cause="no-health-check", since="0.2")
+def health_check_missing(case: Case) -> Iterator[Finding]:
     told: set[tuple[str, str]] = set()
     for row in case.app.status.resources:
         kind = row.group, row.kind
@@ -51,14 +58,14 @@ def without_a_check(case: Case) -> Iterator[Remark]:
         told.add(kind)
         count = sum(1 for other in case.app.status.resources if (other.group, other.kind) == kind)
         many = "it has" if count == 1 else f"the {count} of its kind have"
-        yield Remark(
-            topic=Topic.HEALTH,
-            severity=Severity.INFO,
-            case=case,
+        fix = _proposal(case, row.ref, live)
+        yield Finding(
             about=row.ref,
-            text=f"Argo CD has no check for {row.kind} ({row.group}): {many} no health,"
+            confidence=Confidence.HIGH,
+            severity=Severity.INFO,
+            verdict=f"Argo CD has no check for {row.kind} ({row.group}): {many} no health,"
             " and waves do not wait",
-            fix=_proposal(case, row.ref, live),
+            fixes=(fix,) if fix else (),
         )
 
 

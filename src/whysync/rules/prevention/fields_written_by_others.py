@@ -1,18 +1,25 @@
-"""Fields that others than Argo CD write, and the narrowest ignore rule for each.
+"""A field of an object in Git that another program or a person writes.
 
-Read from managedFields. A field that Git declares and another program writes will be overwritten by the next
-sync; one that Git does not declare shows up only in a server-side diff or in a list.
+## Why
+A field that Git declares and another program writes too is overwritten by the next sync, then again by the
+other program. One that Git does not declare shows up in a server-side diff or in a list. whysync reads the
+writers from managedFields.
+
+## Fix
+For a controller, the narrowest ignore rule, or leave the field out of Git. A change that a person or another
+tool made is not hidden: commit it, or let a sync undo it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.audit.remark import Remark, Topic
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.evidence import cite
+from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.raw_difference import differences
+from whysync.diagnosis.rule import Topic, rule
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
@@ -21,7 +28,7 @@ from whysync.kubernetes.field_writers import ManagedFieldsIndex, Writer, WriterK
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.queries.ignore_rules import ignore_field
 
-REPLICAS = "/spec/replicas"
+_REPLICAS = "/spec/replicas"
 _BY_HAND = (
     WriterKind.KUBECTL_EDIT,
     WriterKind.KUBECTL_PATCH,
@@ -39,20 +46,21 @@ _MOST = 200
 _Group = tuple[str, bool]
 
 
-def written_by_others(case: Case) -> Iterator[Remark]:
+@rule(topic=Topic.WRITERS, severity=Severity.WARNING, cause="controller-owned", since="0.2")
+def fields_written_by_others(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         live = None if row.hook else case.live_of(row.key)
         if live is None:
             continue
         groups: dict[_Group, tuple[Writer, list[str]]] = {}
-        for pointer, writer in fields_of_others(case, live, case.desired_of(row.key)):
+        for pointer, writer in _fields_of_others(case, live, case.desired_of(row.key)):
             declared = _is_declared(case.desired_of(row.key), pointer)
             groups.setdefault((writer.manager, declared), (writer, []))[1].append(pointer)
         for (_, declared), (writer, found) in sorted(groups.items()):
-            yield _remark(case, row.ref, writer, tuple(found), declared=declared)
+            yield _finding(case, live, row.ref, writer, tuple(found), declared=declared)
 
 
-def fields_of_others(case: Case, live: Manifest, desired: Manifest | None) -> Iterator[tuple[str, Writer]]:
+def _fields_of_others(case: Case, live: Manifest, desired: Manifest | None) -> Iterator[tuple[str, Writer]]:
     """Fields that differ from Git; without manifests, fields that Argo CD does not own."""
     ledger = ManagedFieldsIndex(live.body)
     if all(_is_quiet(writer) for writer in ledger.managers):
@@ -122,18 +130,20 @@ def _is_declared(desired: Manifest | None, pointer: str) -> bool:
     return desired is not None and not isinstance(desired.at(pointer), Missing)
 
 
-def _remark(case: Case, ref: Ref, writer: Writer, found: tuple[str, ...], *, declared: bool) -> Remark:
+def _finding(
+    case: Case, live: Manifest, ref: Ref, writer: Writer, found: tuple[str, ...], *, declared: bool
+) -> Finding:
     shown = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
     also = ", and Git sets it otherwise" if declared else ""
-    return Remark(
-        topic=Topic.WRITERS,
-        severity=_severity(writer, declared=declared),
-        case=case,
+    fix = _fix(case, ref, writer, found)
+    return Finding(
         about=ref,
-        text=f"{phrase(writer)} writes {shown}{also}{_advice(writer)}",
-        pointers=found,
+        verdict=f"{phrase(writer)} writes {shown}{also}{_advice(writer)}",
+        confidence=Confidence.HIGH,
+        severity=_severity(writer, declared=declared),
+        evidence=tuple(cite(live, pointer, says=f"written by {writer.manager}") for pointer in found),
         writer=writer,
-        fix=_fix(case, ref, writer, found),
+        fixes=(fix,) if fix else (),
     )
 
 
@@ -153,10 +163,10 @@ def _fix(case: Case, ref: Ref, writer: Writer, found: tuple[str, ...]) -> Fix | 
     if writer.kind in _BY_HAND or writer.kind in _TOOLS:
         return None
     desired = case.desired_of(ref.key)
-    if found == (REPLICAS,) and case.autoscaler_of(ref) is not None and _is_declared(desired, REPLICAS):
+    if found == (_REPLICAS,) and case.autoscaler_of(ref) is not None and _is_declared(desired, _REPLICAS):
         return Fix.remove(
             ref,
-            REPLICAS,
+            _REPLICAS,
             title="Leave the number of replicas to the autoscaler",
             risk="with client-side apply, one sync can set 1 replica for a moment",
         )
