@@ -76,7 +76,7 @@ def test_every_check_has_a_page_cases_and_near_misses(check: Rule[Tree]) -> None
     assert check.title
     for heading in ("## Why", "## Bad", "## Good"):
         assert heading in check.docs
-    if check.id == "object_too_large_to_apply":
+    if check.id == "last_applied_too_long":
         return  # its cases are made below: nobody wants to read them
     names = [case.name for case in (CASES / check.id).iterdir()]
     assert [name for name in names if name.startswith("near_miss")]
@@ -98,5 +98,5 @@ def test_objects_too_large_to_apply(
     Path("app/big.yaml").write_text(
         f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: big}}\ndata: {{a: {'x' * size}}}\n"
     )
-    found = lint(["."], rules=(CHECKS["object_too_large_to_apply"],))[0].findings
+    found = lint(["."], rules=(CHECKS["last_applied_too_long"],))[0].findings
     assert bool(found) is speaks

@@ -267,7 +267,7 @@ def test_odd_files_are_clear_answers(whysync: Whysync, here: Path) -> None:
     Path("b/kustomization.yaml").write_text("resources: [../a]\n")
     ran = whysync("lint", "--no-render", "-o", "json")
     told = findings(ran.out)
-    assert [(one["check"], one["path"]) for one in told] == [("yaml_invalid", "deep.json")]
+    assert [(one["check"], one["path"]) for one in told] == [("manifest_yaml_invalid", "deep.json")]
     assert whysync("lint", "binary.yaml").code == 1
 
 

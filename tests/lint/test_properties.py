@@ -138,4 +138,4 @@ def test_a_bomb_and_deep_nesting_are_clear_answers() -> None:
     deep = "spec: " + "[" * 2_000 + "]" * 2_000
     for text in (bomb, deep):
         outcome = looked_at({"a.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\n{text}\n"})
-        assert [finding.rule for finding in outcome.findings] == ["yaml_invalid"]
+        assert [finding.rule for finding in outcome.findings] == ["manifest_yaml_invalid"]

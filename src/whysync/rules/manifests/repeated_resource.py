@@ -28,7 +28,7 @@ from whysync.manifests.tree import Tree
 
 
 @rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="duplicate-resource", since="0.2")
-def object_repeated(tree: Tree) -> Iterator[Finding]:
+def repeated_resource(tree: Tree) -> Iterator[Finding]:
     seen: dict[tuple[str, Key], Item] = {}
     for item in tree.items:
         if item.file.part is not Part.MANIFESTS or not item.ref.name:

@@ -40,7 +40,7 @@ _EVERYWHERE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 
 
 @rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
-def reference_missing(tree: Tree) -> Iterator[Finding]:
+def referenced_object_missing(tree: Tree) -> Iterator[Finding]:
     told: set[tuple[str, str, str]] = set()
     for item in tree.items:
         if item.file.part is not Part.MANIFESTS:

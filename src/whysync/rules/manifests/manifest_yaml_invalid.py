@@ -29,7 +29,7 @@ from whysync.manifests.tree import Tree
 
 
 @rule(layer=Layer.SYNTAX, severity=Severity.CRITICAL, cause="invalid-yaml", since="0.2")
-def yaml_invalid(tree: Tree) -> Iterator[Finding]:
+def manifest_yaml_invalid(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         for broken in file.broken:
             yield finding(file, f"this is not valid YAML: {broken.problem}", line=broken.line or 1)

@@ -39,7 +39,7 @@ _SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
 
 
 @rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="controller-owned", since="0.2")
-def replicas_with_autoscaler(tree: Tree) -> Iterator[Finding]:
+def replicas_owned_by_autoscaler(tree: Tree) -> Iterator[Finding]:
     ignored = _ignored_kinds(tree)
     scaled = () if "*" in ignored else tuple(kind for kind in _SCALED if kind not in ignored)
     for kind, target in (("HorizontalPodAutoscaler", "scaleTargetRef"), ("ScaledObject", "scaleTargetRef")):

@@ -34,7 +34,7 @@ from whysync.queries.ttl import time_to_live_of
 
 
 @rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="ttl-deleted", since="0.2")
-def ttl_job_outside_hook(tree: Tree) -> Iterator[Finding]:
+def job_deleted_by_ttl(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("Job", "Workflow"):
         pointer = time_to_live_of(item)
         is_piece = item.file.part is not Part.MANIFESTS

@@ -39,7 +39,7 @@ _HERE = "https://kubernetes.default.svc"
 
 
 @rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="project-denied", since="0.2")
-def denied_by_its_project(tree: Tree) -> Iterator[Finding]:
+def project_denied(tree: Tree) -> Iterator[Finding]:
     projects = _projects(tree)
     for app in tree.app_specs:
         project = projects.get(text(app.spec.get("project")))

@@ -38,7 +38,7 @@ _OTHER_WAYS = ("ServerSideApply=true", "Replace=true")
 
 
 @rule(layer=Layer.GITOPS, severity=Severity.CRITICAL, cause="annotation-too-long", since="0.2")
-def object_too_large_to_apply(tree: Tree) -> Iterator[Finding]:
+def last_applied_too_long(tree: Tree) -> Iterator[Finding]:
     seen: set[str] = set()
     for unit in tree.units:
         if unit.app is None:
