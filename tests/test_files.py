@@ -301,3 +301,14 @@ class TestEditing:
         inside = (".git", ".git/a.yaml", "sub/.GIT/hooks/a.yaml", "bare/a.yaml", "bare/refs/a", "link/a.yaml")
         assert all(is_in_git_folder(tmp_path / name) for name in inside)
         assert not is_in_git_folder(tmp_path / "apps/a.yaml")
+
+
+def test_nothing_is_written_after_the_block(tmp_path: Path) -> None:
+    """The number of the descriptor may belong to another file by then."""
+    with files.replacing(tmp_path / "first") as output:
+        output.write(b"first")
+    with files.replacing(tmp_path / "second") as other:
+        with pytest.raises(ValueError, match="closed"):
+            output.write(b"late")
+        other.write(b"second")
+    assert (tmp_path / "second").read_bytes() == b"second"

@@ -97,12 +97,21 @@ def _check_readable(path: str | Path, mode: int) -> None:
 
 
 class Output:
-    """An open file that takes bytes without a buffer; what `gzip` needs of a file object."""
+    """An open file that takes bytes without a buffer; what `gzip` needs of a file object.
+
+    After `detach` it refuses every byte: a compressor that is garbage collected late flushes what it still
+    has, and by then the number of the descriptor may belong to another file.
+    """
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
 
+    def detach(self) -> None:
+        self._handle = -1
+
     def write(self, data: bytes, /) -> int:
+        if self._handle < 0:
+            raise ValueError("write to a closed file")
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._handle, rest) :]
@@ -127,11 +136,13 @@ def replacing(
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     temporary = path.with_name(f".whysync-{os.urandom(8).hex()}.tmp")
     handle = -1
+    output = Output(-1)
     try:
         # O_EXCL: a file or link of that name is an error, never overwritten or followed
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         handle = os.open(temporary, flags, mode if before is None else 0o600)
-        yield Output(handle)
+        output = Output(handle)
+        yield output
         if before is not None:
             _copy_permissions(handle, before)
         if durable:
@@ -147,6 +158,7 @@ def replacing(
                 os.unlink(temporary)
         raise
     finally:
+        output.detach()
         if handle >= 0:
             os.close(handle)
     if durable:
