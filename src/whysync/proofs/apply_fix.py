@@ -39,6 +39,7 @@ from whysync.proofs.admission import Refusal
 from whysync.proofs.assumed import asked_keys
 from whysync.proofs.observations import Observer
 from whysync.proofs.simulated_case import SimulatedCase
+from whysync.queries.commands import is_read_only, without_flags
 from whysync.queries.references import references_of
 from whysync.queries.service_backends import is_selected
 
@@ -278,16 +279,6 @@ def _is_refresh(line: CommandLine) -> bool:
     return command is not None and command.tool == "argocd" and command.verb in _BESIDE_A_SYNC
 
 
-_LOOKS: Final = frozenset({
-    ("kubectl", "get"), ("kubectl", "describe"), ("kubectl", "logs"), ("kubectl", "explain"),
-    ("kubectl", "top"), ("kubectl", "api-resources"), ("kubectl", "auth"), ("kubectl", "exec"),
-    ("kubectl", "events"), ("kubectl", "version"), ("git", "log"), ("git", "diff"), ("git", "show"),
-})  # fmt: skip
-_ARGOCD_LOOKS: Final = frozenset({
-    ("app", "diff"), ("app", "manifests"), ("app", "resources"), ("app", "list"), ("app", "logs"),
-    ("app", "history"), ("proj", "list"), ("proj", "get"), ("cluster", "list"), ("cluster", "get"),
-    ("repo", "list"), ("repo", "get"), ("cert", "list"), ("admin", "settings"), ("app", "get"),
-})  # fmt: skip
 _LOOKS_AT_THE_DEED: Final = ("argocd app diff", "argocd proj windows list")
 _ROLLOUT: Final = ["kubectl", "rollout", "status"]
 _BLANK: Final = re.compile(r"[A-Z][A-Z0-9_]+")
@@ -353,9 +344,9 @@ def _line(written: str) -> CommandLine:
         words = []
     if not words:
         return CommandLine(text=written, sort=LineKind.LOOKS)
-    if _is_look(words):
+    if is_read_only(words):
         return CommandLine(text=written, sort=LineKind.LOOKS)
-    if [word for number, word in enumerate(words) if not _is_flag(words, number)][:3] == _ROLLOUT:
+    if without_flags(words)[:3] == _ROLLOUT:
         return CommandLine(text=written, sort=LineKind.PAUSES)
     blank = next((word for word in words if _is_blank(word)), "")
     if blank:
@@ -369,24 +360,6 @@ def _line(written: str) -> CommandLine:
         return CommandLine(
             text=written, sort=LineKind.PERSONS, why=f"`{' '.join(words[:4])}` cannot be played on a model"
         )
-
-
-def _is_look(words: list[str]) -> bool:
-    plain = [word for number, word in enumerate(words) if not _is_flag(words, number)]
-    if "--dry-run" in words or any(word.startswith("--dry-run=") for word in words):
-        return True
-    if tuple(plain[:2]) in _LOOKS:
-        return True
-    if plain[:1] != ["argocd"]:
-        return False
-    if plain[1:4] == ["proj", "windows", "list"]:
-        return True
-    refreshes = "--refresh" in words or "--hard-refresh" in words
-    return tuple(plain[1:3]) in _ARGOCD_LOOKS and not (refreshes and plain[1:3] == ["app", "get"])
-
-
-def _is_flag(words: list[str], number: int) -> bool:
-    return words[number].startswith("-") or (number > 0 and words[number - 1] in ("-n", "--namespace"))
 
 
 def _is_blank(word: str) -> bool:

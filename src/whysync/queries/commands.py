@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whysync.kubernetes.api.ref import Ref
 
@@ -14,6 +14,16 @@ CONTROLLER = "statefulset/argocd-application-controller"
 REPO_SERVER = "deployment/argocd-repo-server"
 API_SERVER = "deployment/argocd-server"
 _CONTROL_PLANES = ("", "argocd", "openshift-gitops")
+_LOOKS: Final = frozenset({
+    ("kubectl", "get"), ("kubectl", "describe"), ("kubectl", "logs"), ("kubectl", "explain"),
+    ("kubectl", "top"), ("kubectl", "api-resources"), ("kubectl", "auth"), ("kubectl", "exec"),
+    ("kubectl", "events"), ("kubectl", "version"), ("git", "log"), ("git", "diff"), ("git", "show"),
+})  # fmt: skip
+_ARGOCD_LOOKS: Final = frozenset({
+    ("app", "diff"), ("app", "manifests"), ("app", "resources"), ("app", "list"), ("app", "logs"),
+    ("app", "history"), ("proj", "list"), ("proj", "get"), ("cluster", "list"), ("cluster", "get"),
+    ("repo", "list"), ("repo", "get"), ("cert", "list"), ("admin", "settings"), ("app", "get"),
+})  # fmt: skip
 
 
 def argocd_namespace(case: Case) -> str:
@@ -71,3 +81,26 @@ def on_object(verb: str, ref: Ref, *flags: str) -> str:
     """`kubectl -n production delete job.batch migrate …`."""
     kind = f"{ref.kind}.{ref.group}" if ref.group else ref.kind
     return kubectl(verb, kind.lower(), ref.name, *flags, namespace=ref.namespace)
+
+
+def is_read_only(words: list[str]) -> bool:
+    """Does this command, split into words, only show something? A refresh changes what Argo CD reports."""
+    if "--dry-run" in words or any(word.startswith("--dry-run=") for word in words):
+        return True
+    plain = without_flags(words)
+    if tuple(plain[:2]) in _LOOKS:
+        return True
+    if plain[:1] != ["argocd"]:
+        return False
+    if plain[1:4] == ["proj", "windows", "list"]:
+        return True
+    refreshes = "--refresh" in words or "--hard-refresh" in words
+    return tuple(plain[1:3]) in _ARGOCD_LOOKS and not (refreshes and plain[1:3] == ["app", "get"])
+
+
+def without_flags(words: list[str]) -> list[str]:
+    return [
+        word
+        for number, word in enumerate(words)
+        if not word.startswith("-") and not (number > 0 and words[number - 1] in ("-n", "--namespace"))
+    ]
