@@ -123,6 +123,7 @@ def test_completion_of_fish_names_every_verb_and_flag(whysync: Whysync) -> None:
         (["whysync", "list", "--sor"], {"--sort"}),
         (["whysync", "diagnose", "--exit"], {"--exit-zero"}),
         (["whysync", "explain", "--sor"], set[str]()),
+        (["whysync", "explain", "container_oom"], {"container_oom_killed"}),
     ],
 )
 def test_completion_completes(whysync: Whysync, typed: list[str], wanted: set[str]) -> None:

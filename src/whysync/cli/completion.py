@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
+import whysync
 from whysync.cli.exits import Exit
 from whysync.cli.parser import parser
 from whysync.reports.output import out
@@ -19,22 +21,29 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _words() -> dict[str, list[str]]:
-    """Each verb with its flags."""
+    """Each verb with its flags; `explain` also with the rules."""
     verbs: dict[str, list[str]] = {}
     for name, verb in parser().verbs().items():
         flags = [flag for known in verb._actions for flag in known.option_strings]  # pyright: ignore[reportPrivateUsage]  (no public way)
         verbs[name] = sorted(flag for flag in flags if flag.startswith("--"))
+    verbs["explain"] += _rules()
     return verbs
+
+
+def _rules() -> list[str]:
+    """A rule's id is the name of its file: this does not load them."""
+    files = (Path(whysync.__file__).parent / "rules").glob("*/*.py")
+    return sorted({file.stem for file in files if file.stem != "__init__"})
 
 
 def _script(shell: str) -> str:
     verbs = _words()
     if shell == "fish":
         lines = ["complete -c whysync -f"]
-        for verb, flags in verbs.items():
+        for verb, words in verbs.items():
             lines.append(f"complete -c whysync -n __fish_use_subcommand -a {verb}")
             lines += [
-                f"complete -c whysync -n '__fish_seen_subcommand_from {verb}' -l {f[2:]}" for f in flags
+                f"complete -c whysync -n '__fish_seen_subcommand_from {verb}' {_fish(word)}" for word in words
             ]
         return "\n".join(lines) + "\n"
     cases = "\n".join(f"    {verb}) words='{' '.join(flags)}';;" for verb, flags in verbs.items())
@@ -55,3 +64,7 @@ _whysync() {{
 complete -F _whysync whysync
 """
     return f"autoload -U +X bashcompinit && bashcompinit\n{body}" if shell == "zsh" else body
+
+
+def _fish(word: str) -> str:
+    return f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"
