@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # a bundle is read without any of them
     from whysync.facts.collect import CollectedCounts, Collection, Target
     from whysync.facts.kubernetes_api.access import KubeAccess
     from whysync.facts.selection import Selection
+    from whysync.queries.possible_causes import TextAnswer
 
 MOST_PROVEN = 10
 """Of so many apps at once the fixes are tried; who looks at more wants to know what they share."""
@@ -307,3 +308,14 @@ def explained(name: str) -> tuple[AnyRule, ...]:
             next="whysync explain lists them all",
         )
     return found
+
+
+def explained_text(text: str) -> TextAnswer:
+    """The causes that a pasted text can have, as `diagnose` finds them where such a text is shown."""
+    from whysync.facts.masking import Masker
+    from whysync.queries.possible_causes import possible_causes
+
+    def diagnosed(case: Case) -> AppReport:
+        return diagnose((case,), prove=False).apps[0]
+
+    return possible_causes(Masker().masked_text(text), diagnosed)

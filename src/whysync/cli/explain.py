@@ -1,16 +1,34 @@
-"""`whysync explain`: the page of a rule or a cause."""
+"""`whysync explain`: the page of a rule or a cause, or the causes that a pasted text can have."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 
 from whysync.cli.exits import Exit
 from whysync.cli.output_flags import add_output_flag
-from whysync.reports.output import out
+from whysync.errors import NotFound, TooLarge, Unreadable, UsageError
+from whysync.reports.output import err, out
+
+_LARGEST = 4 << 20
+_EPILOG = """\
+examples:
+  whysync explain repo-auth                         the page of a cause
+  whysync explain 'rpc error: code = Unknown …'     what this error message can mean
+  kubectl describe pod web | whysync explain -      the same for standard input
+
+exits 3 if no rule knows the text
+"""
 
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("name", metavar="RULE|CAUSE", nargs="?", help="none lists them all")
+    verb.add_argument(
+        "words",
+        metavar="RULE|CAUSE|TEXT",
+        nargs="*",
+        help="a rule, a cause, or the text of an error (-: from standard input); none lists all rules",
+    )
+    verb.epilog = _EPILOG
     add_output_flag(verb)
 
 
@@ -19,7 +37,59 @@ def run(options: argparse.Namespace) -> int:
     from whysync.diagnosis.rule import registry
     from whysync.reports import rule_pages
 
-    rules = registry() if options.name is None else app.explained(options.name)
-    pages = options.name is not None or options.output == "wide"
+    words: list[str] = options.words
+    if words == ["-"]:
+        return _explain_text(_standard_input(), options)
+    text = " ".join(words)
+    if not words:
+        rules = registry()
+    elif len(text.split()) > 1:
+        return _explain_text(text, options)
+    else:
+        try:
+            rules = app.explained(text)
+        except NotFound as unknown:
+            return _explain_text(text, options, otherwise=unknown)
+    pages = bool(words) or options.output == "wide"
     out().put(rule_pages.render(rules, form=options.output, pages=pages))
     return Exit.OK
+
+
+def _explain_text(text: str, options: argparse.Namespace, *, otherwise: NotFound | None = None) -> int:
+    """`otherwise`: the error for a single word that is neither an id nor a known text."""
+    from whysync import app
+    from whysync.messages.pasted import clean
+    from whysync.reports import text_answer
+
+    if not clean(text):
+        raise UsageError(
+            what="the text is empty",
+            why="there is nothing to explain",
+            next="paste the message: whysync explain 'TEXT', or: … | whysync explain -",
+        )
+    answer = app.explained_text(text)
+    if not answer.causes and otherwise is not None:
+        raise otherwise
+    out().put(text_answer.render(answer, options.screen, form=options.output))
+    return Exit.OK if answer.causes else Exit.UNSURE
+
+
+def _standard_input() -> str:
+    if sys.stdin.isatty():
+        err().say("paste the text, then press Ctrl-D")
+    data = sys.stdin.buffer.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise TooLarge(
+            what=f"the text is larger than {_LARGEST >> 20} MiB",
+            why="explain reads a message or a part of a log",
+            next="pass the last lines: tail -n 200 FILE | whysync explain -",
+        )
+    text = data.decode("utf-8", "replace")
+    unreadable = text.count("\ufffd") + text.count("\0")
+    if unreadable * 10 > len(text):
+        raise Unreadable(
+            what="standard input is not text",
+            why="more than a tenth of it is not UTF-8",
+            next="decompress or decode it first",
+        )
+    return text

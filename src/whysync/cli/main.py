@@ -13,7 +13,7 @@ VERBS = {
     "fix": "show one fix as a patch, YAML or commands, or write it into a checkout",
     "health": "show the health Argo CD reports for each object in files",
     "collect": "collect the facts into a bundle without secrets",
-    "explain": "describe a rule or a cause",
+    "explain": "describe a rule or a cause, or say what an error message can mean",
     "lint": "check files for problems before they are merged",
     "plan": "show what a commit would do to the cluster before it is merged",
     "lab": "simulate failures on a cluster in memory, and diagnose them",

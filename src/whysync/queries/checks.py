@@ -1,0 +1,76 @@
+"""Commands that only read, to check whether a finding is the cause."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.symptom import Side
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.commands import (
+    CONTROLLER,
+    REPO_SERVER,
+    app_argument,
+    argocd_namespace,
+    is_read_only,
+    kubectl,
+    on_object,
+)
+
+_MOST = 4
+_OF_REPOSITORIES = frozenset({"repo-auth", "repo-unreachable", "tls-trust", "revision-not-found"})
+_OF_CLUSTERS = frozenset({"cluster-unreachable", "cluster-auth", "cluster-not-registered"})
+_OF_RUN_CONTAINERS = frozenset({"", "crashloop", "oom", "probe-failing", "hook-failed"})
+_OF_ARGOCD = frozenset({"repo-server-down", "argocd-cache-down", "argocd-disk-full"})
+
+
+def checks_for(finding: Finding, case: Case) -> tuple[str, ...]:
+    """The read-only commands of the finding's fixes, then what shows the same problem in any case."""
+    found = dict.fromkeys(
+        (*_of_fixes(finding), *side_checks(finding.side, case, finding.about, finding.cause))
+    )
+    return tuple(found)[:_MOST]
+
+
+def _of_fixes(finding: Finding) -> Iterator[str]:
+    for fix in finding.fixes:
+        for command in fix.commands:
+            try:
+                words = shlex.split(command, comments=True)
+            except ValueError:
+                continue
+            if words and is_read_only(words):
+                yield command
+
+
+def side_checks(side: Side, case: Case, about: Ref | None = None, cause: str = "") -> Iterator[str]:
+    app = app_argument(case)
+    match side:
+        case Side.COMPARE:
+            yield from _of_comparing(cause, case)
+        case Side.DRIFT:
+            yield f"argocd app diff {app}"
+        case Side.APPLY:
+            yield f"argocd app get {app} --show-operation"
+        case Side.HEALTH:
+            if about is not None and about.kind not in ("", "Application"):
+                yield on_object("describe", about)
+            if about is not None and about.kind == "Pod" and cause in _OF_RUN_CONTAINERS:
+                yield kubectl("logs", about.name, "--all-containers", "--previous", namespace=about.namespace)
+        case Side.FRESH | Side.NONE:
+            yield f"argocd app get {app} --refresh"
+
+
+def _of_comparing(cause: str, case: Case) -> Iterator[str]:
+    if cause in _OF_REPOSITORIES:
+        yield "argocd repo list"
+    if cause in _OF_CLUSTERS:
+        yield "argocd cluster list"
+    namespace = argocd_namespace(case)
+    if cause in _OF_ARGOCD:
+        yield kubectl("get", "pods", namespace=namespace)
+    yield f"argocd app get {app_argument(case)} --hard-refresh"
+    program = CONTROLLER if cause in _OF_CLUSTERS else REPO_SERVER
+    yield kubectl("logs", program, "--since=1h", namespace=namespace)

@@ -1,0 +1,245 @@
+"""The causes that a pasted text can have: the rules' findings for every place in which the text can be.
+
+A text without its place is tried in each place where Argo CD or Kubernetes could show it. What the rules find
+there whatever the text says is left out: it follows from the place, not from the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Confidence, Finding, Severity
+from whysync.diagnosis.pasted_case import case_of_parts
+from whysync.diagnosis.report import AppReport
+from whysync.diagnosis.symptom import Side, Symptom
+from whysync.messages.failure import Failure, Unknown
+from whysync.messages.parse import understand
+from whysync.messages.pasted import Part, Pasted, Place, loud_lines, read_paste, readings_of
+from whysync.messages.wrappers import LayerKind
+
+Diagnose = Callable[[Case], AppReport]
+
+_UNHEARD_OF = "zzyzx"
+_SHORT = 500
+_MOST_QUOTED = 3
+_SIDE_OF_PLACE = {
+    Place.CONDITION: Side.COMPARE,
+    Place.ARGOCD_LOG: Side.COMPARE,
+    Place.OPERATION: Side.APPLY,
+    Place.LONG_OPERATION: Side.APPLY,
+    Place.RESULT: Side.APPLY,
+    Place.EVENT: Side.HEALTH,
+    Place.CONTAINER: Side.HEALTH,
+    Place.HEALTH: Side.HEALTH,
+    Place.CONTAINER_LOG: Side.HEALTH,
+}
+# Wrappers that any program prints; all others are words of Argo CD.
+_ANYBODYS = frozenset(
+    {
+        LayerKind.LOG,
+        LayerKind.RPC,
+        LayerKind.INTERNAL_ERROR,
+        LayerKind.KUBECTL,
+        LayerKind.RETRIED,
+        LayerKind.RETRYING,
+    }
+)
+_OF_A_SYNC = frozenset(
+    {
+        LayerKind.SYNC_ERROR,
+        LayerKind.DELETION_ERROR,
+        LayerKind.OPERATION,
+        LayerKind.SYNC_ATTEMPT,
+        LayerKind.OBJECTS_FAILED_TO_APPLY,
+        LayerKind.TASKS_UNSUCCESSFUL,
+        LayerKind.TASKS_NOT_VALID,
+        LayerKind.NAMESPACE_FAILED_TO_APPLY,
+        LayerKind.SYNC_FAIL_HOOKS,
+        LayerKind.DELETION,
+        LayerKind.AUTH_RECONCILE,
+    }
+)
+
+
+class PossibleCause(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding, the Case it was found in, and the places where the text has this cause."""
+
+    finding: Finding
+    case: Case
+    places: tuple[Place, ...]
+
+
+class NotUnderstood(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that no rule explains.
+
+    `reported_by` are the known words around it, `family` is what it was recognized as. A text without a
+    reason only reports that something failed.
+    """
+
+    text: str
+    case: Case
+    side: Side
+    reported_by: str
+    family: str
+    has_reason: bool
+
+
+class TextAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """`is_cut`: the text was too long, and its middle was not read."""
+
+    causes: tuple[PossibleCause, ...]
+    not_understood: tuple[NotUnderstood, ...]
+    is_cut: bool
+
+
+class _Reading(msgspec.Struct, frozen=True, kw_only=True):
+    parts: tuple[Part, ...]
+    report: AppReport
+
+
+def possible_causes(text: str, diagnose: Diagnose) -> TextAnswer:
+    """`diagnose` runs the rules on a Case; `text` is masked."""
+    pasted = read_paste(text)
+    asked = _Asked(pasted, diagnose)
+    causes, unknown = asked.with_known_places()
+    if not causes:
+        causes = asked.anywhere(pasted.text)
+    if not causes:
+        lines = loud_lines(pasted.text)
+        found = (cause for line in lines if line != pasted.text for cause in asked.anywhere(line))
+        causes = _distinct(found)
+    if not causes and not unknown:
+        quoted = (pasted.text,) if len(pasted.text) <= _SHORT else loud_lines(pasted.text)[-_MOST_QUOTED:]
+        unknown = tuple(map(asked.not_understood, quoted or (pasted.text,)))
+    return TextAnswer(causes=causes, not_understood=unknown, is_cut=pasted.is_cut)
+
+
+class _Asked:
+    def __init__(self, pasted: Pasted, diagnose: Diagnose) -> None:
+        self._pasted = pasted
+        self._diagnose = diagnose
+
+    def with_known_places(self) -> tuple[tuple[PossibleCause, ...], tuple[NotUnderstood, ...]]:
+        """What the paste shows as a condition, an event, a state …, all of it together."""
+        if not self._pasted.parts:
+            return (), ()
+        reading = self._read(self._pasted.parts)
+        events = (part for part in self._pasted.parts if part.place is Place.EVENT)
+        control = self._read(tuple(replace(part, text=_UNHEARD_OF, reason="") for part in events))
+        always = {_without("", finding) for finding in control.report.findings}
+        findings = [finding for finding in reading.report.findings if _without("", finding) not in always]
+        roots = [finding for finding in findings if not finding.caused_by] or findings
+        causes = tuple(_cause(finding, reading) for finding in roots)
+        unknown = tuple(
+            self.not_understood(part.text, part)
+            for part in self._pasted.parts
+            if part.text and _is_reported(part, reading.report.unexplained)
+        )
+        return _distinct(causes), unknown
+
+    def anywhere(self, text: str) -> tuple[PossibleCause, ...]:
+        """A text without its place; the likeliest place first."""
+        side, certain = _side_of(text)
+        found: list[PossibleCause] = []
+        for part in readings_of(text):
+            if certain and _SIDE_OF_PLACE[part.place] is not side:
+                continue
+            if part.place is Place.CONTAINER_LOG and any(c.finding.side is Side.HEALTH for c in found):
+                continue  # what Kubernetes reports is not what a program logs
+            found += self._because_of(part)
+        return _weighed(_distinct(sorted(found, key=_rank)))
+
+    def _because_of(self, part: Part) -> Iterator[PossibleCause]:
+        reading = self._read((part,))
+        if not reading.report.findings:
+            return
+        unheard_of = "" if part.place in (Place.EVENT, Place.CONTAINER) else part.reason
+        control = self._read((replace(part, text=_UNHEARD_OF, reason=unheard_of),))
+        always = {_without(_UNHEARD_OF, finding) for finding in control.report.findings}
+        for finding in reading.report.findings:
+            if _without(part.text, finding) not in always:
+                yield _cause(finding, reading)
+
+    def not_understood(self, text: str, part: Part | None = None) -> NotUnderstood:
+        message = understand(text)
+        side, certain = _side_of(text)
+        if part is not None and not certain:
+            side = _SIDE_OF_PLACE[part.place]
+        layers = [layer for layer in message.layers if layer.kind is not LayerKind.LOG]
+        known = next((failure for failure in message.failures if not isinstance(failure, Unknown)), None)
+        return NotUnderstood(
+            text=text,
+            side=side,
+            reported_by=layers[-1].text.rstrip(": ") if layers else "",
+            family=_words_of(known) if known is not None else "",
+            has_reason=bool(message.failures),
+            case=case_of_parts((part,) if part is not None else (), application=self._pasted.application),
+        )
+
+    def _read(self, parts: tuple[Part, ...]) -> _Reading:
+        case = case_of_parts(parts, application=self._pasted.application)
+        return _Reading(parts=parts, report=self._diagnose(case))
+
+
+def _without(text: str, finding: Finding) -> tuple[str, ...]:
+    """What the finding says besides the text itself."""
+    return (finding.rule, finding.verdict.replace(text, ""), (finding.root or "").replace(text, ""))
+
+
+def _rank(cause: PossibleCause) -> tuple[bool, bool]:
+    """News never hide trouble; then the place where such a cause is usually reported."""
+    finding = cause.finding
+    return finding.severity is Severity.INFO, finding.side is not _SIDE_OF_PLACE[cause.places[0]]
+
+
+def _cause(finding: Finding, reading: _Reading) -> PossibleCause:
+    cited = [str(evidence.value) for evidence in finding.evidence]
+    parts = [part for part in reading.parts if part.text and any(part.text in value for value in cited)]
+    places = dict.fromkeys(part.place for part in parts or reading.parts)
+    return PossibleCause(finding=finding, case=reading.report.case, places=tuple(places))
+
+
+def _side_of(text: str) -> tuple[Side, bool]:
+    """The side that the wrappers of Argo CD around a text name, and whether there are any."""
+    kinds = {layer.kind for layer in understand(text).layers}
+    if kinds & _OF_A_SYNC:
+        return Side.APPLY, True
+    return (Side.COMPARE, True) if kinds - _ANYBODYS else (Side.NONE, False)
+
+
+def _words_of(failure: Failure) -> str:
+    """`ProgressDeadline` as `progress deadline`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(failure).__name__).lower()
+
+
+def _is_reported(part: Part, unexplained: Sequence[Symptom]) -> bool:
+    return any(part.text in symptom.text for symptom in unexplained)
+
+
+def _distinct(causes: Iterator[PossibleCause] | Sequence[PossibleCause]) -> tuple[PossibleCause, ...]:
+    """One per rule and object, with all the places in which it is found."""
+    found: dict[str, PossibleCause] = {}
+    for cause in causes:
+        known = found.get(cause.finding.rule)
+        if known is None:
+            found[cause.finding.rule] = cause
+        else:
+            places = tuple(dict.fromkeys((*known.places, *cause.places)))
+            found[cause.finding.rule] = replace(known, places=places)
+    return tuple(found.values())
+
+
+def _weighed(causes: tuple[PossibleCause, ...]) -> tuple[PossibleCause, ...]:
+    """The confidence where the place is a guess: several places, or a container that may not crash at all."""
+    several = len({cause.places[0] for cause in causes}) > 1
+    return tuple(
+        replace(cause, finding=replace(cause.finding, confidence=Confidence.MEDIUM))
+        if cause.finding.confidence is Confidence.HIGH and (several or cause.places[0] is Place.CONTAINER_LOG)
+        else cause
+        for cause in causes
+    )

@@ -1,0 +1,215 @@
+"""`explain TEXT`: the causes that a pasted text can have, in every form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whysync.diagnosis.finding import Confidence
+from whysync.diagnosis.symptom import Side
+from whysync.json_tree import Json, Object
+from whysync.messages.pasted import Place
+from whysync.queries.checks import checks_for, side_checks
+from whysync.queries.commands import app_argument
+from whysync.queries.possible_causes import NotUnderstood, PossibleCause, TextAnswer
+from whysync.reports import output
+from whysync.reports.json_yaml import as_json, as_yaml
+from whysync.reports.markdown_text import BLANK, Md, code, fenced, joined, md, page
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen, one_line
+
+VERSION: Final = 1
+_PLACES: Final = {
+    Place.CONDITION: "a condition of the Application",
+    Place.OPERATION: "the message of a sync",
+    Place.LONG_OPERATION: "the message of a sync that has been running for ten minutes or longer",
+    Place.RESULT: "a resource's result of a sync",
+    Place.HEALTH: "a resource's health message",
+    Place.EVENT: "an event",
+    Place.CONTAINER: "the state of a container",
+    Place.ARGOCD_LOG: "a log line of Argo CD",
+    Place.CONTAINER_LOG: "the log of a container that keeps crashing",
+}
+_SIDES: Final = {
+    Side.COMPARE: "Argo CD could not compare: it could not read or render the source, or read the cluster",
+    Side.APPLY: "a sync failed: something was refused or did not finish",
+    Side.HEALTH: "it is applied, but does not run as it should",
+    Side.DRIFT: "Git and the cluster differ",
+    Side.FRESH: "Argo CD has not looked again",
+    Side.NONE: "the text does not tell",
+}
+_CUT: Final = "the middle of the text, which is too long"
+_INDENT: Final = 17
+_LONGEST_QUOTE: Final = 300
+
+
+def render(answer: TextAnswer, screen: Screen, *, form: str) -> Safe:
+    match form:
+        case "json":
+            return as_json(_as_object(answer))
+        case "yaml":
+            return as_yaml(_as_object(answer))
+        case "name":
+            return output.text(cause.finding.rule for cause in answer.causes)
+        case "markdown":
+            return page(_markdown(answer))
+        case _:
+            return output.text(_lines(answer, screen, wide=form == "wide"))
+
+
+def _headline(answer: TextAnswer) -> str:
+    if not answer.causes:
+        return "not understood: no rule knows this text"
+    first = answer.causes[0].finding
+    if len(answer.causes) == 1:
+        return f"{first.cause}: {one_line(first.verdict)}"
+    return f"{len(answer.causes)} possible causes, the likeliest first"
+
+
+def _placeholders(answer: TextAnswer) -> str:
+    case = answer.causes[0].case if answer.causes else answer.not_understood[0].case
+    more = "replace words in capitals; " if answer.causes else ""
+    return f"{more}whysync diagnose {app_argument(case)} reads the facts behind the text"
+
+
+def _lines(answer: TextAnswer, screen: Screen, *, wide: bool) -> Iterator[str]:
+    mark, color = ("bad", "red") if answer.causes else ("unsure", "yellow")
+    for line in screen.wrap(f"{screen.mark(mark)} {_headline(answer)}", indent=0):
+        yield screen.paint(line, "bold", color)
+    for number, cause in enumerate(answer.causes, start=1):
+        yield ""
+        if len(answer.causes) > 1:
+            title = f"{cause.finding.cause}: {one_line(cause.finding.verdict)}"
+            lines = screen.wrap(title, indent=3, first=f"{number}  ")
+            yield from (screen.paint(line, "bold") for line in lines)
+        yield from _cause_lines(cause, screen, wide=wide)
+    for text in answer.not_understood:
+        yield ""
+        yield from _unknown_lines(text, screen)
+    yield ""
+    if answer.is_cut:
+        yield from _labelled(screen, "not read", _CUT)
+    yield from _labelled(screen, "next", _placeholders(answer))
+
+
+def _cause_lines(cause: PossibleCause, screen: Screen, *, wide: bool) -> Iterator[str]:
+    finding = cause.finding
+    yield from _labelled(screen, "read as", _places(cause))
+    if finding.root and one_line(finding.root) not in one_line(finding.verdict):
+        yield from _labelled(screen, "because", one_line(finding.root))
+    if finding.confidence is not Confidence.HIGH:
+        yield from _labelled(screen, "confidence", finding.confidence.value)
+    for number, command in enumerate(checks_for(finding, cause.case)):
+        yield f"{'' if number else '    check':<{_INDENT}}{one_line(command)}"
+    for number, fix in enumerate(finding.fixes if wide else finding.fixes[:1], start=1):
+        yield from _labelled(screen, f"fix {number}" if number > 1 else "fix", one_line(fix.title))
+        if fix.risk:
+            yield from _labelled(screen, "", f"risk: {one_line(fix.risk)}")
+        if fix.destroys:
+            yield from _labelled(screen, "", f"destroys: {one_line(', '.join(fix.destroys))}")
+    yield f"{'    page':<{_INDENT}}whysync explain {finding.rule}"
+
+
+def _unknown_lines(unknown: NotUnderstood, screen: Screen) -> Iterator[str]:
+    yield from _labelled(screen, "text", one_line(unknown.text, _LONGEST_QUOTE))
+    for label, words in _known_about(unknown):
+        yield from _labelled(screen, label, words)
+    for number, command in enumerate(_checks(unknown)):
+        yield f"{'' if number else '    check':<{_INDENT}}{command}"
+
+
+def _known_about(unknown: NotUnderstood) -> Iterator[tuple[str, str]]:
+    """What is known all the same: the family, who reported it, and the side."""
+    if unknown.family:
+        yield "family", unknown.family
+    if unknown.reported_by:
+        yield "reported by", one_line(unknown.reported_by, 120)
+    if not unknown.has_reason:
+        yield "reason", "the text reports a failure without its reason"
+    yield "side", _SIDES[unknown.side]
+
+
+def _checks(unknown: NotUnderstood) -> tuple[str, ...]:
+    rows = unknown.case.app.status.resources
+    return tuple(side_checks(unknown.side, unknown.case, rows[0].ref if rows else None))
+
+
+def _places(cause: PossibleCause) -> str:
+    return " or ".join(_PLACES[place] for place in cause.places)
+
+
+def _labelled(screen: Screen, label: str, text: str) -> Iterator[str]:
+    first = f"    {label}"
+    lines = screen.wrap(text, indent=_INDENT, first=first)
+    if screen.color and label:
+        lines[0] = lines[0].replace(label, screen.paint(label, "dim"), 1)
+    yield from lines
+
+
+def _as_object(answer: TextAnswer) -> Object:
+    return {
+        "version": VERSION,
+        "understood": bool(answer.causes),
+        "truncated": answer.is_cut,
+        "causes": [_cause_object(cause) for cause in answer.causes],
+        "notUnderstood": [
+            {
+                "text": one_line(unknown.text, 2_000),
+                "side": unknown.side.value,
+                "family": unknown.family,
+                "reportedBy": unknown.reported_by,
+                "checks": [*_checks(unknown)],
+            }
+            for unknown in answer.not_understood
+        ],
+    }
+
+
+def _cause_object(cause: PossibleCause) -> Object:
+    finding = cause.finding
+    places: list[Json] = [place.value for place in cause.places]
+    return {
+        "cause": finding.cause,
+        "rule": finding.rule,
+        "side": finding.side.value,
+        "confidence": finding.confidence.value,
+        "verdict": finding.verdict,
+        "root": finding.root,
+        "places": places,
+        "checks": [*checks_for(finding, cause.case)],
+        "fixes": [
+            {"title": fix.title, "kind": fix.kind.value, "risk": fix.risk, "destroys": [*fix.destroys]}
+            for fix in finding.fixes
+        ],
+        "page": f"docs/rules/{finding.rule}.md",
+    }
+
+
+def _markdown(answer: TextAnswer) -> Iterator[Md]:
+    yield md("# {}", _headline(answer))
+    yield BLANK
+    for cause in answer.causes:
+        finding = cause.finding
+        if len(answer.causes) > 1:
+            yield md("## {}: {}", finding.cause, finding.verdict)
+            yield BLANK
+        yield md("- read as: {}", _places(cause))
+        if finding.root and finding.root not in finding.verdict:
+            yield md("- because: {}", finding.root)
+        yield md("- confidence: {}", finding.confidence.value)
+        if finding.fixes:
+            yield md("- fix: {}", finding.fixes[0].title)
+        yield md("- page: {}", code(f"whysync explain {finding.rule}"))
+        yield BLANK
+        yield md("Check:")
+        yield BLANK
+        yield from fenced(checks_for(finding, cause.case))
+        yield BLANK
+    for unknown in answer.not_understood:
+        yield md("- not understood: {}", code(unknown.text, _LONGEST_QUOTE))
+        for label, words in _known_about(unknown):
+            yield md("- {}: {}", label, words)
+        yield joined("", (md("- check: "), joined(", ", map(code, _checks(unknown)))))
+    if answer.is_cut:
+        yield md("- not read: {}", _CUT)
+    yield md("{}.", _placeholders(answer))

@@ -1,0 +1,187 @@
+"""`whysync explain TEXT`: the causes of a pasted text are those that `diagnose` finds where it is shown."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.running import Whysync
+from tests.messages.test_pasted import APP_GET, DESCRIBED_POD
+from tests.shared import CORPUS, needs_shared
+from whysync import app
+from whysync.cli.output_flags import OUTPUTS
+from whysync.kubernetes.api import yaml
+
+IMMUTABLE = (
+    'one or more objects failed to apply, reason: Deployment.apps "web" is invalid:'
+    " spec.selector: Invalid value: v1.LabelSelector{}: field is immutable"
+)
+REFUSED = "dial tcp 10.0.0.1:6379: connect: connection refused"
+
+
+def causes(whysync: Whysync, text: str) -> list[str]:
+    ran = whysync("explain", "-", "-o", "json", stdin=text.encode())
+    return [cause["cause"] for cause in json.loads(ran.out)["causes"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (IMMUTABLE, "immutable-field"),
+        ('Back-off pulling image "web:1"', "image-pull"),
+        ("OOMKilled", "oom"),
+        ("CrashLoopBackOff", "crashloop"),
+        ("0/3 nodes are available: 3 Insufficient cpu.", "unschedulable"),
+        ("deploy/prod: app path does not exist", "path-not-found"),
+        ("ComparisonError\ndeploy/prod: app path does not exist", "path-not-found"),
+        ("waiting for completion of hook batch/Job/migrate", "hook-stuck"),
+        (DESCRIBED_POD, "oom"),
+        (
+            'time="2026-03-02T03:00:01Z" level=error msg="ComparisonError: deploy: app path does not exist"',
+            "path-not-found",
+        ),
+        ('hello,\nsince today we get\n  namespaces "web" not found\nany ideas?', "namespace-missing"),
+    ],
+)
+def test_the_first_cause(whysync: Whysync, text: str, first: str) -> None:
+    assert causes(whysync, text)[:1] == [first]
+
+
+def test_each_place_can_have_its_own_cause(whysync: Whysync) -> None:
+    """Redis of Argo CD, or of a program: the text alone does not tell."""
+    assert causes(whysync, REFUSED) == ["argocd-cache-down", "crashloop"]
+    out = whysync("explain", REFUSED).out
+    assert "2 possible causes" in out
+    assert out.count("confidence   medium") == 2
+    assert "the log of a container that keeps crashing" in out
+
+
+def test_an_answer_has_checks_a_fix_and_the_page(whysync: Whysync) -> None:
+    ran = whysync("explain", IMMUTABLE)
+    assert ran.code == 0
+    assert "immutable-field: Deployment web: spec.selector" in ran.out
+    assert "argocd app get APP --show-operation" in ran.out
+    assert "    fix          " in ran.out
+    assert "whysync explain immutable_field_changed" in ran.out
+
+
+def test_names_in_the_text_are_used_and_others_are_placeholders(whysync: Whysync) -> None:
+    assert (
+        "kubectl -n shop describe pod web-6c5d8-abcde"
+        in whysync("explain", "-", stdin=DESCRIBED_POD.encode()).out
+    )
+    assert "whysync diagnose shop " in whysync("explain", "-", stdin=APP_GET.encode()).out
+    assert "kubectl -n NAMESPACE describe pod POD" in whysync("explain", "OOMKilled").out
+
+
+def test_words_need_no_quotes(whysync: Whysync) -> None:
+    assert whysync("explain", "Back-off", "pulling", "image", "web:1").out.startswith("✗ image-pull")
+
+
+def test_an_id_is_an_id_and_a_known_word_is_a_text(whysync: Whysync) -> None:
+    assert whysync("explain", "oom").out.startswith("container_oom_killed")
+    assert whysync("explain", "OOMKilled").out.startswith("✗ oom")
+    slip = whysync("explain", "crashlop")
+    assert slip.code == 2
+    assert "did you mean crashloop?" in slip.err
+
+
+def test_what_follows_from_the_place_alone_is_no_answer(whysync: Whysync) -> None:
+    """Every text would be a degraded workload if it were the message of one."""
+    ran = whysync("explain", "the frobnicator is sad")
+    assert ran.code == 3
+    assert "not understood" in ran.out
+    assert "degraded-workload" not in ran.out
+
+
+def test_an_unknown_text_gets_its_side_and_who_reported_it(whysync: Whysync) -> None:
+    out = whysync("explain", "Failed to load target state: the frobnicator is sad").out
+    assert "not understood" in out
+    assert "reported by  Failed to load target state" in out
+    assert "Argo CD could not compare" in out
+    out = whysync("explain", "one or more objects failed to apply").out
+    assert "a failure without its reason" in out
+    assert "argocd app get APP --show-operation" in out
+
+
+def test_secrets_are_masked(whysync: Whysync) -> None:
+    token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    text = f"Failed to load target state: https://bot:{token}@git.example.com/a.git: Authentication failed"
+    for form in OUTPUTS:
+        ran = whysync("explain", text, "-o", form)
+        assert token not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("form", OUTPUTS)
+@pytest.mark.parametrize("text", [REFUSED, "the frobnicator is sad"])
+def test_text_in_every_form(whysync: Whysync, text: str, form: str) -> None:
+    ran = whysync("explain", text, "-o", form)
+    assert ran.code in (0, 3)
+    assert "Traceback" not in ran.err
+    if text == REFUSED:
+        assert "argocd_cache_unavailable" in ran.out
+
+
+def test_yaml_holds_the_same_as_json(whysync: Whysync) -> None:
+    told: Any = json.loads(whysync("explain", REFUSED, "-o", "json").out)
+    assert yaml.load(whysync("explain", REFUSED, "-o", "yaml").out) == told
+    assert told["causes"][0]["page"] == "docs/rules/argocd_cache_unavailable.md"
+
+
+@pytest.mark.parametrize(
+    ("stdin", "says"),
+    [
+        (b"", "the text is empty"),
+        (b" \n\t\n", "the text is empty"),
+        (b"\x1b[0m\x07 \n", "the text is empty"),
+        (bytes(range(128, 256)) * 100, "standard input is not text"),
+        (b"\0" * 1000, "standard input is not text"),
+        (b"it failed\n" * 1_000_000, "larger than 4 MiB"),
+    ],
+)
+def test_bad_input(whysync: Whysync, stdin: bytes, says: str) -> None:
+    ran = whysync("explain", "-", stdin=stdin)
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+
+
+def test_control_characters_do_not_reach_the_terminal(whysync: Whysync) -> None:
+    hostile = b'Failed to pull image "\x1b[2Jweb:1\x07": not found\n::error::x\n'
+    out = whysync("explain", "-", stdin=hostile).out
+    assert "image-pull" in out
+    assert all(letter.isprintable() or letter == "\n" for letter in out)
+
+
+@needs_shared
+def test_bare_messages_of_real_cases() -> None:
+    """Every seventh message of the corpus, without anything else of its case."""
+    messages = list(_messages())[::7]
+    answers = [(app.explained_text(text), accepted) for text, accepted in messages]
+    found = [[cause.finding.cause for cause in answer.causes] for answer, _ in answers]
+    first = sum(bool(one) and one[0] in accepted for one, (_, accepted) in zip(found, answers, strict=True))
+    wrong = sum(
+        bool(one) and accepted.isdisjoint(one) for one, (_, accepted) in zip(found, answers, strict=True)
+    )
+    assert len(messages) >= 40
+    assert first / len(messages) >= 0.8
+    assert wrong / len(messages) <= 0.1
+
+
+def _messages() -> Any:
+    for name in ("cases.jsonl", "cases-2.jsonl"):
+        for line in (CORPUS / name).read_text().splitlines():
+            case = json.loads(line)
+            evidence = case["evidence"]
+            events, rows = evidence.get("events", [{}]), evidence.get("resources", [])
+            texts = (
+                evidence.get("condition", {}).get("message"),
+                evidence.get("operation", {}).get("message"),
+                evidence.get("logs"),
+                events[0].get("message"),
+                next((row["message"] for row in rows if row.get("message")), None),
+            )
+            text = next(filter(None, texts), None)
+            if text:
+                yield text, {case["cause"], *case["also_acceptable"]}
