@@ -17,10 +17,10 @@ def require_namespace(call: RequestContext, name: str, store: Store) -> None:
     if not call.resource.namespaced:
         return
     namespace = call.address.namespace
-    found = store.get((("", "namespaces"), "", namespace))
-    if found is None:
+    namespace_object = store.get((("", "namespaces"), "", namespace))
+    if namespace_object is None:
         raise not_found("namespaces", "", namespace)
-    if not dig(found, "metadata", "deletionTimestamp"):
+    if not dig(namespace_object, "metadata", "deletionTimestamp"):
         return
     why = f"unable to create new content in namespace {namespace} because it is being terminated"
     refusal = forbidden(call.resource.plural, call.resource.group, name, why)

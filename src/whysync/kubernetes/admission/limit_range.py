@@ -32,11 +32,11 @@ def with_limits(obj: Object, call: RequestContext, store: Store) -> Object:
 
 def _usual(limit_range: Object) -> Object:
     """Of all limits for containers: the amounts for those that say nothing."""
-    found: Object = {"limits": {}, "requests": {}}
+    defaults: Object = {"limits": {}, "requests": {}}
     for limit in _limits(limit_range, "Container"):
-        found["limits"] = {**fields(found["limits"]), **fields(limit.get("default"))}
-        found["requests"] = {**fields(found["requests"]), **fields(limit.get("defaultRequest"))}
-    return found
+        defaults["limits"] = {**fields(defaults["limits"]), **fields(limit.get("default"))}
+        defaults["requests"] = {**fields(defaults["requests"]), **fields(limit.get("defaultRequest"))}
+    return defaults
 
 
 def _limits(limit_range: Object, kind: str) -> Iterator[Object]:
@@ -46,30 +46,30 @@ def _limits(limit_range: Object, kind: str) -> Iterator[Object]:
 
 
 def _filled(pod: Object, usual: Object) -> Object:
-    told: list[str] = []
+    changes: list[str] = []
     spec = dict(fields(pod.get("spec")))
     for group, title in _GROUPS:
         containers = items(spec.get(group))
         if containers:
-            spec[group] = [_with_usual(fields(container), usual, title, told) for container in containers]
-    if not told:
+            spec[group] = [_with_usual(fields(container), usual, title, changes) for container in containers]
+    if not changes:
         return pod
     meta = fields(pod.get("metadata"))
     marks: Object = {
         **fields(meta.get("annotations")),
-        _ANNOTATION: f"LimitRanger plugin set: {'; '.join(told)}",
+        _ANNOTATION: f"LimitRanger plugin set: {'; '.join(changes)}",
     }
     return {**pod, "metadata": {**meta, "annotations": marks}, "spec": spec}
 
 
-def _with_usual(container: Object, usual: Object, title: str, told: list[str]) -> Json:
+def _with_usual(container: Object, usual: Object, title: str, changes: list[str]) -> Json:
     resources = dict(fields(container.get("resources")))
     for side, word in (("requests", "request"), ("limits", "limit")):
         given, more = fields(resources.get(side)), fields(usual[side])
         missing = sorted(more.keys() - given.keys())
         if missing:
             resources[side] = {**given, **{key: more[key] for key in missing}}
-            told.append(f"{', '.join(missing)} {word} for {title} {text(container.get('name'))}")
+            changes.append(f"{', '.join(missing)} {word} for {title} {text(container.get('name'))}")
     return {**container, "resources": resources} if resources else container
 
 
@@ -79,10 +79,12 @@ def check_limits(obj: Object, call: RequestContext, store: Store) -> None:
     if call.resource.group or kind not in {"Pod", "PersistentVolumeClaim"}:
         return
     for _, limit_range in store.within(_LIMIT_RANGES, call.address.namespace):
-        found = list(_pod_problems(obj, limit_range) if kind == "Pod" else _claim_problems(obj, limit_range))
-        if found:
-            told = found[0] if len(found) == 1 else f"[{', '.join(dict.fromkeys(found))}]"
-            raise forbidden(call.resource.plural, "", text(dig(obj, "metadata", "name")), told)
+        violations = list(
+            _pod_problems(obj, limit_range) if kind == "Pod" else _claim_problems(obj, limit_range)
+        )
+        if violations:
+            message = violations[0] if len(violations) == 1 else f"[{', '.join(dict.fromkeys(violations))}]"
+            raise forbidden(call.resource.plural, "", text(dig(obj, "metadata", "name")), message)
 
 
 def _pod_problems(pod: Object, limit_range: Object) -> Iterator[str]:
@@ -117,11 +119,11 @@ def _claim_problems(claim: Object, limit_range: Object) -> Iterator[str]:
         for key, least in sorted(fields(limit.get("min")).items()):
             yield from _least("PersistentVolumeClaim", key, least, asked, {})
         for key, most in sorted(fields(limit.get("max")).items()):
-            told = f"maximum {key} usage per PersistentVolumeClaim is {text(most)}"
+            limit_text = f"maximum {key} usage per PersistentVolumeClaim is {text(most)}"
             if key not in asked:
-                yield f"{told}.  No request is specified"
+                yield f"{limit_text}.  No request is specified"
             elif value_or_zero(asked[key]) > value_or_zero(most):
-                yield f"{told}, but request is {text(asked[key])}"
+                yield f"{limit_text}, but request is {text(asked[key])}"
 
 
 def _problems(limit: Object, resources: Object) -> Iterator[str]:
@@ -130,29 +132,29 @@ def _problems(limit: Object, resources: Object) -> Iterator[str]:
     for key, least in sorted(fields(limit.get("min")).items()):
         yield from _least(kind, key, least, asked, capped)
     for key, most in sorted(fields(limit.get("max")).items()):
-        told = f"maximum {key} usage per {kind} is {text(most)}"
+        limit_text = f"maximum {key} usage per {kind} is {text(most)}"
         if key not in capped:
-            yield f"{told}.  No limit is specified"
+            yield f"{limit_text}.  No limit is specified"
         elif value_or_zero(capped[key]) > value_or_zero(most):
-            yield f"{told}, but limit is {text(capped[key])}"
+            yield f"{limit_text}, but limit is {text(capped[key])}"
         elif key in asked and value_or_zero(asked[key]) > value_or_zero(most):
-            yield f"{told}, but request is {text(asked[key])}"
+            yield f"{limit_text}, but request is {text(asked[key])}"
     for key, ratio in sorted(fields(limit.get("maxLimitRequestRatio")).items()):
-        told = f"{key} max limit to request ratio per {kind} is {text(ratio)}"
+        limit_text = f"{key} max limit to request ratio per {kind} is {text(ratio)}"
         request, ceiling = value_or_zero(asked.get(key)), value_or_zero(capped.get(key))
         if not request:
-            yield f"{told}, but no request is specified or request is 0"
+            yield f"{limit_text}, but no request is specified or request is 0"
         elif not ceiling:
-            yield f"{told}, but no limit is specified or limit is 0"
+            yield f"{limit_text}, but no limit is specified or limit is 0"
         elif ceiling / request > value_or_zero(ratio):
-            yield f"{told}, but provided ratio is {float(ceiling / request):f}"
+            yield f"{limit_text}, but provided ratio is {float(ceiling / request):f}"
 
 
 def _least(kind: str, key: str, least: Json, asked: Object, capped: Object) -> Iterator[str]:
-    told = f"minimum {key} usage per {kind} is {text(least)}"
+    limit_text = f"minimum {key} usage per {kind} is {text(least)}"
     if key not in asked:
-        yield f"{told}.  No request is specified"
+        yield f"{limit_text}.  No request is specified"
     elif value_or_zero(asked[key]) < value_or_zero(least):
-        yield f"{told}, but request is {text(asked[key])}"
+        yield f"{limit_text}, but request is {text(asked[key])}"
     elif key in capped and value_or_zero(capped[key]) < value_or_zero(least):
-        yield f"{told}, but limit is {text(capped[key])}"
+        yield f"{limit_text}, but limit is {text(capped[key])}"

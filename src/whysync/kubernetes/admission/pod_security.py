@@ -115,13 +115,22 @@ def _containers(names: list[str]) -> str:
 
 
 def _added_capabilities(spec: Object) -> Iterator[str]:
-    found = [
-        (name, [text(one) for one in items(dig(context, "capabilities", "add")) if text(one) not in _USUAL])
+    added_by_container = [
+        (
+            name,
+            [
+                text(capability)
+                for capability in items(dig(context, "capabilities", "add"))
+                if text(capability) not in _USUAL
+            ],
+        )
         for name, context in _contexts(spec)
     ]
-    bad = [name for name, added in found if added]
+    bad = [name for name, added in added_by_container if added]
     if bad:
-        added = ", ".join(sorted({f'"{one}"' for _, more in found for one in more}))
+        added = ", ".join(
+            sorted({f'"{capability}"' for _, more in added_by_container for capability in more})
+        )
         where = "in securityContext.capabilities.add"
         yield f"non-default capabilities ({_containers(bad)} must not include {added} {where})"
 
@@ -134,31 +143,31 @@ def _host_paths(spec: Object) -> Iterator[str]:
 
 
 def _host_ports(spec: Object) -> Iterator[str]:
-    found: list[tuple[str, list[str]]] = []
+    ports_by_container: list[tuple[str, list[str]]] = []
     for group in ("initContainers", "containers"):
         for raw in items(spec.get(group)):
             given = [fields(port).get("hostPort") for port in items(fields(raw).get("ports"))]
             ports = [str(port) for port in given if port]
             if ports:
-                found.append((text(fields(raw).get("name")), ports))
-    if found:
-        ports = sorted({port for _, more in found for port in more})
+                ports_by_container.append((text(fields(raw).get("name")), ports))
+    if ports_by_container:
+        ports = sorted({port for _, more in ports_by_container for port in more})
         what = f"hostPort{'s' if len(ports) > 1 else ''} {', '.join(ports)}"
-        uses = "uses" if len(found) == 1 else "use"
-        yield f"hostPort ({_containers([name for name, _ in found])} {uses} {what})"
+        uses = "uses" if len(ports_by_container) == 1 else "use"
+        yield f"hostPort ({_containers([name for name, _ in ports_by_container])} {uses} {what})"
 
 
 def _volumes(spec: Object) -> Iterator[str]:
-    found: list[tuple[str, str]] = []
+    restricted: list[tuple[str, str]] = []
     for raw in items(spec.get("volumes")):
         volume = fields(raw)
         kinds = [key for key in volume if key != "name" and key not in _SAFE_VOLUMES]
         if kinds:
-            found.append((text(volume.get("name")), kinds[0]))
-    if not found:
+            restricted.append((text(volume.get("name")), kinds[0]))
+    if not restricted:
         return
-    names = ", ".join(f'"{name}"' for name, _ in found)
-    kinds = sorted({f'"{kind}"' for _, kind in found})
-    one = len(found) == 1
+    names = ", ".join(f'"{name}"' for name, _ in restricted)
+    kinds = sorted({f'"{kind}"' for _, kind in restricted})
+    volumes, use = ("volume", "uses") if len(restricted) == 1 else ("volumes", "use")
     what = f"restricted volume type{'s' if len(kinds) > 1 else ''} {', '.join(kinds)}"
-    yield f"restricted volume types (volume{'' if one else 's'} {names} use{'s' if one else ''} {what})"
+    yield f"restricted volume types ({volumes} {names} {use} {what})"

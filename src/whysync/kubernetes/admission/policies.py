@@ -66,13 +66,13 @@ def _judged(rule: Object, value: Json, path: str, old: Json | Missing) -> Iterat
         yield Cause(path, f"Invalid value: {shown}: {problem} evaluating rule: {message or expression}")
         return
     where = f"{path}{text(rule.get('fieldPath'))}"
-    told = _expressed(rule, env) or message or f"failed rule: {expression}"
+    detail = _expressed(rule, env) or message or f"failed rule: {expression}"
     if rule.get("reason") == "FieldValueForbidden":
-        yield Cause(where, f"Forbidden: {told}")
+        yield Cause(where, f"Forbidden: {detail}")
     elif isinstance(value, (dict, list)):
-        yield Cause(where, f"Invalid value: {told}", "FieldValueInvalid")
+        yield Cause(where, f"Invalid value: {detail}", "FieldValueInvalid")
     else:
-        yield Cause(where, f"Invalid value: {json.dumps(value)}: {told}")
+        yield Cause(where, f"Invalid value: {json.dumps(value)}: {detail}")
 
 
 def _expressed(rule: Object, env: Object) -> str:
@@ -81,10 +81,10 @@ def _expressed(rule: Object, env: Object) -> str:
     if not expression:
         return ""
     try:
-        told = evaluate(expression, env)
+        message = evaluate(expression, env)
     except (UnknownValue, CelError):
         return ""
-    return told.strip() if isinstance(told, str) and "\n" not in told else ""
+    return message.strip() if isinstance(message, str) and "\n" not in message else ""
 
 
 _NO_PARAMS: Final = "no params found for policy binding with `Deny` parameterNotFoundAction"
@@ -106,11 +106,11 @@ def check_policies(
         actions = [
             text(validation_action) for validation_action in items(dig(binding, "spec", "validationActions"))
         ]
-        found = params_of(policy, binding, call, store)
-        if not found and dig(binding, "spec", "paramRef", "parameterNotFoundAction") == "Deny":
+        param_objects = params_of(policy, binding, call, store)
+        if not param_objects and dig(binding, "spec", "paramRef", "parameterNotFoundAction") == "Deny":
             why = f"failed to configure binding: {_NO_PARAMS}"
             raise _denied(call, obj, f"{title} denied request: {why}", "")
-        for params in found:
+        for params in param_objects:
             env = _Env(policy, {**seen, "params": params})
             for why, reason in env.verdicts():
                 if "Deny" in actions:
@@ -216,8 +216,8 @@ def params_of(policy: Object, binding: Object, call: RequestContext, store: Stor
     space = (text(reference.get("namespace")) or call.address.namespace) if namespaced else ""
     name = text(reference.get("name"))
     if name:
-        found = store.get((where, space, name))
-        return [] if found is None else [found]
+        params = store.get((where, space, name))
+        return [] if params is None else [params]
     return [
         obj
         for _, obj in store.within(where, space)

@@ -62,11 +62,11 @@ def charged_to(obj: Object, old: Object | None, call: RequestContext, store: Sto
         )
         if over:
             asked: Object = {key: written_like(wanted[key], hard[key]) for key in over}
-            told = (
+            message = (
                 f"exceeded quota: {title}, requested: {_listed(over, asked)}, "
                 f"used: {_listed(over, used)}, limited: {_listed(over, hard)}"
             )
-            raise forbidden(resource.plural, resource.group, name, told)
+            raise forbidden(resource.plural, resource.group, name, message)
         more: Object = {
             key: written_like(value_or_zero(used.get(key)) + amount, hard[key])
             for key, amount in wanted.items()
@@ -97,14 +97,14 @@ def _listed(keys: list[str], amounts: Object) -> str:
 
 
 def _usage(obj: Object, resource: Resource) -> dict[str, Fraction]:
-    one = Fraction(1)
+    single = Fraction(1)
     qualified = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-    usage = {f"count/{qualified}": one}
+    usage = {f"count/{qualified}": single}
     if not resource.group and resource.plural in _COUNTED:
-        usage[resource.plural] = one
+        usage[resource.plural] = single
     if resource.kind == "Service":
         kind = dig(obj, "spec", "type")
-        usage["services.loadbalancers"] = one if kind == "LoadBalancer" else Fraction(0)
+        usage["services.loadbalancers"] = single if kind == "LoadBalancer" else Fraction(0)
         usage["services.nodeports"] = Fraction(
             len(items(dig(obj, "spec", "ports"))) if kind in ("NodePort", "LoadBalancer") else 0
         )
@@ -135,11 +135,17 @@ def _in_scope(obj: Object, resource: Resource, quota: Object) -> bool:
     """Is the quota about this object? One with scopes is about some Pods only."""
     wanted = [(text(scope), "Exists", list[Json]()) for scope in items(dig(quota, "spec", "scopes"))]
     for raw in items(dig(quota, "spec", "scopeSelector", "matchExpressions")):
-        one = fields(raw)
-        wanted.append((text(one.get("scopeName")), text(one.get("operator")), items(one.get("values"))))
+        expression = fields(raw)
+        wanted.append(
+            (
+                text(expression.get("scopeName")),
+                text(expression.get("operator")),
+                items(expression.get("values")),
+            )
+        )
     if not wanted:
         return True
-    return resource.kind == "Pod" and all(_has_scope(obj, *one) for one in wanted)
+    return resource.kind == "Pod" and all(_has_scope(obj, *requirement) for requirement in wanted)
 
 
 def _has_scope(pod: Object, scope: str, operator: str, values: list[Json]) -> bool:
@@ -167,8 +173,8 @@ def _has_scope(pod: Object, scope: str, operator: str, values: list[Json]) -> bo
 
 
 def dig_json(obj: Object, *path: str) -> Json:
-    found = dig(obj, *path)
-    return found if isinstance(found, (str, int, float)) else None
+    value = dig(obj, *path)
+    return value if isinstance(value, (str, int, float)) else None
 
 
 def _require_amounts(obj: Object, hard: Object, title: str, name: str) -> None:
@@ -182,5 +188,5 @@ def _require_amounts(obj: Object, hard: Object, title: str, name: str) -> None:
             if what not in fields(dig(container, "resources", side)):
                 missing.setdefault(key, []).append(text(fields(container).get("name")))
     if missing:
-        told = "; ".join(f"{key} for: {','.join(names)}" for key, names in missing.items())
-        raise forbidden("pods", "", name, f"failed quota: {title}: must specify {told}")
+        containers_by_amount = "; ".join(f"{key} for: {','.join(names)}" for key, names in missing.items())
+        raise forbidden("pods", "", name, f"failed quota: {title}: must specify {containers_by_amount}")

@@ -47,11 +47,11 @@ class Unreachable(Exception):
 
 
 def mutated(
-    obj: Object, call: RequestContext, operation: str, store: Store, told: dict[str, Webhook]
+    obj: Object, call: RequestContext, operation: str, store: Store, webhooks: dict[str, Webhook]
 ) -> Object:
     """The object after all mutating webhooks that look at it; raises `Refused`."""
     for hook in _hooks(_MUTATING, obj, None, call, operation, store):
-        obj = _called(hook, obj, store, told)
+        obj = _called(hook, obj, store, webhooks)
     return obj
 
 
@@ -61,11 +61,11 @@ def check_webhooks(
     call: RequestContext,
     operation: str,
     store: Store,
-    told: dict[str, Webhook],
+    webhooks: dict[str, Webhook],
 ) -> None:
     """Raises `Refused` when a validating webhook denies the write, or cannot be asked."""
     for hook in _hooks(_VALIDATING, obj, old, call, operation, store):
-        _called(hook, obj, store, told)
+        _called(hook, obj, store, webhooks)
 
 
 def _hooks(
@@ -110,12 +110,12 @@ def _holds(expression: str, env: Object) -> bool:
         return True
 
 
-def _called(hook: Object, obj: Object, store: Store, told: dict[str, Webhook]) -> Object:
+def _called(hook: Object, obj: Object, store: Store, webhooks: dict[str, Webhook]) -> Object:
     name = text(hook.get("name"))
     problem = ""
-    if name in told:
+    if name in webhooks:
         try:
-            return told[name](obj)
+            return webhooks[name](obj)
         except Denied as denial:
             why = f": {denial.why}" if denial.why else " without explanation"
             message = f'admission webhook "{name}" denied the request{why}'

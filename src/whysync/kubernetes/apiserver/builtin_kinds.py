@@ -90,7 +90,7 @@ class Resource:
 @cache
 def built_in() -> dict[tuple[str, str], Resource]:
     """By `apiVersion` and plural."""
-    found: dict[tuple[str, str], Resource] = {}
+    resources: dict[tuple[str, str], Resource] = {}
     for api_version, lines in _TABLE.items():
         group, _, version = api_version.rpartition("/")
         for entry in lines.replace("\n", "|").split("|"):
@@ -98,7 +98,7 @@ def built_in() -> dict[tuple[str, str], Resource]:
                 continue
             kind, plural, *rest = entry.split()
             marks = rest[0] if rest else ""
-            found[api_version, plural] = Resource(
+            resources[api_version, plural] = Resource(
                 group=group,
                 version=version,
                 kind=kind,
@@ -110,4 +110,4 @@ def built_in() -> dict[tuple[str, str], Resource]:
                 scale="c" in marks,
                 kept="r" not in marks,
             )
-    return found
+    return resources

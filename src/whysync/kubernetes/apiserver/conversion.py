@@ -88,7 +88,7 @@ def _pod_level_requests(spec: Object) -> Object:
 def _asked_for(spec: Object, name: str) -> Json:
     """The sum over the containers, where all of one kind; written as the first of them is."""
     given = [dig(container, "resources", "requests", name) for container in items(spec.get("containers"))]
-    amounts = [one for one in given if isinstance(one, (str, int, float))]
+    amounts = [amount for amount in given if isinstance(amount, (str, int, float))]
     if not amounts:
         return None
     return (

@@ -44,11 +44,11 @@ def definition_problems(definition: Object) -> list[Cause]:
     shared = shared_schema(versions)
     if shared is not None:
         return list(_of_schema(shared, "spec.validation.openAPIV3Schema"))
-    found: list[Cause] = []
+    causes: list[Cause] = []
     for at, version in enumerate(versions):
         schema = fields(dig(version, "schema", "openAPIV3Schema"))
-        found.extend(_of_schema(schema, f"spec.versions[{at}].schema.openAPIV3Schema"))
-    return found
+        causes.extend(_of_schema(schema, f"spec.versions[{at}].schema.openAPIV3Schema"))
+    return causes
 
 
 def _of_schema(schema: Object, path: str) -> Iterator[Cause]:
@@ -60,8 +60,10 @@ def _of_schema(schema: Object, path: str) -> Iterator[Cause]:
     yield from _rules(schema, _Where(path), bill, root=True)
     if bill.total > _WHOLE_LIMIT:
         for _, where in sorted(bill.dearest, key=lambda entry: -entry[0])[:_MOST_TOLD]:
-            told = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
-            yield Cause(where, f"Forbidden: {told}")
+            reason = (
+                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+            )
+            yield Cause(where, f"Forbidden: {reason}")
         name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
         yield Cause(path, f"Forbidden: {_too_dear(name, bill.total, _WHOLE_LIMIT)}")
 
@@ -72,8 +74,8 @@ def _patterns(schema: Object, path: str, depth: int) -> Iterator[Cause]:
     pattern = text(schema.get("pattern"))
     problem = regex_problem(pattern) if pattern else ""
     if problem:
-        told = f"must be a valid regular expression, but isn't: error parsing regexp: {problem}"
-        yield Cause(f"{path}.pattern", f"Invalid value: {json.dumps(pattern, ensure_ascii=False)}: {told}")
+        reason = f"must be a valid regular expression, but isn't: error parsing regexp: {problem}"
+        yield Cause(f"{path}.pattern", f"Invalid value: {json.dumps(pattern, ensure_ascii=False)}: {reason}")
     for inner, where in _below(schema, path):
         yield from _patterns(inner, where, depth + 1)
 
@@ -91,25 +93,25 @@ def _rules(schema: Object, here: _Where, bill: _Bill, *, root: bool = False) -> 
         return
     for inner, path in _below(schema, here.path):
         yield from _rules(inner, _inside(schema, here, path), bill)
-    rules = [fields(one) for one in items(schema.get(_RULES))]
+    rules = [fields(rule) for rule in items(schema.get(_RULES))]
     shape = shape_of(schema, root=root) if rules else None
     if shape is None:
         return
     often = LARGEST // (shape.least + 1) if here.often is None else here.often
     for at, rule in enumerate(rules):
         where = f"{here.path}.{_RULES}[{at}].rule"
-        found = judged(text(rule.get("rule")), shape)
-        cost = min(found.cost * often, MOST)
+        checked = judged(text(rule.get("rule")), shape)
+        cost = min(checked.cost * often, MOST)
         if cost > _RULE_LIMIT:
             yield Cause(where, f"Forbidden: {_too_dear('estimated rule cost', cost, _RULE_LIMIT)}")
         bill.total = min(bill.total + cost, MOST)
         if cost >= _WHOLE_LIMIT // 100:
             bill.dearest.append((cost, where))
-        if found.problem:
-            yield Cause(where, f"Invalid value: {_shown(rule)}: {found.problem}")
-        if found.uses_old and here.loose:
-            told = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {here.loose}"
-            yield Cause(where, f"Invalid value: {json.dumps(text(rule.get('rule')))}: {told}")
+        if checked.problem:
+            yield Cause(where, f"Invalid value: {_shown(rule)}: {checked.problem}")
+        if checked.uses_old and here.loose:
+            reason = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {here.loose}"
+            yield Cause(where, f"Invalid value: {json.dumps(text(rule.get('rule')))}: {reason}")
 
 
 def _inside(schema: Object, here: _Where, path: str) -> _Where:
@@ -134,9 +136,9 @@ def _times(often: int | None, most: object) -> int | None:
 
 def _too_dear(name: str, cost: int, limit: int) -> str:
     factor = cost / limit
-    told = "more than 100x" if factor > 100 else f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    excess = "more than 100x" if factor > 100 else f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
     advice = "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps,"
-    return f"{name} exceeds budget by factor of {told} ({advice} and strings are declared)"
+    return f"{name} exceeds budget by factor of {excess} ({advice} and strings are declared)"
 
 
 def _shown(rule: Object) -> str:
@@ -149,5 +151,5 @@ def _shown(rule: Object) -> str:
         "FieldPath": text(rule.get("fieldPath")),
         "OptionalOldSelf": rule.get("optionalOldSelf"),
     }
-    told = json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
-    return told.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    encoded = json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
+    return encoded.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

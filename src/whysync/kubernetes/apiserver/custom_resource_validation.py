@@ -95,23 +95,23 @@ def _kind_of(value: Json, wanted: tuple[str, ...]) -> str:
 def _enum(value: Json, schema: Object, path: str) -> Iterator[Cause]:
     allowed = items(schema.get("enum"))
     if allowed and value not in allowed:
-        told = ", ".join(json.dumps(one) for one in allowed)
-        yield Cause(path, f"Unsupported value: {json.dumps(value)}: supported values: {told}")
+        supported = ", ".join(json.dumps(allowed_value) for allowed_value in allowed)
+        yield Cause(path, f"Unsupported value: {json.dumps(value)}: supported values: {supported}")
 
 
 def _text(value: str, schema: Object, path: str) -> Iterator[Cause]:
     longest, shortest = schema.get("maxLength"), schema.get("minLength")
-    told = f"Invalid value: {json.dumps(value)}: {path} in body"
+    prefix = f"Invalid value: {json.dumps(value)}: {path} in body"
     pattern, form = text(schema.get("pattern")), text(schema.get("format"))
     # The first of these that does not hold is told, and no other.
     if longest is not None and len(value) > integer(longest):
         yield Cause(path, f"Too long: may not be more than {integer(longest)} bytes")
     elif shortest is not None and len(value) < integer(shortest):
-        yield Cause(path, f"{told} should be at least {integer(shortest)} chars long")
+        yield Cause(path, f"{prefix} should be at least {integer(shortest)} chars long")
     elif pattern and not _matches(pattern, value):
-        yield Cause(path, f"{told} should match '{pattern}'")
+        yield Cause(path, f"{prefix} should match '{pattern}'")
     if form in _FORMATS and not _FORMATS[form](value):
-        yield Cause(path, f"{told} must be of type {form}: {json.dumps(value)}")
+        yield Cause(path, f"{prefix} must be of type {form}: {json.dumps(value)}")
 
 
 def _matches(pattern: str, value: str) -> bool:
@@ -125,20 +125,20 @@ def _matches(pattern: str, value: str) -> bool:
 
 def _number(value: float, schema: Object, path: str) -> Iterator[Cause]:
     least, most = schema.get("minimum"), schema.get("maximum")
-    told = f"Invalid value: {json.dumps(value)}: {path} in body should be"
+    prefix = f"Invalid value: {json.dumps(value)}: {path} in body should be"
     if isinstance(least, (int, float)):
         if schema.get("exclusiveMinimum") and value <= least:
-            yield Cause(path, f"{told} greater than {json.dumps(least)}")
+            yield Cause(path, f"{prefix} greater than {json.dumps(least)}")
         elif value < least:
-            yield Cause(path, f"{told} greater than or equal to {json.dumps(least)}")
+            yield Cause(path, f"{prefix} greater than or equal to {json.dumps(least)}")
     if isinstance(most, (int, float)):
         if schema.get("exclusiveMaximum") and value >= most:
-            yield Cause(path, f"{told} less than {json.dumps(most)}")
+            yield Cause(path, f"{prefix} less than {json.dumps(most)}")
         elif value > most:
-            yield Cause(path, f"{told} less than or equal to {json.dumps(most)}")
+            yield Cause(path, f"{prefix} less than or equal to {json.dumps(most)}")
     step = schema.get("multipleOf")
     if isinstance(step, (int, float)) and step and value % step:
-        yield Cause(path, f"{told} a multiple of {json.dumps(step)}")
+        yield Cause(path, f"{prefix} a multiple of {json.dumps(step)}")
 
 
 def _list(value: list[Json], schema: Object, path: str, old: Json | Missing) -> Iterator[Cause]:

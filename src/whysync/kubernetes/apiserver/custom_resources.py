@@ -44,14 +44,14 @@ class CustomResource:
         gone: list[str] = []
         known = {} if live is None else {key: value for key, value in body.items() if live.get(key) is value}
         other = {key: value for key, value in body.items() if key not in known}
-        found = pruned(other, self.openapi, "", gone, root=True)
-        obj = fields(without_nulls(found, self.openapi))
+        kept = pruned(other, self.openapi, "", gone, root=True)
+        obj = fields(without_nulls(kept, self.openapi))
         if known:
             merged = {**obj, **known}
             obj = {key: merged[key] for key in sorted(merged)}
         meta, strangers = self._metadata(fields(body.get("metadata")))
-        told = [*strangers, *(f'unknown field "{path}"' for path in sorted(gone))]
-        return {**obj, "metadata": meta}, told
+        warnings = [*strangers, *(f'unknown field "{path}"' for path in sorted(gone))]
+        return {**obj, "metadata": meta}, warnings
 
     def _metadata(self, meta: Object) -> tuple[Object, list[str]]:
         """Metadata has the type that it has everywhere."""
@@ -90,14 +90,14 @@ class CustomResource:
 
     def problems(self, obj: Object, old: Object | None) -> list[Cause]:
         before: Json | Missing = MISSING if old is None else _seen_by_schema(old)
-        found = list(schema_problems(_seen_by_schema(obj), self.openapi, "", before))
-        if not found:
-            found.extend(rule_problems(_seen_by_schema(obj), self.openapi, "", before))
+        causes = list(schema_problems(_seen_by_schema(obj), self.openapi, "", before))
+        if not causes:
+            causes.extend(rule_problems(_seen_by_schema(obj), self.openapi, "", before))
         path = text(self.scale.get("specReplicasPath"))
         replicas = dig(obj, *(part for part in path.split(".") if part)) if path else None
         if isinstance(replicas, int) and replicas < 0:
-            found.append(Cause(path, f"Invalid value: {replicas}: should be a non-negative integer"))
-        return found
+            causes.append(Cause(path, f"Invalid value: {replicas}: should be a non-negative integer"))
+        return causes
 
 
 def _seen_by_schema(obj: Object) -> Json:
@@ -124,7 +124,7 @@ def customs_of(definition: Object) -> list[CustomResource]:
     if not dig(definition, "status", "acceptedNames", "kind"):
         return []
     terminating = bool(dig(definition, "metadata", "deletionTimestamp"))
-    found: list[CustomResource] = []
+    custom_resources: list[CustomResource] = []
     for raw in items(spec.get("versions")):
         version = fields(raw)
         if not version.get("served"):
@@ -144,11 +144,11 @@ def customs_of(definition: Object) -> list[CustomResource]:
         )
         atom = schemas.atom(resource.api_version, resource.kind) or DEDUCED
         custom = CustomResource(resource, version, stored, atom, terminating=terminating)
-        found.append(custom)
-    versions = {custom.resource.api_version: custom for custom in found}
-    for custom in found:
+        custom_resources.append(custom)
+    versions = {custom.resource.api_version: custom for custom in custom_resources}
+    for custom in custom_resources:
         custom.versions = versions
-    return found
+    return custom_resources
 
 
 def established(definition: Object, now: str, others: list[Object]) -> Object:
@@ -182,9 +182,9 @@ _NOT_ALL = "not all names are accepted"
 
 def _taken(definition: Object, others: list[Object]) -> set[str]:
     """Names of the same group that other definitions have."""
-    found: set[str] = set()
+    names: set[str] = set()
     for other in others:
         same = dig(other, "spec", "group") == dig(definition, "spec", "group")
         if same and dig(other, "metadata", "name") != dig(definition, "metadata", "name"):
-            found.update(text(value) for value in fields(dig(other, "status", "acceptedNames")).values())
-    return found - {""}
+            names.update(text(value) for value in fields(dig(other, "status", "acceptedNames")).values())
+    return names - {""}

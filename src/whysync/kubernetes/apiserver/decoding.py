@@ -246,8 +246,8 @@ def _problem(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
 
 def _quantity_problem(item: Json) -> str:
     text = item if isinstance(item, str) else "true"
-    found = _FORM.fullmatch(text.strip())
-    if found is not None and found[1].count(".") < 2:
+    matched = _FORM.fullmatch(text.strip())
+    if matched is not None and matched[1].count(".") < 2:
         try:
             canonical_quantity(text.strip())
         except BadQuantity:
@@ -267,16 +267,16 @@ def _base64_end(text: str) -> int:
 def _misfit(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
     where = re.sub(r"\[\d+\]", "", path)
     name, named = owner.name.rpartition(".")[2], named_type(owner.name, where.rpartition(".")[2])
-    told = go_type(kind)
-    if named and told in ("string", "[]string"):
-        told = told.replace("string", named)
-    into = f"Go struct field {name}.{told_path(where)} of type {told}"
+    type_name = go_type(kind)
+    if named and type_name in ("string", "[]string"):
+        type_name = type_name.replace("string", named)
+    into = f"Go struct field {name}.{told_path(where)} of type {type_name}"
     return BadBody(f"json: cannot unmarshal {_told(item, kind)} into {into}")
 
 
 def _told(item: Json, kind: Type) -> str:
-    told = json_kind(item)
-    return f"number {item}" if told == "number" and kind.kind in {"int", "int-or-string"} else told
+    kind_name = json_kind(item)
+    return f"number {item}" if kind_name == "number" and kind.kind in {"int", "int-or-string"} else kind_name
 
 
 def go_type(kind: Type) -> str:

@@ -81,12 +81,12 @@ class DeleteHandler:
         """All objects of a kind; the answer lists them as they were."""
         options = options_of(call)
         choice = chosen_by(call.request.path, call.resource)
-        found = [
+        selected = [
             (place, live)
             for place, live in self._store.within(call.resource.store, call.address.namespace)
             if choice is None or choice(live)
         ]
-        for place, live in found:
+        for place, live in selected:
             new = self._ending(live, options, call.resource)
             if options.dry_run:
                 continue
@@ -97,7 +97,7 @@ class DeleteHandler:
         meta: Object = {"resourceVersion": self._store.revision}
         if isinstance(call.served, CustomResource):
             meta["continue"] = ""
-        listed: list[Json] = [as_listed(live, call) for _, live in found]
+        listed: list[Json] = [as_listed(live, call) for _, live in selected]
         body: Object = {
             "kind": f"{call.resource.kind}List",
             "apiVersion": call.resource.api_version,
@@ -205,12 +205,12 @@ def options_of(call: RequestContext) -> Options:
         why = "orphanDependents and deletionPropagation cannot be both set"
         causes.append(Cause("propagationPolicy", f'Invalid value: "{policy}": {why}'))
     elif policy and policy not in _POLICIES:
-        known = ", ".join(f'"{one}"' for one in (*_POLICIES, "nil"))
+        known = ", ".join(f'"{policy_name}"' for policy_name in (*_POLICIES, "nil"))
         causes.append(Cause("propagationPolicy", f'Unsupported value: "{policy}": supported values: {known}'))
     dry_run = items(body.get("dryRun"))
     if dry_run and dry_run != ["All"]:
-        told = ", ".join(f'"{one}"' for one in dry_run)
-        causes.append(Cause("dryRun", f'Unsupported value: [{told}]: supported values: "All"'))
+        dry_run_values = ", ".join(f'"{dry_run_value}"' for dry_run_value in dry_run)
+        causes.append(Cause("dryRun", f'Unsupported value: [{dry_run_values}]: supported values: "All"'))
     if causes:
         raise invalid("DeleteOptions", "meta.k8s.io", "", causes)
     if isinstance(legacy, bool):
@@ -238,9 +238,11 @@ def _check_preconditions(live: Object, options: Options, resource: Resource) -> 
         (options.version, "resourceVersion", "ResourceVersion", "modified"),
     )
     for asked, key, title, perhaps in checks:
-        found = text(meta.get(key))
-        if asked and asked != found:
-            why = f"the {title} in the precondition ({asked}) does not match the {title} in record ({found})"
+        current = text(meta.get(key))
+        if asked and asked != current:
+            why = (
+                f"the {title} in the precondition ({asked}) does not match the {title} in record ({current})"
+            )
             raise conflict(
                 resource.kind, resource.group, name, f"{why}. The object might have been {perhaps}"
             )

@@ -47,8 +47,8 @@ class _Catalogue:
     def _preferred_first(self) -> list[Resource]:
         """Groups in their order; of a group, the version that clients shall use comes first."""
         places = {group: at for at, group in enumerate(dict.fromkeys(kind.group for kind in self.kinds))}
-        newest = sorted(self.kinds, key=lambda one: version_rank(one.version), reverse=True)
-        return sorted(newest, key=lambda one: places[one.group])
+        newest = sorted(self.kinds, key=lambda resource: version_rank(resource.version), reverse=True)
+        return sorted(newest, key=lambda resource: places[resource.group])
 
 
 def version_rank(version: str) -> tuple[int, int, int]:
@@ -83,8 +83,8 @@ class Discovery:
         known = self._built_in.get(key)
         if known is not None:
             return known
-        found = built_in().get(key)
-        if found is None:
+        resource = built_in().get(key)
+        if resource is None:
             catalogue = self._catalogue()
             custom = catalogue.by_path.get(key)
             if custom is None:
@@ -93,7 +93,7 @@ class Discovery:
                     raise no_such_resource()
                 raise NoSuchPath
             return custom
-        self._built_in[key] = BuiltIn(found)
+        self._built_in[key] = BuiltIn(resource)
         return self._built_in[key]
 
     def _catalogue(self) -> _Catalogue:
@@ -106,14 +106,14 @@ class Discovery:
 
     def _read(self) -> list[CustomResource]:
         """From the definitions in the store; one is read again when it has changed."""
-        found: list[CustomResource] = []
+        custom_resources: list[CustomResource] = []
         for place, definition in self._store.within(_DEFINITIONS):
             revision = text(fields(definition.get("metadata")).get("resourceVersion"))
             known = self._customs.get(place[2])
             if known is None or known[0] != revision:
                 known = self._customs[place[2]] = (revision, customs_of(definition))
-            found.extend(known[1])
-        return found
+            custom_resources.extend(known[1])
+        return custom_resources
 
     def customs(self) -> list[CustomResource]:
         return self._catalogue().customs

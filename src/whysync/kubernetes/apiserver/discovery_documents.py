@@ -72,10 +72,12 @@ def _groups(discovery: Discovery) -> list[str]:
 
 
 def _group(name: str, discovery: Discovery) -> Object:
-    found = dict.fromkeys(resource.version for resource in discovery.kinds() if resource.group == name)
+    group_versions = dict.fromkeys(
+        resource.version for resource in discovery.kinds() if resource.group == name
+    )
     versions: list[Json] = [
         {"groupVersion": f"{name}/{version}", "version": version}
-        for version in sorted(found, key=version_rank, reverse=True)
+        for version in sorted(group_versions, key=version_rank, reverse=True)
     ]
     return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
@@ -85,7 +87,7 @@ def _resources(api_version: str, discovery: Discovery) -> Object | None:
     if not here:
         return None
     listed: list[Json] = []
-    for resource in sorted(here, key=lambda one: one.plural):
+    for resource in sorted(here, key=lambda resource: resource.plural):
         listed.append(_resource(resource))
         if resource.scale:
             listed.append(
@@ -107,7 +109,7 @@ def _resources(api_version: str, discovery: Discovery) -> Object | None:
 
 
 def _resource(resource: Resource) -> Object:
-    found: Object = {
+    document: Object = {
         "name": resource.plural,
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
@@ -115,17 +117,17 @@ def _resource(resource: Resource) -> Object:
         "verbs": list(_VERBS) if resource.kept else ["create"],
     }
     if resource.custom:
-        return {**found, "storageVersionHash": _hash(resource)}
+        return {**document, "storageVersionHash": _hash(resource)}
     short = _SHORT.get(resource.plural, "").split()
     if short:
-        found["shortNames"] = [*short]
+        document["shortNames"] = [*short]
     if resource.plural in _IN_ALL:
-        found["categories"] = ["all"]
+        document["categories"] = ["all"]
     elif resource.plural in _IN_EXTENSIONS:
-        found["categories"] = ["api-extensions"]
+        document["categories"] = ["api-extensions"]
     if resource.kept:
-        found["storageVersionHash"] = _hash(resource)
-    return found
+        document["storageVersionHash"] = _hash(resource)
+    return document
 
 
 def _subresource(resource: Resource, name: str) -> Object:

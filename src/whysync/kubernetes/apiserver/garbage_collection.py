@@ -55,24 +55,24 @@ class GarbageCollection:
     def _touched(self) -> set[Place]:
         """What changed since the last look, and all that may have to follow it."""
         journal = self._store.journal
-        found: set[Place] = set()
+        touched: set[Place] = set()
         while self._read < len(journal):
             change = journal[self._read]
             self._read += 1
             if change.place[0] == _PODS:
-                found.update(self._mounts(change))
+                touched.update(self._mounts(change))
             if change.place[0] == _CLAIMS and change.type == "DELETED":
-                found.add((_VOLUMES, "", text(dig(change.obj, "spec", "volumeName"))))
+                touched.add((_VOLUMES, "", text(dig(change.obj, "spec", "volumeName"))))
             if change.type == "DELETED":
-                found.update(self._store.owned_by(uid_of(change.obj)))
+                touched.update(self._store.owned_by(uid_of(change.obj)))
             else:
-                found.add(change.place)
+                touched.add(change.place)
             for owner in owners_of(change.obj):
-                found.update(self._store.known_as(owner))
+                touched.update(self._store.known_as(owner))
             space: Place = (_NAMESPACES, "", change.place[1])
             if "deletionTimestamp" in fields((self._store.get(space) or {}).get("metadata")):
-                found.add(space)
-        return found
+                touched.add(space)
+        return touched
 
     def _mounts(self, change: Change) -> list[Place]:
         """The claims that a Pod holds, noted; those that it let go of."""
@@ -137,24 +137,28 @@ class GarbageCollection:
     def _orphan(self, place: Place, obj: Object) -> None:
         uid = uid_of(obj)
         for child in self._store.owned_by(uid):
-            found = self._store.get(child)
-            if found is not None:
-                self._disown(child, found, uid)
+            dependent = self._store.get(child)
+            if dependent is not None:
+                self._disown(child, dependent, uid)
         self._finish(place, "orphan")
 
     def _delete_dependents(self, place: Place, obj: Object) -> None:
         uid = uid_of(obj)
         dependents = self._store.owned_by(uid)
         for child in dependents:
-            found, resource = self._store.get(child), self._discovery.of_store(child[0])
-            if found is not None and resource is not None and not dig(found, "metadata", "deletionTimestamp"):
+            dependent, resource = self._store.get(child), self._discovery.of_store(child[0])
+            if (
+                dependent is not None
+                and resource is not None
+                and not dig(dependent, "metadata", "deletionTimestamp")
+            ):
                 self._removal.remove(child, resource)
         if not any(self._blocks(child, uid) for child in dependents):
             self._finish(place, "foregroundDeletion")
 
     def _blocks(self, child: Place, owner: str) -> bool:
-        found = self._store.get(child)
-        references = [] if found is None else items(dig(found, "metadata", "ownerReferences"))
+        dependent = self._store.get(child)
+        references = [] if dependent is None else items(dig(dependent, "metadata", "ownerReferences"))
         return any(
             fields(reference).get("uid") == owner and fields(reference).get("blockOwnerDeletion") is True
             for reference in references
@@ -173,7 +177,11 @@ class GarbageCollection:
         obj = self._store.get(place)
         if obj is None:
             return
-        kept: list[Json] = [one for one in items(dig(obj, "metadata", "finalizers")) if one != finalizer]
+        kept: list[Json] = [
+            other_finalizer
+            for other_finalizer in items(dig(obj, "metadata", "finalizers"))
+            if other_finalizer != finalizer
+        ]
         if kept:
             self._change(place, obj, finalizers=kept)
         else:
@@ -212,15 +220,15 @@ class GarbageCollection:
     # -- namespaces, definitions ------------------------------------------------------------------
 
     def _end_namespace(self, place: Place, namespace: Object) -> None:
-        for found in self._store.inside(place[2]):
-            resource = self._discovery.of_store(found[0])
-            inner = self._store.get(found)
+        for inner_place in self._store.inside(place[2]):
+            resource = self._discovery.of_store(inner_place[0])
+            inner = self._store.get(inner_place)
             if resource is not None and inner is not None and not dig(inner, "metadata", "deletionTimestamp"):
-                self._removal.remove(found, resource)
+                self._removal.remove(inner_place, resource)
         left = [
-            (found, obj)
-            for found in self._store.inside(place[2])
-            if (obj := self._store.get(found)) is not None
+            (inner_place, obj)
+            for inner_place in self._store.inside(place[2])
+            if (obj := self._store.get(inner_place)) is not None
         ]
         held = bool(items(dig(namespace, "metadata", "finalizers")))
         if left or held:
@@ -251,9 +259,9 @@ class GarbageCollection:
             spec = fields(definition.get("spec"))
             where = (text(spec.get("group")), text(dig(spec, "names", "plural")))
             resource = self._discovery.of_store(where)
-            for found, obj in self._store.within(where):
+            for instance_place, obj in self._store.within(where):
                 if resource is not None and not dig(obj, "metadata", "deletionTimestamp"):
-                    self._removal.remove(found, resource)
+                    self._removal.remove(instance_place, resource)
             if any(True for _ in self._store.within(where)):
                 self._tell_progress(place, definition)
             else:

@@ -17,17 +17,17 @@ class ReadHandlers:
         self._discovery = discovery
 
     def get(self, call: RequestContext) -> Reply:
-        found = self._store.get(call.place)
-        if found is None:
+        obj = self._store.get(call.place)
+        if obj is None:
             raise call.missing()
         if call.address.subresource == "scale":
-            return Reply(200, scale_of(found, call.served))
-        return Reply(200, as_served(found, call))
+            return Reply(200, scale_of(obj, call.served))
+        return Reply(200, as_served(obj, call))
 
     def list(self, call: RequestContext) -> Reply:
         resource = call.resource
         choice = chosen_by(call.request.path, resource)
-        found: list[Json] = [
+        listed: list[Json] = [
             as_listed(obj, call)
             for _, obj in self._store.within(resource.store, call.address.namespace)
             if choice is None or choice(obj)
@@ -41,7 +41,7 @@ class ReadHandlers:
                 "kind": f"{resource.kind}List",
                 "apiVersion": resource.api_version,
                 "metadata": meta,
-                "items": found,
+                "items": listed,
             },
         )
 

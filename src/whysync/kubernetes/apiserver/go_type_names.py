@@ -111,9 +111,9 @@ _EMBEDDED: Final = (
 def named_type(struct: str, field: str) -> str:
     """`v1.RestartPolicy` for a field of `core/v1.PodSpec`; empty where it is a plain string."""
     package, _, name = struct.rpartition(".")
-    found = _table().get((name, field), "")
-    version = "v1" if found in _OF_CORE else package.rpartition("/")[2]
-    return f"{version}.{found}" if found else ""
+    type_name = _table().get((name, field), "")
+    version = "v1" if type_name in _OF_CORE else package.rpartition("/")[2]
+    return f"{version}.{type_name}" if type_name else ""
 
 
 def is_named_string(type: str) -> bool:
@@ -129,16 +129,16 @@ def told_path(path: str) -> str:
 
 @cache
 def _table() -> dict[tuple[str, str], str]:
-    found: dict[tuple[str, str], str] = {}
+    table: dict[tuple[str, str], str] = {}
     struct = field = ""
     for word in _NAMED.replace(",", "").split():
         if word.endswith(":"):
             struct = word[:-1]
         elif field:
-            found[struct, field], field = word, ""
+            table[struct, field], field = word, ""
         else:
             field = word
-    return found
+    return table
 
 
 @cache

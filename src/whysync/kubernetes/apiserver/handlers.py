@@ -183,14 +183,14 @@ class WriteHandlers:
             raise internal("resourceVersion should not be set on objects to be created")
         for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink", "uid"):
             meta.pop(key, None)
-        told = text(meta.get("name")) or text(meta.get("generateName"))
+        requested_name = text(meta.get("name")) or text(meta.get("generateName"))
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = text(meta["generateName"])[:58] + self._store.suffix()
         obj = {**obj, "metadata": meta}
         if not owned:
             obj = self._owned(call.served.zero(), obj, call, kept_managed(obj))
         require_namespace(call, text(meta.get("name")), self._store)
-        check_account(obj, told, call, self._store)
+        check_account(obj, requested_name, call, self._store)
         if isinstance(call.served, CustomResource) and call.served.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise forbidden(resource.plural, resource.group, text(meta.get("name")), why)

@@ -50,15 +50,15 @@ def chosen_by(path: str, resource: Resource) -> Choice | None:
 
 
 def _labels(selector: str) -> list[Choice]:
-    found: list[Choice] = []
+    requirements: list[Choice] = []
     at = 0
     while at < len(selector):
         part = _REQUIREMENT.match(selector, at)
         if part is None:
             raise bad_request(f"unable to parse requirement: found '{selector[at:]}', expected: identifier")
-        found.append(_requirement(part))
+        requirements.append(_requirement(part))
         at = part.end()
-    return found
+    return requirements
 
 
 def _requirement(part: re.Match[str]) -> Choice:
@@ -81,7 +81,7 @@ def _of(obj: Object) -> Object:
 
 
 def _fields(selector: str, resource: Resource) -> list[Choice]:
-    found: list[Choice] = []
+    requirements: list[Choice] = []
     for part in selector.split(","):
         if not part:
             continue
@@ -90,16 +90,16 @@ def _fields(selector: str, resource: Resource) -> list[Choice]:
         if key not in known:
             if resource.kind in _MORE and not resource.custom:
                 raise bad_request(f"field label not supported: {key}")
-            told = ", ".join(f'"{one}"' for one in _ALWAYS)
-            raise bad_request(f'"{key}" is not a known field selector: only {told}')
-        found.append(_field(key, value, wanted=sign != "!="))
-    return found
+            supported = ", ".join(f'"{field_name}"' for field_name in _ALWAYS)
+            raise bad_request(f'"{key}" is not a known field selector: only {supported}')
+        requirements.append(_field(key, value, wanted=sign != "!="))
+    return requirements
 
 
 def _split(part: str) -> tuple[str, str, str]:
     for sign in ("!=", "==", "="):
-        key, found, value = part.partition(sign)
-        if found:
+        key, separator, value = part.partition(sign)
+        if separator:
             return key, sign, value
     raise bad_request(f"invalid selector: '{part}'; can't understand '{part}'")
 
@@ -108,8 +108,8 @@ def _field(key: str, value: str, *, wanted: bool) -> Choice:
     steps = key.split(".")
 
     def choice(obj: Object) -> bool:
-        found = dig(obj, *steps)
-        written = "" if found is None or isinstance(found, Missing) else found
+        actual = dig(obj, *steps)
+        written = "" if actual is None or isinstance(actual, Missing) else actual
         if isinstance(written, bool):
             written = "true" if written else "false"
         return (str(written) == value) is wanted

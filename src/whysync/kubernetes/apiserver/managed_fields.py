@@ -167,11 +167,11 @@ def after_update(live: Object, new: Object, managed: Managed, writing: Writing, 
     """
     me = Manager(writing.manager, "Update", writing.subresource, writing.api_version)
     try:
-        found = compare(live, new, atom)
+        changes = compare(live, new, atom)
     except TypeErrors:
         return managed
-    removed = found.removed.difference(writing.excluded, recursive=True)
-    changed = found.modified.union(found.added).difference(writing.excluded, recursive=True)
+    removed = changes.removed.difference(writing.excluded, recursive=True)
+    changed = changes.modified.union(changes.added).difference(writing.excluded, recursive=True)
     claims = _without(managed.claims, changed, removed, except_for=None)
     mine = changed.difference(_SYSTEM)
     times = dict(managed.times)
@@ -204,17 +204,17 @@ def after_apply(
     """
     me = Manager(writing.manager, "Apply", writing.subresource, "")
     new = applied(live, config, _as_seen_by(me, managed.claims), writing.manager, atom)
-    said = field_set(config, atom).difference(writing.excluded, recursive=True).difference(_SYSTEM)
-    found = compare(live, live if new is None else new, atom)
-    removed = found.removed.difference(writing.excluded, recursive=True)
-    changed = found.modified.union(found.added).difference(writing.excluded, recursive=True)
+    applied_fields = field_set(config, atom).difference(writing.excluded, recursive=True).difference(_SYSTEM)
+    changes = compare(live, live if new is None else new, atom)
+    removed = changes.removed.difference(writing.excluded, recursive=True)
+    changed = changes.modified.union(changes.added).difference(writing.excluded, recursive=True)
     if not force:
         _refuse_conflicts(managed.claims, changed.difference(pardoned), me)
     claims = _without(managed.claims, changed, removed, except_for=me)
     times = dict(managed.times)
     claims.pop(me, None)
-    if said:
-        claims[me] = Claim(said, writing.api_version)
+    if applied_fields:
+        claims[me] = Claim(applied_fields, writing.api_version)
     if new is not None:
         times[me] = writing.now
     return (live if new is None else new), Managed(claims, _of_those(times, claims))
@@ -279,13 +279,13 @@ def _capped(managed: Managed) -> Managed:
 
 
 def _refuse_conflicts(claims: dict[Manager, Claim], changed: FieldSet, me: Manager) -> None:
-    found: list[tuple[str, str]] = []
+    conflicts: list[tuple[str, str]] = []
     for manager, claim in claims.items():
         if manager != me:
             shared = claim.owned.intersection(changed)
-            found.extend((_called(manager, claim), path) for path in told_paths(shared))
-    if found:
-        raise _conflict(sorted(found, key=lambda pair: pair[0]))
+            conflicts.extend((_called(manager, claim), path) for path in told_paths(shared))
+    if conflicts:
+        raise _conflict(sorted(conflicts, key=lambda pair: pair[0]))
 
 
 def told_paths(owned: FieldSet, prefix: str = "") -> Iterable[str]:
@@ -303,18 +303,18 @@ def _called(manager: Manager, claim: Claim) -> str:
     return f"{name} using {claim.api_version}" if manager.operation == "Update" else name
 
 
-def _conflict(found: list[tuple[str, str]]) -> Refused:
-    if len(found) == 1:
-        who, path = found[0]
+def _conflict(conflicts: list[tuple[str, str]]) -> Refused:
+    if len(conflicts) == 1:
+        who, path = conflicts[0]
         message = f"Apply failed with 1 conflict: conflict with {who}: {path}"
     else:
         lines: list[str] = []
-        for who in dict.fromkeys(who for who, _ in found):
+        for who in dict.fromkeys(who for who, _ in conflicts):
             lines.append(f"conflicts with {who}:")
-            lines.extend(f"- {path}" for name, path in found if name == who)
-        message = f"Apply failed with {len(found)} conflicts: " + "\n".join(lines)
+            lines.extend(f"- {path}" for name, path in conflicts if name == who)
+        message = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
     causes: list[Json] = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path}
-        for who, path in found
+        for who, path in conflicts
     ]
     return Refused(409, "Conflict", message, {"causes": causes})

@@ -23,14 +23,15 @@ def carried_over(meta: Object, before: Object) -> Object:
     return new
 
 
-def other_uid(call: RequestContext, asked: str, found: str) -> str:
+def other_uid(call: RequestContext, asked: str, current: str) -> str:
     plural = {"services": "services/specs", "ingresses": "ingress"}.get(
         call.resource.plural, call.resource.plural
     )
     where = "/".join(part for part in (plural, call.address.namespace, call.address.name) if part)
     return (
         f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
+        "AdditionalErrorMsg: Precondition failed: "
+        f"UID in precondition: {asked}, UID in object meta: {current}"
     )
 
 

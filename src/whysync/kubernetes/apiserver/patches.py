@@ -29,9 +29,9 @@ def patched(current: Object, call: RequestContext, *, schema: Type | None) -> Ob
         case "json-patch":
             if not isinstance(body, list):
                 raise _undecodable(body, "[]handlers.jsonPatchOp")
-            for one in body:
-                if not isinstance(one, dict) and one is not None:
-                    raise _undecodable(one, "handlers.jsonPatchOp")
+            for operation in body:
+                if not isinstance(operation, dict) and operation is not None:
+                    raise _undecodable(operation, "handlers.jsonPatchOp")
             return apply_json_patch(current, body)
         case "merge-patch":
             if not isinstance(body, dict):
@@ -114,13 +114,13 @@ def bad_patch(why: str, body: Object, call: RequestContext) -> Refused:
 
 
 def _as_converter(why: str) -> str:
-    told = _UNMARSHAL.fullmatch(why)
-    if told is None:
+    matched = _UNMARSHAL.fullmatch(why)
+    if matched is None:
         return f"error decoding from json: {why}" if "base64" in why else why
-    found, wanted = told["found"], told["type"]
-    if found == "number":
-        found = "float64" if re.search(r"[.eE]", told["number"] or "") else "int64"
-    kind = {"object": "map", "array": "slice"}.get(found, found)
+    json_type, wanted = matched["found"], matched["type"]
+    if json_type == "number":
+        json_type = "float64" if re.search(r"[.eE]", matched["number"] or "") else "int64"
+    kind = {"object": "map", "array": "slice"}.get(json_type, json_type)
     if wanted.startswith("map["):
         return f"cannot restore map from {kind}"
     if wanted.startswith("[]"):
@@ -128,9 +128,9 @@ def _as_converter(why: str) -> str:
     is_string = wanted == "string" or is_named_string(wanted)
     if not _PLAIN.fullmatch(wanted) and not is_string:
         return f"cannot restore struct from: {kind}"
-    converts = (found == "int64" and is_string) or (found == "float64" and "int" in wanted)
+    converts = (json_type == "int64" and is_string) or (json_type == "float64" and "int" in wanted)
     if converts:
-        return f"cannot convert {found} to {wanted}"
+        return f"cannot convert {json_type} to {wanted}"
     return f"unrecognized type: {'string' if is_string else wanted}"
 
 

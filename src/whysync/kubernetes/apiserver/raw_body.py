@@ -42,9 +42,9 @@ def parsed_object(raw: str, content: str, kind: str) -> tuple[Object, list[str]]
             f"couldn't get version/kind; json parse error: {why}"
         )
     repeated: list[str] = []
-    found = _plain(tree, "", repeated)
-    assert isinstance(found, dict)
-    return found, repeated
+    body = _plain(tree, "", repeated)
+    assert isinstance(body, dict)
+    return body, repeated
 
 
 def parsed_patch(raw: str) -> Json:
@@ -71,14 +71,14 @@ def _plain(value: object, path: str, repeated: list[str]) -> Json:
 
 
 def _from_yaml(raw: str, kind: str) -> tuple[Object, list[str]]:
-    found = next(iter(documents(raw)), None)
-    if found is None:
+    document = next(iter(documents(raw)), None)
+    if document is None:
         return {}, []
-    if isinstance(found, Broken):
-        why = f"yaml: {found} ({raw.encode().hex()})"
+    if isinstance(document, Broken):
+        why = f"yaml: {document} ({raw.encode().hex()})"
         raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {why}")
-    body = found.body if isinstance(found.body, dict) else {}
-    repeated = [f"yaml: unmarshal errors:\n  {warning}" for warning in found.warnings]
+    body = document.body if isinstance(document.body, dict) else {}
+    repeated = [f"yaml: unmarshal errors:\n  {warning}" for warning in document.warnings]
     return body, repeated
 
 

@@ -113,10 +113,10 @@ def _unresolved(store: Store, asked: AccessQuestion) -> str:
     missing = [
         f'{text(role.get("kind")).lower()}.{_GROUP} "{text(role.get("name"))}" not found' for role in roles
     ]
-    told = list(dict.fromkeys(missing))
-    if not told:
+    messages = list(dict.fromkeys(missing))
+    if not messages:
         return ""
-    return f": RBAC: {told[0]}" if len(told) == 1 else f": RBAC: [{', '.join(told)}]"
+    return f": RBAC: {messages[0]}" if len(messages) == 1 else f": RBAC: [{', '.join(messages)}]"
 
 
 def _namespace(call: RequestContext) -> str:

@@ -48,11 +48,11 @@ def check_escalation(obj: Object, old: Object | None, call: RequestContext, stor
     if missing:
         user = call.request.user
         groups = " ".join(f'"{group}"' for group in groups_of(user, call.request.groups))
-        told = (
+        heading = (
             f'user "{user}" (groups=[{groups}]) is attempting to grant RBAC permissions not currently held:'
         )
         name = text(dig(obj, "metadata", "name"))
-        raise forbidden(call.resource.plural, _GROUP, name, "\n".join([told, *sorted(missing)]))
+        raise forbidden(call.resource.plural, _GROUP, name, "\n".join([heading, *sorted(missing)]))
 
 
 def _of_binding(binding: Object, call: RequestContext, store: Store) -> list[Object]:
@@ -70,14 +70,14 @@ def _of_binding(binding: Object, call: RequestContext, store: Store) -> list[Obj
 
 def _missing(granted: list[Object], held: list[Object]) -> list[str]:
     """What is granted and not held, the verbs of one thing together."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    missing: dict[tuple[str, str, str], list[str]] = {}
     for rule in granted:
         for right in _rights(rule):
             if not any(_covers(own, right) for own in held):
-                verbs = found.setdefault((right.group, right.resource, right.name), [])
+                verbs = missing.setdefault((right.group, right.resource, right.name), [])
                 if right.verb not in verbs:
                     verbs.append(right.verb)
-    return [_written(*thing, verbs) for thing, verbs in found.items()]
+    return [_written(*thing, verbs) for thing, verbs in missing.items()]
 
 
 def _rights(rule: Object) -> Iterator[_Right]:
@@ -90,7 +90,7 @@ def _rights(rule: Object) -> Iterator[_Right]:
 
 
 def _texts(value: Json) -> list[str]:
-    return [text(one) for one in items(value)]
+    return [text(item) for item in items(value)]
 
 
 def _covers(rule: Object, right: _Right) -> bool:

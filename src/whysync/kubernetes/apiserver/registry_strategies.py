@@ -22,23 +22,23 @@ from whysync.kubernetes.apiserver.registry import (
 )
 
 
-def prepare_create(obj: Object, resource: Resource, zero: Object, ground: RegistryContext) -> Object:
+def prepare_create(obj: Object, resource: Resource, zero: Object, registry: RegistryContext) -> Object:
     special = ON_CREATE.get((resource.group, resource.kind))
     new = dict(obj) if special is None else _loose(obj)
     if resource.status and resource.kind not in _KEEP_STATUS:
         _status_from(zero, new)
     if special is not None:
-        special(new, ground)
+        special(new, registry)
     return new
 
 
-def prepare_update(new: Object, old: Object, resource: Resource, ground: RegistryContext) -> Object:
+def prepare_update(new: Object, old: Object, resource: Resource, registry: RegistryContext) -> Object:
     special = ON_UPDATE.get((resource.group, resource.kind))
     new = dict(new) if special is None else _loose(new)
     if resource.status:
         _status_from(old, new)
     if special is not None:
-        special(new, old, ground)
+        special(new, old, registry)
     return new
 
 
@@ -83,10 +83,10 @@ def counts_as_change(new: Object, old: Object, resource: Resource) -> bool:
 
 
 @on_create("", "Pod")
-def pod(obj: Object, ground: RegistryContext) -> None:
+def pod(obj: Object, registry: RegistryContext) -> None:
     spec = spec_of(obj)
-    _priority(spec, ground)
-    _overhead(spec, ground)
+    _priority(spec, registry)
+    _overhead(spec, registry)
     _tolerations(spec)
     grace = spec.get("terminationGracePeriodSeconds")
     if isinstance(grace, int) and grace < 0:
@@ -98,7 +98,7 @@ def pod(obj: Object, ground: RegistryContext) -> None:
                 "type": "PodScheduled",
                 "status": "False",
                 "lastProbeTime": None,
-                "lastTransitionTime": ground.now,
+                "lastTransitionTime": registry.now,
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
@@ -116,19 +116,19 @@ def changed_pod(new: Object, old: Object, __: RegistryContext) -> None:
     _tolerations(spec)
 
 
-def _priority(spec: Object, ground: RegistryContext) -> None:
+def _priority(spec: Object, registry: RegistryContext) -> None:
     name = text(spec.get("priorityClassName"))
     value, policy = 0, "PreemptLowerPriority"
     system = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
     if name in system:
         value = system[name]
     else:
-        chosen = ground.find("scheduling.k8s.io", "priorityclasses", "", name) if name else None
+        chosen = registry.find("scheduling.k8s.io", "priorityclasses", "", name) if name else None
         if not name:
             defaults = [
-                one
-                for one in ground.all_of("scheduling.k8s.io", "priorityclasses")
-                if one.get("globalDefault")
+                priority_class
+                for priority_class in registry.all_of("scheduling.k8s.io", "priorityclasses")
+                if priority_class.get("globalDefault")
             ]
             chosen = defaults[0] if defaults else None
         if chosen is not None:
@@ -141,21 +141,21 @@ def _priority(spec: Object, ground: RegistryContext) -> None:
         spec["preemptionPolicy"] = policy
 
 
-def _overhead(spec: Object, ground: RegistryContext) -> None:
+def _overhead(spec: Object, registry: RegistryContext) -> None:
     name = text(spec.get("runtimeClassName"))
-    found = ground.find("node.k8s.io", "runtimeclasses", "", name) if name else None
-    if found is None:
+    runtime_class = registry.find("node.k8s.io", "runtimeclasses", "", name) if name else None
+    if runtime_class is None:
         return
-    overhead = dig(found, "overhead", "podFixed")
+    overhead = dig(runtime_class, "overhead", "podFixed")
     if isinstance(overhead, dict) and not spec.get("overhead"):
         spec["overhead"] = copy(overhead)
-    scheduling = fields(found.get("scheduling"))
+    scheduling = fields(runtime_class.get("scheduling"))
     selector = fields(scheduling.get("nodeSelector"))
     if selector:
         spec["nodeSelector"] = {**fields(spec.get("nodeSelector")), **selector}
     more = items(scheduling.get("tolerations"))
     if more:
-        spec["tolerations"] = [*items(spec.get("tolerations")), *(copy(one) for one in more)]
+        spec["tolerations"] = [*items(spec.get("tolerations")), *(copy(toleration) for toleration in more)]
 
 
 def _tolerations(spec: Object) -> None:
@@ -168,8 +168,8 @@ def _tolerations(spec: Object) -> None:
     spec["tolerations"] = tolerations
 
 
-def _tolerates(one: Object, key: str) -> bool:
-    return one.get("key") in (key, None, "") and one.get("effect") in ("NoExecute", None, "")
+def _tolerates(toleration: Object, key: str) -> bool:
+    return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
 
 
 def quality_of(spec: Object) -> str:
@@ -179,9 +179,9 @@ def quality_of(spec: Object) -> str:
         [pod_level]
         if pod_level.get("requests") or pod_level.get("limits")
         else [
-            fields(fields(one).get("resources"))
+            fields(fields(container).get("resources"))
             for group in ("initContainers", "containers")
-            for one in items(spec.get(group))
+            for container in items(spec.get(group))
         ]
     )
     any_amount, guaranteed = False, True
@@ -224,9 +224,9 @@ def stateful_set(obj: Object, _: RegistryContext) -> None:
 
 
 @on_update("apps", "StatefulSet")
-def changed_stateful_set(new: Object, old: Object, ground: RegistryContext) -> None:
+def changed_stateful_set(new: Object, old: Object, registry: RegistryContext) -> None:
     if dig(old, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable") is MISSING:
-        stateful_set(new, ground)
+        stateful_set(new, registry)
 
 
 @on_create("apps", "DaemonSet")
@@ -295,16 +295,16 @@ def changed_namespace(new: Object, old: Object, _: RegistryContext) -> None:
 
 
 @on_create("", "PersistentVolumeClaim")
-def claim(obj: Object, ground: RegistryContext) -> None:
+def claim(obj: Object, registry: RegistryContext) -> None:
     obj["status"] = {"phase": "Pending"}
     _protect(obj, "kubernetes.io/pvc-protection")
     spec = spec_of(obj)
     _data_sources(spec)
     if spec.get("storageClassName") is None:
-        for one in ground.all_of("storage.k8s.io", "storageclasses"):
-            annotations = fields(fields(one.get("metadata")).get("annotations"))
+        for storage_class in registry.all_of("storage.k8s.io", "storageclasses"):
+            annotations = fields(fields(storage_class.get("metadata")).get("annotations"))
             if annotations.get("storageclass.kubernetes.io/is-default-class") == "true":
-                spec["storageClassName"] = fields(one.get("metadata")).get("name")
+                spec["storageClassName"] = fields(storage_class.get("metadata")).get("name")
                 break
 
 
@@ -318,8 +318,8 @@ def _data_sources(spec: Object) -> None:
 
 
 @on_create("", "PersistentVolume")
-def volume(obj: Object, ground: RegistryContext) -> None:
-    obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": ground.now}
+def volume(obj: Object, registry: RegistryContext) -> None:
+    obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": registry.now}
     _protect(obj, "kubernetes.io/pv-protection")
 
 
@@ -335,15 +335,15 @@ def _protect(obj: Object, finalizer: str) -> None:
 
 
 @on_create("networking.k8s.io", "Ingress")
-def ingress(obj: Object, ground: RegistryContext) -> None:
+def ingress(obj: Object, registry: RegistryContext) -> None:
     spec = spec_of(obj)
     annotations = fields(fields(obj.get("metadata")).get("annotations"))
     if spec.get("ingressClassName") is not None or "kubernetes.io/ingress.class" in annotations:
         return
-    for one in ground.all_of("networking.k8s.io", "ingressclasses"):
-        marks = fields(fields(one.get("metadata")).get("annotations"))
+    for ingress_class in registry.all_of("networking.k8s.io", "ingressclasses"):
+        marks = fields(fields(ingress_class.get("metadata")).get("annotations"))
         if marks.get("ingressclass.kubernetes.io/is-default-class") == "true":
-            spec["ingressClassName"] = fields(one.get("metadata")).get("name")
+            spec["ingressClassName"] = fields(ingress_class.get("metadata")).get("name")
             return
 
 

@@ -34,17 +34,17 @@ def scale_of(obj: Object, served: Served) -> Object:
     if isinstance(wanted, Missing) and isinstance(served, CustomResource):
         why = f'the spec replicas field "{text(paths.get("specReplicasPath"))}" does not exist'
         raise Refused(500, "InternalError", f"Internal error occurred: {why}", {"causes": [{"message": why}]})
-    told: Object = {"replicas": integer(dig(obj, *steps_of(text(paths.get("statusReplicasPath")))))}
+    status: Object = {"replicas": integer(dig(obj, *steps_of(text(paths.get("statusReplicasPath")))))}
     selector = dig(obj, *steps_of(text(paths.get("labelSelectorPath"))))
     selector = selector_text(selector) if isinstance(selector, dict) else text(selector)
     if selector:
-        told["selector"] = selector
+        status["selector"] = selector
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": kept,
         "spec": {"replicas": integer(wanted)},
-        "status": told,
+        "status": status,
     }
 
 

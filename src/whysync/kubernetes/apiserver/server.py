@@ -122,9 +122,9 @@ class ApiServer:
 
     def _sent(self, request: Request) -> Answer:
         if request.verb in {"get", "list"}:
-            found = document(request.path, self.discovery)
-            if found is not None:
-                return Answer(code=200, body=found)
+            discovery_document = document(request.path, self.discovery)
+            if discovery_document is not None:
+                return Answer(code=200, body=discovery_document)
         try:
             call = self._call(request)
             code, body = self._answer(call)
@@ -194,10 +194,10 @@ class ApiServer:
     def _watched(self, call: RequestContext) -> Reply:
         """The events one after another; a server would write each on a line of its own."""
         since = parse_qs(call.request.path.partition("?")[2]).get("resourceVersion", [""])[0]
-        told: list[Json] = [
+        events: list[Json] = [
             {"type": event.type, "object": event.object} for event in watched(call, self.store, since)
         ]
-        return Reply(200, {"kind": "WatchEvents", "items": told})
+        return Reply(200, {"kind": "WatchEvents", "items": events})
 
 
 _NAMESPACES: Final = ("", "namespaces")
@@ -223,11 +223,13 @@ def load_objects(objects: Iterable[Object], store: Store, discovery: Discovery, 
         namespace = text(dig(obj, "metadata", "namespace")) if resource.namespaced else ""
         if namespace:
             _ensure_namespace(namespace, store, clock)
-        found = _identified(obj, store, clock)
-        if resource.kind == "CustomResourceDefinition" and not dig(found, "status", "acceptedNames", "kind"):
-            found = established(found, clock.stamp(), [])
-        store.put((resource.store, namespace, name), found)
-        owners.update(owners_of(found))
+        identified = _identified(obj, store, clock)
+        if resource.kind == "CustomResourceDefinition" and not dig(
+            identified, "status", "acceptedNames", "kind"
+        ):
+            identified = established(identified, clock.stamp(), [])
+        store.put((resource.store, namespace, name), identified)
+        owners.update(owners_of(identified))
     # Not everything of a cluster is collected: an owner that is not here is taken to be alive elsewhere.
     store.elsewhere.update(uid for uid in owners if not store.known_as(uid))
     return strangers

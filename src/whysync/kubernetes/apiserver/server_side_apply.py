@@ -43,8 +43,8 @@ def apply_config(
     except TypeErrors as problem:
         group, version = group_of(text(config.get("apiVersion"))), version_of(text(config.get("apiVersion")))
         where = f"{text(dig(config, 'metadata', 'namespace'))}/{text(dig(config, 'metadata', 'name'))}"
-        told = f"{group}/{version}, Kind={text(config.get('kind'))}"
-        raise internal(f"failed to create typed patch object ({where}; {told}): {problem}") from None
+        gvk = f"{group}/{version}, Kind={text(config.get('kind'))}"
+        raise internal(f"failed to create typed patch object ({where}; {gvk}): {problem}") from None
     try:
         managed = read_managed(live)
     except DiffError as problem:
@@ -107,9 +107,9 @@ def _applied_before(live: Object, atom: Atom) -> FieldSet:
 
 def _with_last_applied(obj: Object, config: Object) -> Object:
     """kubectl's annotation is kept up to date for clients that still compare with it."""
-    told = msgspec.json.encode(without_last_applied(config), order="sorted").decode() + "\n"
+    annotation = msgspec.json.encode(without_last_applied(config), order="sorted").decode() + "\n"
     meta = fields(obj.get("metadata"))
-    annotations: Object = {**fields(meta.get("annotations")), LAST_APPLIED: told}
+    annotations: Object = {**fields(meta.get("annotations")), LAST_APPLIED: annotation}
     return {**obj, "metadata": {**meta, "annotations": annotations}}
 
 

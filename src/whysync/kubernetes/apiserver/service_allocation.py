@@ -13,14 +13,14 @@ _WITH_NODE_PORTS = ("NodePort", "LoadBalancer")
 
 
 @on_create("", "Service")
-def service(obj: Object, ground: RegistryContext) -> None:
+def service(obj: Object, registry: RegistryContext) -> None:
     obj["status"] = {"loadBalancer": {}}
     _require_families(spec_of(obj), obj, items(spec_of(obj).get("ipFamilies")))
-    _addresses(spec_of(obj), ground)
+    _addresses(spec_of(obj), registry)
 
 
 @on_update("", "Service")
-def changed_service(new: Object, old: Object, ground: RegistryContext) -> None:
+def changed_service(new: Object, old: Object, registry: RegistryContext) -> None:
     before, after = fields(old.get("spec")), spec_of(new)
     families = items(after.get("ipFamilies"))
     if after.get("type") != "ExternalName" and before.get("type") != "ExternalName":
@@ -38,7 +38,7 @@ def changed_service(new: Object, old: Object, ground: RegistryContext) -> None:
             after["healthCheckNodePort"] = kept
     _drop_by_type(after, before)
     _require_families(after, new, families)
-    _addresses(after, ground)
+    _addresses(after, registry)
 
 
 def _require_families(spec: Object, obj: Object, families: list[Json]) -> None:
@@ -104,13 +104,13 @@ def _which(port: Object) -> tuple[int, str]:
     return integer(port.get("port")), text(port.get("protocol"))
 
 
-def _addresses(spec: Object, ground: RegistryContext) -> None:
+def _addresses(spec: Object, registry: RegistryContext) -> None:
     kind = text(spec.get("type"))
     if kind == "ExternalName":
         return
     if not spec.get("clusterIP"):
         given = items(spec.get("clusterIPs"))
-        spec["clusterIP"] = given[0] if given else ground.next_ip()
+        spec["clusterIP"] = given[0] if given else registry.next_ip()
     if not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
     headless_alone = spec["clusterIP"] == "None" and not spec.get("selector")
@@ -122,13 +122,13 @@ def _addresses(spec: Object, ground: RegistryContext) -> None:
     if kind == "NodePort" or (
         kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
     ):
-        _node_ports(spec, ground)
+        _node_ports(spec, registry)
     is_local = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
     if is_local and not spec.get("healthCheckNodePort"):
-        spec["healthCheckNodePort"] = ground.next_port()
+        spec["healthCheckNodePort"] = registry.next_port()
 
 
-def _node_ports(spec: Object, ground: RegistryContext) -> None:
+def _node_ports(spec: Object, registry: RegistryContext) -> None:
     """Ports of the same number under several protocols share a node port."""
     ports = [fields(raw) for raw in items(spec.get("ports"))]
     shared: dict[int, int] = {}
@@ -144,7 +144,7 @@ def _node_ports(spec: Object, ground: RegistryContext) -> None:
         number, protocol = integer(port.get("port")), text(port.get("protocol"))
         candidate = shared.get(number)
         if candidate is None or (candidate, protocol) in used:
-            candidate = ground.next_port()
+            candidate = registry.next_port()
         port["nodePort"] = candidate
         shared.setdefault(number, candidate)
         used.add((candidate, protocol))

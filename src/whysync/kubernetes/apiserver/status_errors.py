@@ -119,8 +119,8 @@ def method_not_allowed(message: str) -> Refused:
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Refused:
     """Several problems stand in brackets; the same one is told once."""
-    told = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
-    text = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    problems = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
+    text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
     details = _named(name, group, kind)
     details["causes"] = [_cause(cause) for cause in causes]
     return Refused(422, "Invalid", f'{qualified(kind, group)} "{name}" is invalid: {text}', details)

@@ -121,8 +121,8 @@ class Store:
 
     def within(self, store: tuple[str, str], namespace: str = "") -> Iterator[tuple[Place, Object]]:
         """Objects of a kind in order of namespace and name; of all namespaces when none is given."""
-        found = self._objects.get(store)
-        if not found:
+        objects = self._objects.get(store)
+        if not objects:
             return
         order = self._ordered[store]
         if namespace:
@@ -131,7 +131,7 @@ class Store:
         else:
             keys = order[:]
         for key in keys:
-            obj = found.get(key)
+            obj = objects.get(key)
             if obj is not None:
                 yield (store, *key), obj
 

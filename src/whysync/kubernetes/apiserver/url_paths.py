@@ -66,7 +66,7 @@ def with_fitting_verb(request: Request, address: UrlPath) -> Request:
 
 def check_method(request: Request, address: UrlPath) -> None:
     """Refuses to create at the place of one object, and to change all of them."""
-    verb, one = request.verb, bool(address.name)
+    verb, names_object = request.verb, bool(address.name)
     on_one = verb in {"update", "delete", "ssa"} or verb.endswith("-patch")
-    if (verb == "create" and one) or (on_one and not one):
+    if (verb == "create" and names_object) or (on_one and not names_object):
         raise method_not_allowed(_REFUSED_METHOD)

@@ -86,9 +86,9 @@ def _reasons(obj: Object, resource: Resource) -> Iterable[Cause]:
     for at, raw in enumerate(items(dig(obj, "spec", "validations"))):
         reason = fields(raw).get("reason")
         if reason is not None and reason not in _REASONS:
-            known = ", ".join(f'"{one}"' for one in _REASONS)
-            told = f'Unsupported value: "{text(reason)}": supported values: {known}'
-            yield Cause(f"spec.validations[{at}].reason", told)
+            known = ", ".join(f'"{known_reason}"' for known_reason in _REASONS)
+            message = f'Unsupported value: "{text(reason)}": supported values: {known}'
+            yield Cause(f"spec.validations[{at}].reason", message)
 
 
 def _other_versions(definition: Object, live: Object) -> bool:

@@ -143,13 +143,13 @@ class _Parser:
         return _called(name, [target, *arguments])
 
     def _arguments(self) -> list[Run]:
-        found: list[Run] = []
+        arguments: list[Run] = []
         if self._accept(")"):
-            return found
+            return arguments
         while True:
-            found.append(self.expression())
+            arguments.append(self.expression())
             if self._accept(")"):
-                return found
+                return arguments
             self._expect(",")
 
     def _primary(self) -> Run:
@@ -176,13 +176,13 @@ class _Parser:
         return lambda env: _variable(env, word)
 
     def _list(self) -> Run:
-        found: list[Run] = []
+        elements: list[Run] = []
         while not self._accept("]"):
-            found.append(self.expression())
+            elements.append(self.expression())
             if not self._accept(","):
                 self._expect("]")
                 break
-        return lambda env: [item(env) for item in found]
+        return lambda env: [item(env) for item in elements]
 
     def _call(self, name: str) -> Run:
         if name == "has":
@@ -270,15 +270,15 @@ def _binary(op: str, left: Run, right: Run) -> Run:
 
 
 def _holds_for(values: Json, variable: str, body: Run, env: Env) -> list[tuple[Json, bool]]:
-    found = list(values) if isinstance(values, (dict, list)) else None
-    if found is None:
+    elements = list(values) if isinstance(values, (dict, list)) else None
+    if elements is None:
         raise CelError("no such overload")
-    return [(value, truth(body({**env, variable: value}))) for value in found]
+    return [(value, truth(body({**env, variable: value}))) for value in elements]
 
 
 def _mapped(values: Json, variable: str, body: Run, env: Env) -> Json:
-    found = list(values) if isinstance(values, (dict, list)) else []
-    return [body({**env, variable: value}) for value in found]
+    elements = list(values) if isinstance(values, (dict, list)) else []
+    return [body({**env, variable: value}) for value in elements]
 
 
 Macro: TypeAlias = Callable[[Json, str, Run, Env], Json]

@@ -83,7 +83,7 @@ def _string(schema: Object) -> Shape:
         return Shape("bytes", most if longest is None else max(integer(longest), 0), 2)
     if longest is not None:
         return Shape("string", max(integer(longest), 0) * 4, 2)
-    known = [len(text(one)) for one in items(schema.get("enum"))]
+    known = [len(text(enum_value)) for enum_value in items(schema.get("enum"))]
     return Shape("string", max(known) if known else most, 2)
 
 
@@ -97,14 +97,14 @@ def _object(schema: Object, depth: int, *, root: bool) -> Shape | None:
     least = 2
     for name, raw in fields(schema.get("properties")).items():
         inner = fields(raw)
-        found = shape_of(inner, root=_embedded(inner), depth=depth + 1)
-        if found is None:
+        shape = shape_of(inner, root=_embedded(inner), depth=depth + 1)
+        if shape is None:
             continue
         called = escaped(name)
         if called is not None:
-            members[called] = found
+            members[called] = shape
         if name in required and inner.get("default") is None:
-            least += len(name) + found.least + 4
+            least += len(name) + shape.least + 4
     if root:
         word = Shape("string", LARGEST - 2, 2)
         members.update(kind=word, apiVersion=word)

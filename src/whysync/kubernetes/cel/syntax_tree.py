@@ -118,14 +118,14 @@ class _Reader:
         return Node("macro", at, name.word, (target, Node("name", variable.at, variable.word), body))
 
     def _list(self, end: str) -> tuple[Node, ...]:
-        found: list[Node] = []
+        nodes: list[Node] = []
         while not self._is(end):
-            found.append(self.expression())
+            nodes.append(self.expression())
             if not self._is(","):
                 break
             self._take()
         self._expect(end)
-        return tuple(found)
+        return tuple(nodes)
 
     def _primary(self) -> Node:
         token = self._take()

@@ -34,16 +34,16 @@ class Token(NamedTuple):
 
 def tokens_of(expression: str) -> list[Token]:
     """Raises `NotKnown` for what is no word of the language, and for more words than anybody writes."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     at, end = 0, len(expression.rstrip())
     while at < end:
         token = _TOKEN.match(expression, at)
-        if token is None or len(found) > _MOST_TOKENS:
+        if token is None or len(tokens) > _MOST_TOKENS:
             raise UnknownValue(expression)
         form = str(token.lastgroup)
-        found.append(Token(form, token[form], token.start(form)))
+        tokens.append(Token(form, token[form], token.start(form)))
         at = token.end()
-    return found
+    return tokens
 
 
 def unquoted(word: str) -> str:
@@ -53,14 +53,14 @@ def unquoted(word: str) -> str:
     inner = bare[quotes:-quotes]
     if word.startswith("r"):
         return inner
-    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), inner)
+    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inner)
 
 
 def meant(name: str) -> str:
     """The field behind an escaped name: `a__dash__b` is `a-b`, `__in__` is `in`."""
     if name.startswith("__") and name.endswith("__") and name[2:-2] in _KEYWORDS:
         return name[2:-2]
-    return re.sub(r"__(underscores|dot|dash|slash)__", lambda found: _SIGNS[found[1]], name)
+    return re.sub(r"__(underscores|dot|dash|slash)__", lambda escape: _SIGNS[escape[1]], name)
 
 
 def escaped(name: str) -> str | None:

@@ -40,16 +40,16 @@ def judged(expression: str, root: Shape) -> CheckedExpression:
         tree = tree_of(expression)
         judge = _Judge()
         whole = Value(root, root.most, 1)
-        found = judge.value(tree, {"self": whole, "oldSelf": whole})
+        result = judge.value(tree, {"self": whole, "oldSelf": whole})
     except (UnknownValue, RecursionError):
         return CheckedExpression(uses_old="oldSelf" in expression)
     uses_old = _mentions(tree, "oldSelf")
     if judge.problems:
-        told = "\n".join(_shown(expression, at, what) for at, what in sorted(judge.problems))
-        return CheckedExpression(problem=f"compilation failed: {told}", uses_old=uses_old)
-    if found.shape.kind not in {"bool", "dyn"}:
+        problems = "\n".join(_shown(expression, at, what) for at, what in sorted(judge.problems))
+        return CheckedExpression(problem=f"compilation failed: {problems}", uses_old=uses_old)
+    if result.shape.kind not in {"bool", "dyn"}:
         return CheckedExpression(problem="cel expression must evaluate to a bool", uses_old=uses_old)
-    return CheckedExpression(found.cost, uses_old=uses_old)
+    return CheckedExpression(result.cost, uses_old=uses_old)
 
 
 def _mentions(node: Node, name: str) -> bool:
@@ -74,8 +74,8 @@ class _Judge:
         self.problems: list[tuple[int, str]] = []
 
     def value(self, node: Node, env: dict[str, Value]) -> Value:
-        found = self._value(node, env)
-        return Value(found.shape, min(found.size, MOST), min(found.cost, MOST))
+        computed = self._value(node, env)
+        return Value(computed.shape, min(computed.size, MOST), min(computed.cost, MOST))
 
     def _value(self, node: Node, env: dict[str, Value]) -> Value:
         match node.form:
@@ -122,11 +122,11 @@ class _Judge:
         holder = self.value(node.parts[0], env)
         match holder.shape.kind:
             case "object":
-                found = holder.shape.members.get(node.word)
-                if found is None:
+                member = holder.shape.members.get(node.word)
+                if member is None:
                     self.problems.append((node.at, f"undefined field '{node.word}'"))
                     return Value(DYN, MOST, holder.cost)
-                return Value(found, found.most, holder.cost + 1)
+                return Value(member, member.most, holder.cost + 1)
             case "map":
                 of = holder.shape.of or DYN
                 return Value(of, of.most, holder.cost + 1)
@@ -150,8 +150,8 @@ class _Judge:
     def _macro(self, node: Node, env: dict[str, Value]) -> Value:
         target = self.value(node.parts[0], env)
         if target.shape.kind not in {"list", "map", "dyn"}:
-            told = f"expression of type '{target.shape}' cannot be range of a comprehension"
-            self.problems.append((node.parts[0].at, f"{told} (must be list, map, or dynamic)"))
+            message = f"expression of type '{target.shape}' cannot be range of a comprehension"
+            self.problems.append((node.parts[0].at, f"{message} (must be list, map, or dynamic)"))
             return Value(DYN, MOST, 0)
         item = target.shape.of if target.shape.kind == "list" else KEY if target.shape.kind == "map" else None
         each = Value(item or DYN, MOST if item is None else item.most, 1)
@@ -166,8 +166,8 @@ class _Judge:
         return Value(Shape("list", target.size, 2, of), target.size, target.cost + 11 + target.size * step)
 
     def _operator(self, node: Node, given: list[Value]) -> Value:
-        cost = sum(one.cost for one in given)
-        kinds = [one.shape.kind for one in given]
+        cost = sum(operand.cost for operand in given)
+        kinds = [operand.shape.kind for operand in given]
         if len(given) == 1:
             wanted = {"bool"} if node.word == "!_" else _NUMBERS
             self._require(kinds[0] in {*wanted, "dyn"}, node, given)
@@ -203,14 +203,14 @@ class _Judge:
                 return Value(left.shape, 1, cost + 1)
 
     def _require(self, fits: bool, node: Node, given: list[Value]) -> None:
-        if fits or any(one.shape.kind in {"object", "null_type"} for one in given):
+        if fits or any(operand.shape.kind in {"object", "null_type"} for operand in given):
             return
         sign = node.word if len(given) == 1 else "@in" if node.word == "in" else f"_{node.word}_"
-        types = ", ".join(str(one.shape) for one in given)
+        types = ", ".join(str(operand.shape) for operand in given)
         self.problems.append((node.at, f"found no matching overload for '{sign}' applied to '({types})'"))
 
     def _call(self, node: Node, given: list[Value]) -> Value:
-        cost = sum(one.cost for one in given)
+        cost = sum(argument.cost for argument in given)
         match node.word, len(given):
             case "size", 1:
                 return Value(INT, 1, cost + 1)
@@ -234,5 +234,5 @@ class _Judge:
         target, argument = given
         if {target.shape.kind, argument.shape.kind} <= {"string", "dyn"}:
             return
-        told = f"found no matching overload for '{node.word}' applied to"
-        self.problems.append((node.at, f"{told} '{target.shape}.({argument.shape})'"))
+        message = f"found no matching overload for '{node.word}' applied to"
+        self.problems.append((node.at, f"{message} '{target.shape}.({argument.shape})'"))

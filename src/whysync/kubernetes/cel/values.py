@@ -87,10 +87,10 @@ def _size(value: Json) -> Json:
 
 
 def _texts(values: list[Json]) -> list[str]:
-    found = [value for value in values if isinstance(value, str)]
-    if len(found) < len(values):
+    strings = [value for value in values if isinstance(value, str)]
+    if len(strings) < len(values):
         raise CelError("no such overload")
-    return found
+    return strings
 
 
 def _matches(value: str, pattern: str) -> bool:
@@ -142,20 +142,20 @@ def _joined(given: list[Json]) -> Json:
 
 
 def _numbers(value: Json) -> list[float]:
-    return [number(one) for one in value] if isinstance(value, list) else [number(value)]
+    return [number(item) for item in value] if isinstance(value, list) else [number(value)]
 
 
 def _extreme(value: Json, pick: Callable[[list[float]], float]) -> Json:
-    found = _numbers(value)
-    if not found:
+    numbers = _numbers(value)
+    if not numbers:
         raise CelError("min/max called on empty list")
-    return pick(found)
+    return pick(numbers)
 
 
 def _sorted(value: Json) -> Json:
     if not isinstance(value, list):
         raise CelError("no such overload")
-    return all(_ordered("<=", one, other) for one, other in pairwise(value))
+    return all(_ordered("<=", item, other) for item, other in pairwise(value))
 
 
 def type_name(value: Json) -> str:

@@ -57,12 +57,12 @@ class Denied(Exception):
 
 
 class Client:
-    def __init__(self, model: ApiServer, manager: str, index: ObjectIndex | None = None) -> None:
-        self.model = model
+    def __init__(self, api_server: ApiServer, manager: str, index: ObjectIndex | None = None) -> None:
+        self.model = api_server
         self.manager = manager
-        self.index = index or ObjectIndex(model.store)
+        self.index = index or ObjectIndex(api_server.store)
         self._claims = FieldOwnership()
-        self._recorder = EventRecorder(model.store, model.clock, manager)
+        self._recorder = EventRecorder(api_server.store, api_server.clock, manager)
 
     @property
     def now(self) -> datetime:
@@ -78,8 +78,8 @@ class Client:
 
     def again(self, obj: Object) -> Object | None:
         """The same object as it is now; `None` when it is gone, or another under its name."""
-        found = self.model.store.get(self.place(obj))
-        return found if found is not None and uid_of(found) == uid_of(obj) else None
+        current = self.model.store.get(self.place(obj))
+        return current if current is not None and uid_of(current) == uid_of(obj) else None
 
     def list(self, kind: Kind, namespace: str = "") -> list[Object]:
         return self.index.within(kind, namespace)
@@ -174,10 +174,10 @@ class Client:
         return (self._resource(obj).store, text(meta.get("namespace")), text(meta.get("name")))
 
     def _resource(self, obj: Object) -> Resource:
-        found = _by_kind().get((text(obj.get("apiVersion")), text(obj.get("kind"))))
-        found = found or self.model.discovery.of_object(obj)
-        assert found is not None, f"{obj.get('kind')} is not served"
-        return found
+        resource = _by_kind().get((text(obj.get("apiVersion")), text(obj.get("kind"))))
+        resource = resource or self.model.discovery.of_object(obj)
+        assert resource is not None, f"{obj.get('kind')} is not served"
+        return resource
 
     def _path(self, obj: Object) -> str:
         resource = self._resource(obj)
@@ -196,7 +196,7 @@ _KINDS: dict[tuple[str, str], Resource] = {}
 
 def _by_kind() -> dict[tuple[str, str], Resource]:
     if not _KINDS:
-        _KINDS.update({(one.api_version, one.kind): one for one in built_in().values()})
+        _KINDS.update({(resource.api_version, resource.kind): resource for resource in built_in().values()})
     return _KINDS
 
 

@@ -53,16 +53,16 @@ class ClusterRoleAggregation(QueueController):
 
     def _gathered(self, obj: Object) -> list[Json]:
         """By selector, then by name; each rule once."""
-        found: list[Json] = []
+        rules: list[Json] = []
         roles = sorted(self.client.list(_ROLES), key=name_of)
         for selector in items(dig(obj, "aggregationRule", "clusterRoleSelectors")):
             for role in roles:
                 if name_of(role) == name_of(obj) or not selects(selector, labels_of(role)):
                     continue
                 for rule in items(role.get("rules")):
-                    if not any(same(rule, known) for known in found):
-                        found.append(_sent(fields(rule)))
-        return found
+                    if not any(same(rule, known) for known in rules):
+                        rules.append(_sent(fields(rule)))
+        return rules
 
 
 def _sent(rule: Object) -> Object:

@@ -13,10 +13,10 @@ from whysync.json_tree import Json, Object, fields, items, text
 def instant(stamp: str) -> datetime | None:
     """A time such as `2026-01-01T00:00:00Z`; `None` where it is none."""
     try:
-        found = datetime.fromisoformat(stamp)
+        parsed = datetime.fromisoformat(stamp)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -44,32 +44,32 @@ def conditions_of(obj: Object) -> list[Json]:
     return items(fields(obj.get("status")).get("conditions"))
 
 
-def condition(found: list[Json], kind: str) -> Object:
+def condition(conditions: list[Json], kind: str) -> Object:
     """The condition of that type; empty where there is none."""
-    for raw in found:
-        one = fields(raw)
-        if one.get("type") == kind:
-            return one
+    for raw in conditions:
+        candidate = fields(raw)
+        if candidate.get("type") == kind:
+            return candidate
     return {}
 
 
-def is_true(found: list[Json], kind: str) -> bool:
-    return condition(found, kind).get("status") == "True"
+def is_true(conditions: list[Json], kind: str) -> bool:
+    return condition(conditions, kind).get("status") == "True"
 
 
-def without(found: list[Json], kind: str) -> list[Json]:
-    return [one for one in found if fields(one).get("type") != kind]
+def without(conditions: list[Json], kind: str) -> list[Json]:
+    return [entry for entry in conditions if fields(entry).get("type") != kind]
 
 
-def set_condition(found: list[Json], new: Object) -> list[Json]:
+def set_condition(conditions: list[Json], new: Object) -> list[Json]:
     """Nothing changes where status and reason are as before; the time of the last turn stays with the status.
 
     Mirrors `SetDeploymentCondition`, Kubernetes 1.36. The new one goes to the end.
     """
     kind = text(new.get("type"))
-    before = condition(found, kind)
+    before = condition(conditions, kind)
     if before and before.get("status") == new.get("status") and before.get("reason") == new.get("reason"):
-        return found
+        return conditions
     if before.get("status") == new.get("status") and "lastTransitionTime" in before:
         new = {**new, "lastTransitionTime": before["lastTransitionTime"]}
-    return [*without(found, kind), new]
+    return [*without(conditions, kind), new]

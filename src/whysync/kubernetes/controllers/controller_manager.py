@@ -60,27 +60,29 @@ class ControllersNeverSettle(Exception):
 class ControllerManager:
     """Follows the journal of the store, so that each controller watches only what concerns it."""
 
-    def __init__(self, model: ApiServer, script: Behavior | None = None, *, nodes: int = 3) -> None:
-        self.model = model
-        self.script = script or Behavior()
-        ensure_nodes(model, nodes)
-        self.all: Controllers = all_controllers(model, self.script)
+    def __init__(self, api_server: ApiServer, behavior: Behavior | None = None, *, nodes: int = 3) -> None:
+        self.model = api_server
+        self.script = behavior or Behavior()
+        ensure_nodes(api_server, nodes)
+        self.all: Controllers = all_controllers(api_server, self.script)
         self.logs = self.all.logs
         """What the containers print."""
         self._seen_changes = 0
         self._acting = [
             controller for controller in self.all.controllers if controller.name not in self.script.stopped
         ]
-        self._all: list[Controller] = [one for one in self._acting if one.watches is None]
+        self._all: list[Controller] = [
+            controller for controller in self._acting if controller.watches is None
+        ]
         self._by_kind: dict[Kind, list[Controller]] = {}
-        for one in self._acting:
-            for kind in one.watches or ():
-                self._by_kind.setdefault(kind, []).append(one)
+        for controller in self._acting:
+            for kind in controller.watches or ():
+                self._by_kind.setdefault(kind, []).append(controller)
         self._late: list[tuple[datetime, int, int]] = []
         self._slow = {
-            at: timedelta(seconds=self.script.slow[one.name])
-            for at, one in enumerate(self._acting)
-            if one.name in self.script.slow
+            at: timedelta(seconds=self.script.slow[controller.name])
+            for at, controller in enumerate(self._acting)
+            if controller.name in self.script.slow
         }
 
     def reconcile(self) -> bool:
@@ -98,10 +100,10 @@ class ControllerManager:
         as in a real cluster, where the Deployment controller waits after each of its own conflicts.
         """
         self._tell()
-        return any(one.reconcile() for one in self._acting)
+        return any(controller.reconcile() for controller in self._acting)
 
     def next_wakeup(self) -> datetime | None:
-        dates = [when for one in self._acting if (when := one.next_wakeup()) is not None]
+        dates = [when for controller in self._acting if (when := controller.next_wakeup()) is not None]
         if self._late:
             dates.append(self._late[0][0])
         return min(dates, default=None)
@@ -114,17 +116,17 @@ class ControllerManager:
             self._acting[who].on_event(journal[at])
         while self._seen_changes < len(journal):
             change = journal[self._seen_changes]
-            for one in (*self._by_kind.get(change.place[0], ()), *self._all):
-                self._hand(one, change, now)
+            for controller in (*self._by_kind.get(change.place[0], ()), *self._all):
+                self._hand(controller, change, now)
             self._seen_changes += 1
 
-    def _hand(self, one: Controller, change: Change, now: datetime) -> None:
+    def _hand(self, controller: Controller, change: Change, now: datetime) -> None:
         if self._slow:
-            who = self._acting.index(one)
+            who = self._acting.index(controller)
             if who in self._slow:
                 heapq.heappush(self._late, (now + self._slow[who], self._seen_changes, who))
                 return
-        one.on_event(change)
+        controller.on_event(change)
 
 
 def workload_controllers(client: Client) -> list[Controller]:
@@ -141,22 +143,24 @@ def workload_controllers(client: Client) -> list[Controller]:
     ]
 
 
-def infrastructure(model: ApiServer, script: Behavior, index: ObjectIndex, logs: LogBook) -> list[Controller]:
+def infrastructure(
+    api_server: ApiServer, behavior: Behavior, index: ObjectIndex, logs: LogBook
+) -> list[Controller]:
     """In the order in which they act at one instant: what pods wait for comes before them."""
-    behaviour = ContainerBehavior(script.pods)
-    manager = Client(model, CONTROLLERS, index)
+    behaviour = ContainerBehavior(behavior.pods)
+    manager = Client(api_server, CONTROLLERS, index)
     return [
         NamespaceDefaults(manager),
         ResourceQuotaController(manager),
-        PersistentVolumeController(manager, script),
-        Scheduler(Client(model, SCHEDULER, index), behaviour),
-        Kubelet(Client(model, KUBELET, index), behaviour, logs),
+        PersistentVolumeController(manager, behavior),
+        Scheduler(Client(api_server, SCHEDULER, index), behaviour),
+        Kubelet(Client(api_server, KUBELET, index), behaviour, logs),
         EndpointsController(manager),
-        ServiceController(Client(model, "cloud-controller-manager", index), script),
-        IngressController(Client(model, "nginx-ingress-controller", index), script),
+        ServiceController(Client(api_server, "cloud-controller-manager", index), behavior),
+        IngressController(Client(api_server, "nginx-ingress-controller", index), behavior),
         DisruptionController(manager),
         ClusterRoleAggregation(manager),
-        HorizontalController(manager, script),
+        HorizontalController(manager, behavior),
     ]
 
 
@@ -170,11 +174,11 @@ class Controllers:
     logs: LogBook
 
 
-def all_controllers(model: ApiServer, script: Behavior) -> Controllers:
-    index = ObjectIndex(model.store)
-    manager = Client(model, CONTROLLERS, index)
-    logs = LogBook(model.clock)
-    others = infrastructure(model, script, index, logs)
+def all_controllers(api_server: ApiServer, behavior: Behavior) -> Controllers:
+    index = ObjectIndex(api_server.store)
+    manager = Client(api_server, CONTROLLERS, index)
+    logs = LogBook(api_server.clock)
+    others = infrastructure(api_server, behavior, index, logs)
     first = [other for other in others if other.name in _BEFORE_PODS]
     rest = [other for other in others if other.name not in _BEFORE_PODS]
     return Controllers(controllers=(*first, *workload_controllers(manager), *rest), logs=logs)

@@ -43,8 +43,8 @@ def data_hash(data: Object, probe: int) -> str:
 
 
 def template_in(revision: Object) -> Object:
-    found = fields(dig(revision, "data", "spec", "template"))
-    return {key: value for key, value in found.items() if key != "$patch"}
+    template = fields(dig(revision, "data", "spec", "template"))
+    return {key: value for key, value in template.items() if key != "$patch"}
 
 
 class RevisionHistory:
@@ -54,13 +54,13 @@ class RevisionHistory:
 
     def all(self) -> list[Object]:
         """The oldest first."""
-        found = self._client.owned(REVISIONS, self._owner)
-        return sorted(found, key=_rank)
+        revisions = self._client.owned(REVISIONS, self._owner)
+        return sorted(revisions, key=_rank)
 
     def latest(self, hash: str, known: list[Object]) -> Object | None:
         """The revision of the template as it is, made where needed; `None` where its name is taken."""
         data = data_of(self._owner)
-        equal = [one for one in known if same(one.get("data"), data)]
+        equal = [revision for revision in known if same(revision.get("data"), data)]
         following = integer(known[-1].get("revision")) + 1 if known else 1
         if equal and equal[-1] is known[-1]:
             return known[-1]
@@ -97,9 +97,9 @@ class RevisionHistory:
 
     def cut(self, known: list[Object], used: set[str], limit: int) -> None:
         """Revisions that nothing uses go, but for the last few."""
-        unused = [one for one in known if name_of(one) not in used]
-        for one in unused[: max(len(unused) - limit, 0)] if limit >= 0 else ():
-            self._client.delete(one)
+        unused = [revision for revision in known if name_of(revision) not in used]
+        for revision in unused[: max(len(unused) - limit, 0)] if limit >= 0 else ():
+            self._client.delete(revision)
 
 
 def _rank(revision: Object) -> tuple[int, str, str]:

@@ -49,9 +49,9 @@ class CronJobController(QueueController):
 
     def sync(self, obj: Object) -> None:
         key = (namespace_of(obj), name_of(obj))
-        one = _Round(self.client, obj)
+        cron_round = _Round(self.client, obj)
         try:
-            when = one.sync_cron_job()
+            when = cron_round.sync_cron_job()
         except Denied:
             self.later(obj, self._backoff.next(key))
             return
@@ -81,7 +81,7 @@ class _Round:
     def _note(self, jobs: list[Object]) -> None:
         """What has become of the Jobs."""
         for job in jobs:
-            listed = any(fields(one).get("uid") == uid_of(job) for one in self._active)
+            listed = any(fields(active).get("uid") == uid_of(job) for active in self._active)
             end = _end_of(job)
             if not end:
                 if not listed:
@@ -98,11 +98,11 @@ class _Round:
                 self._status["lastSuccessfulTime"] = ended
         known = {uid_of(job) for job in jobs}
         for raw in list(self._active):
-            one = fields(raw)
-            name = text(one.get("name"))
-            if one.get("uid") not in known and self._job(name) is None:
+            reference = fields(raw)
+            name = text(reference.get("name"))
+            if reference.get("uid") not in known and self._job(name) is None:
                 self._event("Normal", "MissingJob", f"Active job went missing: {name}")
-                self._forget(text(one.get("uid")))
+                self._forget(text(reference.get("uid")))
 
     def _started(self) -> datetime | None:
         obj, now = self._obj, self._client.now
@@ -126,8 +126,8 @@ class _Round:
             return following(now)
         late = dig(obj, "spec", "startingDeadlineSeconds")
         if isinstance(late, int) and after(due, late) < now:
-            told = due.astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
-            self._event("Warning", "MissSchedule", f"Missed scheduled time to start a job: {told}")
+            scheduled = due.astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
+            self._event("Warning", "MissSchedule", f"Missed scheduled time to start a job: {scheduled}")
         elif not self._is_started(due) and self._makes_room():
             self._create(due, zone if isinstance(zone, str) else "")
         return following(now)
@@ -152,15 +152,15 @@ class _Round:
         if missed > _MANY:
             message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds"
             self._event("Warning", "TooManyMissedTimes", f"{message} or check clock skew")
-        found, when = first, following(after(first, (missed - 2) * between))
+        latest, when = first, following(after(first, (missed - 2) * between))
         while when is not None and when <= now:
-            found, when = when, following(when)
-        return found
+            latest, when = when, following(when)
+        return latest
 
     def _is_started(self, due: datetime) -> bool:
         if self._status.get("lastScheduleTime") == stamped(due):
             return True
-        return any(fields(one).get("name") == self._name(due) for one in self._active)
+        return any(fields(active).get("name") == self._name(due) for active in self._active)
 
     def _makes_room(self) -> bool:
         """What the concurrency policy says of Jobs that still run."""
@@ -179,10 +179,10 @@ class _Round:
     def _create(self, due: datetime, zone: str) -> None:
         obj = self._obj
         template = fields(dig(obj, "spec", "jobTemplate"))
-        told = fields(template.get("metadata"))
+        template_meta = fields(template.get("metadata"))
         local = due.astimezone(time_zone(zone) or UTC).isoformat(timespec="seconds")
         annotations: Object = {
-            **fields(told.get("annotations")),
+            **fields(template_meta.get("annotations")),
             _SCHEDULED: local.replace("+00:00", "Z"),
         }
         meta: Object = {
@@ -191,8 +191,8 @@ class _Round:
             "annotations": annotations,
             "ownerReferences": [owner_reference(obj)],
         }
-        if told.get("labels"):
-            meta["labels"] = told["labels"]
+        if template_meta.get("labels"):
+            meta["labels"] = template_meta["labels"]
         wanted: Object = {
             "apiVersion": "batch/v1",
             "kind": "Job",
@@ -245,7 +245,7 @@ class _Round:
         self._client.update_status(self._obj, new)
 
     def _forget(self, uid: str) -> None:
-        self._active = [one for one in self._active if fields(one).get("uid") != uid]
+        self._active = [reference for reference in self._active if fields(reference).get("uid") != uid]
 
     def _job(self, name: str) -> Object | None:
         return self._client.get(JOBS, namespace_of(self._obj), name)
@@ -265,8 +265,8 @@ def _before(when: datetime, seconds: int) -> datetime:
 
 
 def _end_of(job: Object) -> str:
-    found = items(dig(job, "status", "conditions"))
-    return next((kind for kind in ("Complete", "Failed") if is_true(found, kind)), "")
+    conditions = items(dig(job, "status", "conditions"))
+    return next((kind for kind in ("Complete", "Failed") if is_true(conditions, kind)), "")
 
 
 def _reference(job: Object) -> Object:

@@ -67,7 +67,9 @@ class DaemonSetController(QueueController):
         if change.type == "MODIFIED" and self._seen.get(change.place[2]) == now:
             return ()
         self._seen[change.place[2]] = now
-        return [(namespace_of(one), name_of(one)) for one in self.client.list(DAEMON_SETS)]
+        return [
+            (namespace_of(daemon_set), name_of(daemon_set)) for daemon_set in self.client.list(DAEMON_SETS)
+        ]
 
     def gone(self, key: Key) -> None:
         self._backoff.forget(key)
@@ -76,17 +78,17 @@ class DaemonSetController(QueueController):
         if is_leaving(obj):
             return
         key = (namespace_of(obj), name_of(obj))
-        one = _Round(self.client, obj, self._failed)
+        daemon_round = _Round(self.client, obj, self._failed)
         try:
-            fine = one.sync_daemon_set()
+            fine = daemon_round.sync_daemon_set()
         except Denied:
             fine = False
         if not fine:
             self.later(obj, self._backoff.next(key))
             return
         self._backoff.forget(key)
-        if one.again is not None:
-            self.later(obj, one.again)
+        if daemon_round.again is not None:
+            self.later(obj, daemon_round.again)
         seconds = integer(dig(obj, "spec", "minReadySeconds"))
         when = next_available(self.client.owned(PODS, obj), seconds, self.client.now) if seconds else None
         if when is not None:
@@ -116,7 +118,9 @@ class _Round:
         if fine and dig(self._obj, "spec", "updateStrategy", "type") != "OnDelete":
             fine = self._rolling_update()
         used = {name_of(current)} | {
-            name_of(one) for one in known if any(hash_of(pod) == hash_of(one) for pod in self._pods())
+            name_of(revision)
+            for revision in known
+            if any(hash_of(pod) == hash_of(revision) for pod in self._pods())
         }
         limit = integer(dig(self._obj, "spec", "revisionHistoryLimit"), _USUAL_HISTORY)
         history.cut(history.all(), used, limit)
@@ -132,11 +136,11 @@ class _Round:
 
     def _by_node(self) -> dict[str, list[Object]]:
         """The pods on each node, the oldest first; those that have ended and are going do not count."""
-        found: dict[str, list[Object]] = {}
+        pods_by_node: dict[str, list[Object]] = {}
         for pod in sorted(self._pods(), key=_age):
             if not (is_finished(pod) and is_leaving(pod)):
-                found.setdefault(node_of(pod), []).append(pod)
-        return found
+                pods_by_node.setdefault(node_of(pod), []).append(pod)
+        return pods_by_node
 
     # -- pods where they belong -------------------------------------------------------------------
 
@@ -197,7 +201,7 @@ class _Round:
             for node in missing
         ]
         gone = [delete_pod(self._client, self._obj, pod, _COMPONENT) for pod in surplus]
-        return not any(isinstance(one, Failure) for one in (*made, *gone))
+        return not any(isinstance(outcome, Failure) for outcome in (*made, *gone))
 
     # -- a new template ---------------------------------------------------------------------------
 
@@ -205,8 +209,8 @@ class _Round:
         return scaled_value_from_int_or_percent(self._how("maxSurge"), self._wanted(), up=True)
 
     def _how(self, key: str) -> str | int:
-        found = dig(self._obj, "spec", "updateStrategy", "rollingUpdate", key)
-        return found if isinstance(found, (str, int)) else 0
+        value = dig(self._obj, "spec", "updateStrategy", "rollingUpdate", key)
+        return value if isinstance(value, (str, int)) else 0
 
     def _wanted(self) -> int:
         return sum(1 for runs, _ in self._fits.values() if runs)
@@ -259,8 +263,8 @@ class _Round:
 
     def _is_new(self, pod: Object) -> bool:
         generation = generation_of(self._obj)
-        told = labels_of(pod).get(GENERATION)
-        return hash_of(pod) == self._current or (bool(generation) and told == generation)
+        pod_generation = labels_of(pod).get(GENERATION)
+        return hash_of(pod) == self._current or (bool(generation) and pod_generation == generation)
 
     def _is_up(self, pod: Object) -> bool:
         return is_available(pod, self._seconds, self._client.now)
@@ -341,13 +345,13 @@ def pod_for(obj: Object, node: str, hash: str) -> Object:
 
 def _tolerant(spec: Object) -> Object:
     wanted = [*_TOLERATED, _OF_HOST_NETWORK] if spec.get("hostNetwork") is True else _TOLERATED
-    found = items(spec.get("tolerations"))
+    tolerations = items(spec.get("tolerations"))
     new: list[Json] = [
         {"key": key, "operator": "Exists", "effect": effect}
         for key, effect in wanted
-        if not any(_is(fields(one), key, effect) for one in found)
+        if not any(_is(fields(toleration), key, effect) for toleration in tolerations)
     ]
-    return {**spec, "tolerations": [*found, *new]}
+    return {**spec, "tolerations": [*tolerations, *new]}
 
 
 def _is(toleration: Object, key: str, effect: str) -> bool:
@@ -366,9 +370,9 @@ def node_of(pod: Object) -> str:
     rule = dig(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     for term in items(fields(rule).get("nodeSelectorTerms")):
         for raw in items(fields(term).get("matchFields")):
-            one = fields(raw)
-            if one.get("key") == _NODE and one.get("operator") == "In":
-                values = items(one.get("values"))
+            requirement = fields(raw)
+            if requirement.get("key") == _NODE and requirement.get("operator") == "In":
+                values = items(requirement.get("values"))
                 return text(values[0]) if len(values) == 1 else ""
     return ""
 

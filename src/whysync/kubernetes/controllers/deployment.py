@@ -57,8 +57,8 @@ class DeploymentController(QueueController):
         owner = controller_of(change.obj)  # the last old pod may be what a Recreate waits for
         if owner.get("kind") != "ReplicaSet":
             return ()
-        found = self.client.get(REPLICA_SETS, change.place[1], text(owner.get("name")))
-        name = text(controller_of(found or {}).get("name"))
+        replica_set = self.client.get(REPLICA_SETS, change.place[1], text(owner.get("name")))
+        name = text(controller_of(replica_set or {}).get("name"))
         return [(change.place[1], name)] if name else ()
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
@@ -93,9 +93,9 @@ class DeploymentController(QueueController):
     def _is_scaling_event(self, obj: Object, sets: Sets) -> bool:
         """Has the number of replicas changed since it was last written to the ReplicaSets?"""
         return any(
-            annotated_number(one, DESIRED) not in (None, replicas_of(obj))
-            for one in sets.all
-            if replicas_of(one)
+            annotated_number(replica_set, DESIRED) not in (None, replicas_of(obj))
+            for replica_set in sets.all
+            if replicas_of(replica_set)
         )
 
     def _rollout_rolling(self, obj: Object, sets: Sets) -> None:
@@ -133,8 +133,8 @@ class DeploymentController(QueueController):
         self._sync_rollout_status(obj, sets)
 
     def _old_pods_running(self, sets: Sets) -> bool:
-        return any(status_number(one, "replicas") for one in sets.old) or any(
-            not is_finished(pod) for one in sets.old for pod in self.client.owned(PODS, one)
+        return any(status_number(replica_set, "replicas") for replica_set in sets.old) or any(
+            not is_finished(pod) for replica_set in sets.old for pod in self.client.owned(PODS, replica_set)
         )
 
     def _requeue_after_failure(self, obj: Object) -> None:
@@ -146,8 +146,8 @@ class DeploymentController(QueueController):
         if deadline_of(obj) is None:
             return obj
         status = fields(obj.get("status"))
-        found = items(status.get("conditions"))
-        reason = condition(found, _PROGRESSING).get("reason")
+        existing = items(status.get("conditions"))
+        reason = condition(existing, _PROGRESSING).get("reason")
         if reason == "ProgressDeadlineExceeded":
             return obj
         paused = dig(obj, "spec", "paused") is True
@@ -156,7 +156,7 @@ class DeploymentController(QueueController):
         why = ("DeploymentPaused", "Deployment is paused")
         if not paused:
             why = ("DeploymentResumed", "Deployment is resumed")
-        conditions = set_condition(found, self._condition(_PROGRESSING, "Unknown", *why))
+        conditions = set_condition(existing, self._condition(_PROGRESSING, "Unknown", *why))
         return self.client.update_status(obj, {**status, "conditions": conditions})
 
     def _condition(self, kind: str, status: str, reason: str, message: str) -> Object:
@@ -175,51 +175,53 @@ class DeploymentController(QueueController):
 
     def _sync_rollout_status(self, obj: Object, sets: Sets) -> None:
         status = self._calculate_status(obj, sets)
-        found = items(status.get("conditions"))
+        conditions = items(status.get("conditions"))
         deadline = deadline_of(obj)
         if deadline is None:
-            found = without(found, _PROGRESSING)
+            conditions = without(conditions, _PROGRESSING)
         else:
-            found = self._progress(obj, sets, status, found)
+            conditions = self._progress(obj, sets, status, conditions)
         failures = [
-            one
+            failure
             for each in ([sets.new] if sets.new else []) + (sets.old if not _failure(sets.new) else [])
-            if (one := _failure(each))
+            if (failure := _failure(each))
         ]
         if failures:
-            found = set_condition(found, {**failures[0], "lastUpdateTime": failures[0]["lastTransitionTime"]})
+            conditions = set_condition(
+                conditions, {**failures[0], "lastUpdateTime": failures[0]["lastTransitionTime"]}
+            )
         else:
-            found = without(found, _FAILURE)
-        status["conditions"] = found
+            conditions = without(conditions, _FAILURE)
+        status["conditions"] = conditions
         obj = self.client.update_status(obj, status)
         if deadline is not None:
             self._requeue_stuck_deployment(obj, deadline)
 
-    def _progress(self, obj: Object, sets: Sets, status: Object, found: list[Json]) -> list[Json]:
+    def _progress(self, obj: Object, sets: Sets, status: Object, conditions: list[Json]) -> list[Json]:
         before = fields(obj.get("status"))
         now = condition(items(before.get("conditions")), _PROGRESSING)
         if (
             integer(status.get("replicas")) == integer(status.get("updatedReplicas"))
             and now.get("reason") == "NewReplicaSetAvailable"
         ):
-            return found
+            return conditions
         what = f'Deployment "{name_of(obj)}"' if sets.new is None else f'ReplicaSet "{name_of(sets.new)}"'
         if _deployment_complete(obj, status):
             message = f"{what} has successfully progressed."
             return set_condition(
-                found, self._condition(_PROGRESSING, "True", "NewReplicaSetAvailable", message)
+                conditions, self._condition(_PROGRESSING, "True", "NewReplicaSetAvailable", message)
             )
         if _deployment_progressing(before, status):
             new = self._condition(_PROGRESSING, "True", "ReplicaSetUpdated", f"{what} is progressing.")
             if now.get("status") == "True":
                 new["lastTransitionTime"] = now.get("lastTransitionTime")
-            return [*without(found, _PROGRESSING), new]
-        if self._deployment_timed_out(obj, condition(found, _PROGRESSING)):
+            return [*without(conditions, _PROGRESSING), new]
+        if self._deployment_timed_out(obj, condition(conditions, _PROGRESSING)):
             message = f"{what} has timed out progressing."
             return set_condition(
-                found, self._condition(_PROGRESSING, "False", "ProgressDeadlineExceeded", message)
+                conditions, self._condition(_PROGRESSING, "False", "ProgressDeadlineExceeded", message)
             )
-        return found
+        return conditions
 
     def _deployment_timed_out(self, obj: Object, progressing: Object) -> bool:
         if not progressing or progressing.get("reason") == "NewReplicaSetAvailable":
@@ -246,12 +248,12 @@ class DeploymentController(QueueController):
 
     def _calculate_status(self, obj: Object, sets: Sets) -> Object:
         before = fields(obj.get("status"))
-        available = sum(status_number(one, "availableReplicas") for one in sets.all)
-        asked = sum(replicas_of(one) for one in sets.all)
+        available = sum(status_number(replica_set, "availableReplicas") for replica_set in sets.all)
+        asked = sum(replicas_of(replica_set) for replica_set in sets.all)
         counts = (
-            sum(status_number(one, "replicas") for one in sets.all),
+            sum(status_number(replica_set, "replicas") for replica_set in sets.all),
             status_number(sets.new, "replicas") if sets.new else 0,
-            sum(status_number(one, "readyReplicas") for one in sets.all),
+            sum(status_number(replica_set, "readyReplicas") for replica_set in sets.all),
             available,
             max(asked - available, 0),
         )
@@ -273,8 +275,8 @@ class DeploymentController(QueueController):
 
 def _leaving(sets: Sets) -> int | None:
     total = 0
-    for one in sets.all:
-        status = fields(one.get("status"))
+    for replica_set in sets.all:
+        status = fields(replica_set.get("status"))
         if "terminatingReplicas" not in status:
             if integer(status.get("observedGeneration")):
                 return None

@@ -58,15 +58,15 @@ class Sets:
     def all(self) -> list[Object]:
         return self.old if self.new is None else [*self.old, self.new]
 
-    def replace(self, one: Object) -> None:
-        if self.new is not None and uid_of(self.new) == uid_of(one):
-            self.new = one
+    def replace(self, replica_set: Object) -> None:
+        if self.new is not None and uid_of(self.new) == uid_of(replica_set):
+            self.new = replica_set
         else:
-            self.old = [one if uid_of(each) == uid_of(one) else each for each in self.old]
+            self.old = [replica_set if uid_of(each) == uid_of(replica_set) else each for each in self.old]
 
 
-def _age(one: Object) -> tuple[str, str]:
-    return text(dig(one, "metadata", "creationTimestamp")), name_of(one)
+def _age(replica_set: Object) -> tuple[str, str]:
+    return text(dig(replica_set, "metadata", "creationTimestamp")), name_of(replica_set)
 
 
 class SetsOf:
@@ -79,13 +79,13 @@ class SetsOf:
     def found(self) -> Sets:
         selector = fields(self._obj.get("spec")).get("selector")
         every = sorted(claimed(self._client, REPLICA_SETS, self._obj, selector), key=_age)
-        new = next((one for one in every if equal_ignore_hash(self._obj, one)), None)
-        new = new or next((one for one in every if self._has_our_hash(one)), None)
-        return Sets(new, [one for one in every if new is None or one is not new])
+        new = next((replica_set for replica_set in every if equal_ignore_hash(self._obj, replica_set)), None)
+        new = new or next((replica_set for replica_set in every if self._has_our_hash(replica_set)), None)
+        return Sets(new, [replica_set for replica_set in every if new is None or replica_set is not new])
 
-    def _has_our_hash(self, one: Object) -> bool:
+    def _has_our_hash(self, replica_set: Object) -> bool:
         """Made from this very template, which lacks the defaults that its copy got: facts are cut short."""
-        return text(fields(dig(one, "metadata", "labels")).get(HASH)) == self._hash()
+        return text(fields(dig(replica_set, "metadata", "labels")).get(HASH)) == self._hash()
 
     def _hash(self) -> str:
         collisions = dig(self._obj, "status", "collisionCount")
@@ -121,7 +121,7 @@ class SetsOf:
 
     def _set_new_replica_set_annotations(self, new: Object, sets: Sets) -> Object:
         annotations = copied_annotations(self._obj, annotations_of(new))
-        wanted = max((revision_of(one) for one in sets.old), default=0) + 1
+        wanted = max((revision_of(replica_set) for replica_set in sets.old), default=0) + 1
         before = text(annotations.get(REVISION))
         number = whole(before)
         if before and number is None:
@@ -167,7 +167,7 @@ class SetsOf:
         labels: Object = {**fields(meta.get("labels")), HASH: hash}
         selector = fields(dig(obj, "spec", "selector"))
         chosen: Object = {**selector, "matchLabels": {**fields(selector.get("matchLabels")), HASH: hash}}
-        size = new_rs_new_replicas(obj, sum(replicas_of(one) for one in sets.old), 0)
+        size = new_rs_new_replicas(obj, sum(replicas_of(replica_set) for replica_set in sets.old), 0)
         labelled: Object = {**meta, "labels": labels}
         spec: Object = {
             "replicas": size,
@@ -177,7 +177,9 @@ class SetsOf:
         if seconds := integer(dig(obj, "spec", "minReadySeconds")):
             spec["minReadySeconds"] = seconds
         annotations = copied_annotations(obj, {})
-        annotations[REVISION] = str(max((revision_of(one) for one in sets.old), default=0) + 1)
+        annotations[REVISION] = str(
+            max((revision_of(replica_set) for replica_set in sets.old), default=0) + 1
+        )
         annotations[DESIRED] = str(replicas_of(obj))
         annotations[MOST] = str(replicas_of(obj) + resolve_fenceposts(obj)[0])
         return {
@@ -208,9 +210,9 @@ class SetsOf:
         """The Deployment with its revision, and with why it progresses where that is reported."""
         obj = self._obj
         status = dict(fields(obj.get("status")))
-        found = items(status.get("conditions"))
-        if deadline_of(obj) is not None and (overwrite or not condition(found, "Progressing")):
-            status["conditions"] = set_condition(found, self._progress("True", *why))
+        conditions = items(status.get("conditions"))
+        if deadline_of(obj) is not None and (overwrite or not condition(conditions, "Progressing")):
+            status["conditions"] = set_condition(conditions, self._progress("True", *why))
         annotations: Object = {**annotations_of(obj), REVISION: revision}
         new = self._client.update_status(obj, status, annotations)
         self._obj = new
@@ -218,8 +220,8 @@ class SetsOf:
 
     def _with_progress(self, status: str, reason: str, message: str) -> Object:
         before = fields(self._obj.get("status"))
-        found = set_condition(items(before.get("conditions")), self._progress(status, reason, message))
-        return self._client.update_status(self._obj, {**before, "conditions": found})
+        conditions = set_condition(items(before.get("conditions")), self._progress(status, reason, message))
+        return self._client.update_status(self._obj, {**before, "conditions": conditions})
 
     def _progress(self, status: str, reason: str, message: str) -> Object:
         now = self._client.stamp()
@@ -242,54 +244,56 @@ class SetsOf:
         if replicas_of(new) > wanted:
             return self.scale_replica_set(sets, new, wanted)
         if replicas_of(new) < wanted:
-            total = sum(replicas_of(one) for one in sets.all)
+            total = sum(replicas_of(replica_set) for replica_set in sets.all)
             if self.scale_replica_set(sets, new, new_rs_new_replicas(self._obj, total, replicas_of(new))):
                 return True
         return self._reconcile_old_replica_sets(sets, new)
 
     def _reconcile_old_replica_sets(self, sets: Sets, new: Object) -> bool:
-        if not any(replicas_of(one) for one in sets.old):
+        if not any(replicas_of(replica_set) for replica_set in sets.old):
             return False
         least = replicas_of(self._obj) - resolve_fenceposts(self._obj)[1]
-        total = sum(replicas_of(one) for one in sets.all)
+        total = sum(replicas_of(replica_set) for replica_set in sets.all)
         room = total - least - (replicas_of(new) - status_number(new, "availableReplicas"))
         if room <= 0:
             return False
         gone = 0
-        for one in [each for each in sets.old if replicas_of(each)]:  # those that are not available first
-            sick = replicas_of(one) - status_number(one, "availableReplicas")
+        for replica_set in [
+            each for each in sets.old if replicas_of(each)
+        ]:  # those that are not available first
+            sick = replicas_of(replica_set) - status_number(replica_set, "availableReplicas")
             if gone < room and sick > 0:
                 count = min(room - gone, sick)
-                self.scale_replica_set(sets, one, replicas_of(one) - count)
+                self.scale_replica_set(sets, replica_set, replicas_of(replica_set) - count)
                 gone += count
-        spare = sum(status_number(one, "availableReplicas") for one in sets.all) - least
+        spare = sum(status_number(replica_set, "availableReplicas") for replica_set in sets.all) - least
         shrunk = 0
-        for one in [each for each in sets.old if replicas_of(each)]:
+        for replica_set in [each for each in sets.old if replicas_of(each)]:
             if shrunk < spare:
-                count = min(replicas_of(one), spare - shrunk)
-                self.scale_replica_set(sets, one, replicas_of(one) - count)
+                count = min(replicas_of(replica_set), spare - shrunk)
+                self.scale_replica_set(sets, replica_set, replicas_of(replica_set) - count)
                 shrunk += count
         return gone + shrunk > 0
 
     def scale_down_old_replica_sets_for_recreate(self, sets: Sets) -> bool:
         """All old pods at once, as `Recreate` wants it."""
-        active = [one for one in sets.old if replicas_of(one)]
-        for one in active:
-            self.scale_replica_set(sets, one, 0)
+        active = [replica_set for replica_set in sets.old if replicas_of(replica_set)]
+        for replica_set in active:
+            self.scale_replica_set(sets, replica_set, 0)
         return bool(active)
 
     def scale(self, sets: Sets) -> None:
         """The number of replicas has changed: all ReplicaSets are scaled proportionally."""
         wanted = replicas_of(self._obj)
-        active = [one for one in sets.all if replicas_of(one)]
+        active = [replica_set for replica_set in sets.all if replicas_of(replica_set)]
         if len(active) <= 1:
-            one = active[0] if active else sets.new or (sets.old[-1] if sets.old else None)
-            if one is not None and replicas_of(one) != wanted:
-                self.scale_replica_set(sets, one, wanted)
+            replica_set = active[0] if active else sets.new or (sets.old[-1] if sets.old else None)
+            if replica_set is not None and replicas_of(replica_set) != wanted:
+                self.scale_replica_set(sets, replica_set, wanted)
             return
         if sets.new is not None and self._is_saturated(sets.new):
-            for one in [each for each in sets.old if replicas_of(each)]:
-                self.scale_replica_set(sets, one, 0)
+            for replica_set in [each for each in sets.old if replicas_of(each)]:
+                self.scale_replica_set(sets, replica_set, 0)
         elif is_rolling_update(self._obj):
             self._scale_proportionally(sets, active)
 
@@ -304,37 +308,37 @@ class SetsOf:
     def _scale_proportionally(self, sets: Sets, active: list[Object]) -> None:
         wanted = replicas_of(self._obj)
         allowed = wanted + resolve_fenceposts(self._obj)[0] if wanted else 0
-        to_add = allowed - sum(replicas_of(one) for one in active)
+        to_add = allowed - sum(replicas_of(replica_set) for replica_set in active)
         by_age = sorted(active, key=_age, reverse=to_add > 0)
-        ordered = sorted(by_age, key=lambda one: -replicas_of(one)) if to_add else by_age
+        ordered = sorted(by_age, key=lambda replica_set: -replicas_of(replica_set)) if to_add else by_age
         sizes: list[int] = []
         added = 0
-        for one in ordered:
-            part = get_replica_set_proportion(one, self._obj, to_add, added)
-            sizes.append(replicas_of(one) + part)
+        for replica_set in ordered:
+            part = get_replica_set_proportion(replica_set, self._obj, to_add, added)
+            sizes.append(replicas_of(replica_set) + part)
             added += part
         sizes[0] = max(sizes[0] + to_add - added, 0)
-        for one, size in zip(ordered, sizes, strict=True):
-            self.scale_replica_set(sets, one, size, always=True)
+        for replica_set, size in zip(ordered, sizes, strict=True):
+            self.scale_replica_set(sets, replica_set, size, always=True)
 
-    def scale_replica_set(self, sets: Sets, one: Object, size: int, *, always: bool = False) -> bool:
+    def scale_replica_set(self, sets: Sets, replica_set: Object, size: int, *, always: bool = False) -> bool:
         """Gives a ReplicaSet its number of pods, and what it must know of the Deployment's."""
-        before = replicas_of(one)
+        before = replicas_of(replica_set)
         if before == size and not always:
             return False
         wanted = replicas_of(self._obj)
         annotations: Object = {
-            **annotations_of(one),
+            **annotations_of(replica_set),
             DESIRED: str(wanted),
             MOST: str(wanted + resolve_fenceposts(self._obj)[0]),
         }
-        if before == size and annotations == annotations_of(one):
+        if before == size and annotations == annotations_of(replica_set):
             return False
-        meta: Object = {**fields(one.get("metadata")), "annotations": annotations}
-        spec: Object = {**fields(one.get("spec")), "replicas": size}
-        sets.replace(self._client.update({**one, "metadata": meta, "spec": spec}))
+        meta: Object = {**fields(replica_set.get("metadata")), "annotations": annotations}
+        spec: Object = {**fields(replica_set.get("spec")), "replicas": size}
+        sets.replace(self._client.update({**replica_set, "metadata": meta, "spec": spec}))
         if before != size:
-            self._told_scale(name_of(one), before, size)
+            self._told_scale(name_of(replica_set), before, size)
         return before != size
 
     def _told_scale(self, name: str, before: int, after: int) -> None:
@@ -345,11 +349,13 @@ class SetsOf:
     def cleanup_deployment(self, sets: Sets) -> None:
         """Old ReplicaSets beyond the limit of the history go, the oldest revisions first."""
         limit = history_limit_of(self._obj)
-        alive = [one for one in sets.old if not is_leaving(one)]
+        alive = [replica_set for replica_set in sets.old if not is_leaving(replica_set)]
         if limit is None or len(alive) <= limit:
             return
-        for one in sorted(alive, key=lambda each: (revision_of(each), _age(each)))[: len(alive) - limit]:
-            seen = status_number(one, "observedGeneration") >= integer(dig(one, "metadata", "generation"))
-            if not status_number(one, "replicas") and not replicas_of(one) and seen:
-                self._client.delete(one)
-                sets.old = [each for each in sets.old if uid_of(each) != uid_of(one)]
+        by_revision = sorted(alive, key=lambda each: (revision_of(each), _age(each)))
+        for replica_set in by_revision[: len(alive) - limit]:
+            generation = integer(dig(replica_set, "metadata", "generation"))
+            seen = status_number(replica_set, "observedGeneration") >= generation
+            if not status_number(replica_set, "replicas") and not replicas_of(replica_set) and seen:
+                self._client.delete(replica_set)
+                sets.old = [each for each in sets.old if uid_of(each) != uid_of(replica_set)]

@@ -65,13 +65,13 @@ def resolve_fenceposts(deployment: Object) -> tuple[int, int]:
 
 
 def deadline_of(deployment: Object) -> int | None:
-    found = dig(deployment, "spec", "progressDeadlineSeconds")
-    return found if isinstance(found, int) and found != _NO_LIMIT else None
+    seconds = dig(deployment, "spec", "progressDeadlineSeconds")
+    return seconds if isinstance(seconds, int) and seconds != _NO_LIMIT else None
 
 
 def history_limit_of(deployment: Object) -> int | None:
-    found = dig(deployment, "spec", "revisionHistoryLimit")
-    return found if isinstance(found, int) and found != _NO_LIMIT else None
+    limit = dig(deployment, "spec", "revisionHistoryLimit")
+    return limit if isinstance(limit, int) and limit != _NO_LIMIT else None
 
 
 def revision_of(obj: Object) -> int:
@@ -84,8 +84,11 @@ def annotated_number(obj: Object, key: str) -> int | None:
 
 def equal_ignore_hash(deployment: Object, replica_set: Object) -> bool:
     """But for the label with the hash."""
-    one, other = fields(dig(deployment, "spec", "template")), fields(dig(replica_set, "spec", "template"))
-    return same(one.get("spec"), other.get("spec")) and same(_meta(one), _meta(other))
+    template, other = (
+        fields(dig(deployment, "spec", "template")),
+        fields(dig(replica_set, "spec", "template")),
+    )
+    return same(template.get("spec"), other.get("spec")) and same(_meta(template), _meta(other))
 
 
 def _meta(template: Object) -> Object:

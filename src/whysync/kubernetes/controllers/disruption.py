@@ -105,18 +105,23 @@ class DisruptionController(QueueController):
         for pod in pods:
             owner = controller_of(pod)
             uid, kind = text(owner.get("uid")), _SCALED.get(text(owner.get("kind")))
-            found = (
+            workload = (
                 None if kind is None else self.client.get(kind, namespace_of(pod), text(owner.get("name")))
             )
-            if found is None or uid in counted:
+            if workload is None or uid in counted:
                 continue
             counted.add(uid)
-            total += integer(dig(found, "spec", "replicas"), 1)
+            total += integer(dig(workload, "spec", "replicas"), 1)
         return total
 
     def _conditions(self, obj: Object, spare: int) -> list[Json]:
         known = items(dig(obj, "status", "conditions"))
-        old = fields(next((one for one in known if fields(one).get("type") == "DisruptionAllowed"), None))
+        old = fields(
+            next(
+                (condition for condition in known if fields(condition).get("type") == "DisruptionAllowed"),
+                None,
+            )
+        )
         status = "True" if spare else "False"
         moved = old.get("lastTransitionTime") if old.get("status") == status else self.client.stamp()
         condition: Object = {

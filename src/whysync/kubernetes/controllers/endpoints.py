@@ -82,7 +82,7 @@ class EndpointsController(QueueController):
         """The pods behind it, by the ports at which they are reached."""
         namespace = namespace_of(service)
         always = dig(service, "spec", "publishNotReadyAddresses") is True
-        found: dict[_Ports, list[_End]] = {}
+        endpoints: dict[_Ports, list[_End]] = {}
         for name in self._pods.behind((namespace, name_of(service))):
             pod = self._pods.pod((namespace, name))
             obj = self.client.get(PODS, namespace, name)
@@ -91,8 +91,8 @@ class EndpointsController(QueueController):
             ports = _ports(service, obj)
             if ports is not None:
                 ready = (pod.ready and not pod.leaving) or always
-                found.setdefault(ports, []).append(_End(name, uid_of(obj), pod, ready))
-        return dict(sorted(found.items()))
+                endpoints.setdefault(ports, []).append(_End(name, uid_of(obj), pod, ready))
+        return dict(sorted(endpoints.items()))
 
     # -- Endpoints --------------------------------------------------------------------------------
 
@@ -111,8 +111,8 @@ class EndpointsController(QueueController):
                     subset[key] = listed
             if not subset:
                 continue
-            told: list[Json] = [_legacy_port(*port) for port in ports]
-            subset["ports"] = told
+            port_entries: list[Json] = [_legacy_port(*port) for port in ports]
+            subset["ports"] = port_entries
             subsets.append(subset)
         there = self.client.get(ENDPOINTS, namespace_of(service), name_of(service))
         if there is None:
@@ -134,11 +134,11 @@ class EndpointsController(QueueController):
     def _write_slices(self, service: Object, by_ports: dict[_Ports, list[_End]]) -> None:
         wanted: list[tuple[list[Json], list[Json]]] = []
         for ports, ends in by_ports.items():
-            told: list[Json] = [_slice_port(*port) for port in ports]
+            port_entries: list[Json] = [_slice_port(*port) for port in ports]
             for first in range(0, len(ends), _MOST):
                 part = ends[first : first + _MOST]
                 listed: list[Json] = [_endpoint(end, namespace_of(service)) for end in part]
-                wanted.append((told, listed))
+                wanted.append((port_entries, listed))
         if not wanted:
             wanted.append(([_slice_port(*port) for port in _plain_ports(service)], []))
         there = self.client.owned(SLICES, service)
@@ -176,7 +176,7 @@ class EndpointsController(QueueController):
 def _ports(service: Object, pod: Object) -> _Ports | None:
     """`None` where the pod has none of the ports."""
     wanted = items(dig(service, "spec", "ports"))
-    found: list[tuple[str, int, str, str]] = []
+    ports: list[tuple[str, int, str, str]] = []
     for raw in wanted:
         port = fields(raw)
         protocol = text(port.get("protocol"), "TCP")
@@ -184,8 +184,8 @@ def _ports(service: Object, pod: Object) -> _Ports | None:
         number = _named_port(pod, target, protocol) if isinstance(target, str) else integer(target)
         number = number or (integer(port.get("port")) if target in (None, "", 0) else 0)
         if number:
-            found.append((text(port.get("name")), number, protocol, text(port.get("appProtocol"))))
-    return tuple(found) if found or not wanted else None
+            ports.append((text(port.get("name")), number, protocol, text(port.get("appProtocol"))))
+    return tuple(ports) if ports or not wanted else None
 
 
 def _plain_ports(service: Object) -> _Ports:
@@ -195,9 +195,9 @@ def _plain_ports(service: Object) -> _Ports:
 def _named_port(pod: Object, name: str, protocol: str) -> int:
     for raw in items(dig(pod, "spec", "containers")):
         for port in items(fields(raw).get("ports")):
-            told = fields(port)
-            if told.get("name") == name and text(told.get("protocol"), "TCP") == protocol:
-                return integer(told.get("containerPort"))
+            container_port = fields(port)
+            if container_port.get("name") == name and text(container_port.get("protocol"), "TCP") == protocol:
+                return integer(container_port.get("containerPort"))
     return 0
 
 

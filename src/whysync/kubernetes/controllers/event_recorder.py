@@ -135,8 +135,8 @@ class EventRecorder:
         }
         self._store.put(place, {**event, **again})
 
-    def _first(self, involved: Object, told: tuple[str, str, str], component: str, host: str) -> Object:
-        type, reason, message = told
+    def _first(self, involved: Object, event: tuple[str, str, str], component: str, host: str) -> Object:
+        type, reason, message = event
         now = self._clock.stamp()
         name = f"{text(involved.get('name'))}.{self._moment():x}"
         source: Object = {"component": component}
@@ -189,7 +189,7 @@ def _owned_with_host() -> Object:
 
 def _reference(about: Object, field_path: str) -> Object:
     meta = fields(about.get("metadata"))
-    found: Object = {
+    reference: Object = {
         "kind": about.get("kind"),
         "namespace": meta.get("namespace"),
         "name": meta.get("name"),
@@ -198,5 +198,5 @@ def _reference(about: Object, field_path: str) -> Object:
         "resourceVersion": meta.get("resourceVersion"),
     }
     if field_path:
-        found["fieldPath"] = field_path
-    return {key: value for key, value in found.items() if value is not None}
+        reference["fieldPath"] = field_path
+    return {key: value for key, value in reference.items() if value is not None}

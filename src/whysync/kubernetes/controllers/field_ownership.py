@@ -34,21 +34,21 @@ class FieldOwnership:
         if not entries:
             return []
         mine = [entry for entry in entries if _tells_of_status(entry) or _is(entry, manager)]
-        times = {_who(one): text(fields(one).get("time")) for one in mine}
-        timeless: list[Json] = [_with_time(one, _who(one)) for one in mine]
+        times = {_who(entry): text(fields(entry).get("time")) for entry in mine}
+        timeless: list[Json] = [_with_time(entry, _who(entry)) for entry in mine]
         old = fields(obj.get("status"))
         key = _ordered.encode(
             [obj.get("apiVersion"), obj.get("kind"), manager, timeless, _trace(old, status)]
         )
-        found = self._known.get(key)
-        if found is None:
+        updated_entries = self._known.get(key)
+        if updated_entries is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            found = self._known[key] = _reckoned(timeless, old, status, manager, served)
+            updated_entries = self._known[key] = _reckoned(timeless, old, status, manager, served)
         others = [entry for entry in entries if entry not in mine]
         fresh: list[Json] = [
-            _with_time(one, now if (mark := text(fields(one).get("time"))) == _NOW else times[mark])
-            for one in found
+            _with_time(entry, now if (mark := text(fields(entry).get("time"))) == _NOW else times[mark])
+            for entry in updated_entries
         ]
         return sorted([*others, *fresh], key=_rank)
 
@@ -77,13 +77,15 @@ def _tells_of_status(entry: Json) -> bool:
 
 
 def _is(entry: Json, manager: str) -> bool:
-    told = fields(entry)
-    return told.get("manager") == manager and told.get("subresource") == "status"
+    entry_fields = fields(entry)
+    return entry_fields.get("manager") == manager and entry_fields.get("subresource") == "status"
 
 
 def _who(entry: Json) -> str:
-    told = fields(entry)
-    return "/".join(text(told.get(key)) for key in ("operation", "manager", "apiVersion", "subresource"))
+    entry_fields = fields(entry)
+    return "/".join(
+        text(entry_fields.get(key)) for key in ("operation", "manager", "apiVersion", "subresource")
+    )
 
 
 def _with_time(entry: Json, time: str) -> Json:
@@ -91,8 +93,10 @@ def _with_time(entry: Json, time: str) -> Json:
 
 
 def _rank(entry: Json) -> tuple[str, ...]:
-    told = fields(entry)
-    return tuple(text(told.get(key)) for key in ("operation", "time", "manager", "apiVersion", "subresource"))
+    entry_fields = fields(entry)
+    return tuple(
+        text(entry_fields.get(key)) for key in ("operation", "time", "manager", "apiVersion", "subresource")
+    )
 
 
 def _trace(old: Json, new: Json) -> Json:
@@ -110,12 +114,15 @@ def _trace(old: Json, new: Json) -> Json:
                     trace[key] = ["-", _shape(value)]
         return trace
     if isinstance(old, list) and isinstance(new, list):
-        names, others = [_named(one) for one in old], [_named(one) for one in new]
+        names, others = [_named(item) for item in old], [_named(item) for item in new]
         if names != others or None in names:
-            return [1, [_shape(one) for one in old], [_shape(one) for one in new]]
+            return [1, [_shape(item) for item in old], [_shape(item) for item in new]]
         return [
             names,
-            [0 if one is two or one == two else _trace(one, two) for one, two in zip(old, new, strict=True)],
+            [
+                0 if item is two or item == two else _trace(item, two)
+                for item, two in zip(old, new, strict=True)
+            ],
         ]
     if isinstance(old, (dict, list)) or isinstance(new, (dict, list)):
         return ["other", _shape(old), _shape(new)]
@@ -126,13 +133,13 @@ def _named(value: Json) -> Json:
     """What an item of a list is known by; of a plain value, itself."""
     if not isinstance(value, dict):
         return value
-    told = [value.get(name) for name in _NAMES]
-    return told if any(one is not None for one in told) else None
+    keys = [value.get(name) for name in _NAMES]
+    return keys if any(key is not None for key in keys) else None
 
 
 def _shape(value: Json) -> Json:
     if isinstance(value, dict):
         return {key: _shape(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [[_named(one), _shape(one)] if isinstance(one, dict) else one for one in value]
+        return [[_named(item), _shape(item)] if isinstance(item, dict) else item for item in value]
     return 0

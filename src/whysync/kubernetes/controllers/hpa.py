@@ -46,9 +46,9 @@ class HorizontalController(QueueController):
     name = "horizontalpodautoscaler"
     main = AUTOSCALERS
 
-    def __init__(self, client: Client, script: Behavior) -> None:
+    def __init__(self, client: Client, behavior: Behavior) -> None:
         super().__init__(client)
-        self._script = script
+        self._script = behavior
         self._start = client.now
         self._next: dict[Key, datetime] = {}
         self._advice: dict[Key, list[tuple[datetime, int]]] = {}
@@ -79,17 +79,21 @@ class HorizontalController(QueueController):
     def metric(self, key: Key) -> Metric | None:
         """What the script says of its metrics now."""
         passed = (self.client.now - self._start).total_seconds()
-        said = [
+        current_metrics = [
             metric
             for metric in self._script.metrics
             if (metric.namespace, metric.name) == key and metric.after_seconds <= passed
         ]
-        return max(said, key=lambda one: one.after_seconds, default=None)
+        return max(current_metrics, key=lambda metric: metric.after_seconds, default=None)
 
     def stabilize_recommendation(self, key: Key, wanted: int, seconds: int) -> int:
         """The highest advice of the last while."""
         now = self.client.now
-        advice = [one for one in self._advice.get(key, []) if (now - one[0]).total_seconds() <= seconds]
+        advice = [
+            recommendation
+            for recommendation in self._advice.get(key, [])
+            if (now - recommendation[0]).total_seconds() <= seconds
+        ]
         highest = max([wanted, *(number for _, number in advice)])
         self._advice[key] = [*advice, (now, wanted)]
         return highest
@@ -119,12 +123,12 @@ class _Round:
         if answer is None or not answer.ok or answer.body is None:
             why = problem or (text((answer.body or {}).get("message")) if answer else "")
             self._tell("Warning", "FailedGetScale", why)
-            said = f"the HPA controller was unable to get the target's current scale: {why}"
-            self._set("AbleToScale", "False", "FailedGetScale", said)
+            message = f"the HPA controller was unable to get the target's current scale: {why}"
+            self._set("AbleToScale", "False", "FailedGetScale", message)
             self._write({})
             return
-        said = "the HPA controller was able to get the target's current scale"
-        self._set("AbleToScale", "True", "SucceededGetScale", said)
+        message = "the HPA controller was able to get the target's current scale"
+        self._set("AbleToScale", "True", "SucceededGetScale", message)
         self._scale(answer.body, path)
 
     def _path(self, target: Object) -> tuple[str, str]:
@@ -138,11 +142,11 @@ class _Round:
         current = integer(dig(scale, "spec", "replicas"))
         least = integer(self._spec.get("minReplicas"), 1)
         most = integer(self._spec.get("maxReplicas"), 1)
-        told: Object = {"currentReplicas": integer(dig(scale, "status", "replicas"))}
+        status: Object = {"currentReplicas": integer(dig(scale, "status", "replicas"))}
         reason, wanted = "", current
         if current == 0 and least:
-            said = "scaling is disabled since the replica count of the target is zero"
-            self._set("ScalingActive", "False", "ScalingDisabled", said)
+            message = "scaling is disabled since the replica count of the target is zero"
+            self._set("ScalingActive", "False", "ScalingDisabled", message)
             wanted = 0
         elif current > most:
             reason, wanted = "Current number of replicas above Spec.MaxReplicas", most
@@ -150,24 +154,24 @@ class _Round:
             reason, wanted = "Current number of replicas below Spec.MinReplicas", least
         else:
             answer = self._compute_replicas_for_metrics(scale, current)
-            told["currentMetrics"] = answer.metrics
+            status["currentMetrics"] = answer.metrics
             if answer.error:
-                self._fail(answer, told)
+                self._fail(answer, status)
                 return
-            said = f"the HPA was able to successfully calculate a replica count from {answer.what}"
-            self._set("ScalingActive", "True", "ValidMetricFound", said)
+            message = f"the HPA was able to successfully calculate a replica count from {answer.what}"
+            self._set("ScalingActive", "True", "ValidMetricFound", message)
             wanted = self._normalize_desired_replicas(answer.replicas, current, least, most)
             if answer.replicas > current:
                 reason = f"{answer.what} above target"
             elif answer.replicas < current:
                 reason = "All metrics below target"
         if wanted != current and not self._rescale(scale, path, wanted, reason):
-            self._write(told)
+            self._write(status)
             return
-        told["desiredReplicas"] = wanted
+        status["desiredReplicas"] = wanted
         if wanted != current:
-            told["lastScaleTime"] = self._client.stamp()
-        self._write(told)
+            status["lastScaleTime"] = self._client.stamp()
+        self._write(status)
 
     def _rescale(self, scale: Object, path: str, wanted: int, reason: str) -> bool:
         body: Object = {**scale, "spec": {**fields(scale.get("spec")), "replicas": wanted}}
@@ -177,11 +181,11 @@ class _Round:
         if not answer.ok:
             why = text((answer.body or {}).get("message")) or answer.text
             self._tell("Warning", "FailedRescale", f"New size: {wanted}; reason: {reason}; error: {why}")
-            said = f"the HPA controller was unable to update the target scale: {why}"
-            self._set("AbleToScale", "False", "FailedUpdateScale", said)
+            message = f"the HPA controller was unable to update the target scale: {why}"
+            self._set("AbleToScale", "False", "FailedUpdateScale", message)
             return False
-        said = f"the HPA controller was able to update the target scale to {wanted}"
-        self._set("AbleToScale", "True", "SucceededRescale", said)
+        message = f"the HPA controller was able to update the target scale to {wanted}"
+        self._set("AbleToScale", "True", "SucceededRescale", message)
         self._tell("Normal", "SuccessfulRescale", f"New size: {wanted}; reason: {reason}")
         return True
 
@@ -211,8 +215,8 @@ class _Round:
             replicas = ceil(current * use / target)
         metrics: list[Json] = []
         if target:
-            found: Object = {"name": name, "current": {"averageUtilization": use}}
-            metrics.append({"type": "Resource", "resource": found})
+            current_metric: Object = {"name": name, "current": {"averageUtilization": use}}
+            metrics.append({"type": "Resource", "resource": current_metric})
         return _Answer(replicas, what, metrics)
 
     def _lack(self, scale: Object, name: str) -> str:
@@ -242,23 +246,23 @@ class _Round:
     def _no_metrics(self, name: str, why: str, spec: Object) -> _Answer:
         if spec.get("type") not in (None, "Resource"):
             kind = text(spec.get("type"))
-            told = f"unable to get {kind.lower()} metric: {why}"
-            return _Answer(0, "", [], f"FailedGet{kind}Metric", told, told)
+            message = f"unable to get {kind.lower()} metric: {why}"
+            return _Answer(0, "", [], f"FailedGet{kind}Metric", message, message)
         if why == "no metrics server":
             why = f"unable to fetch metrics from resource metrics API: {_NO_SERVER}"
         if "pods returned" not in why and not why.startswith("missing request"):
             why = f"unable to get metrics for resource {name}: {why}"
-        told = f"failed to get {name} utilization: {why}"
-        passed = f"failed to get {name} resource metric value: {told}"
-        return _Answer(0, "", [], "FailedGetResourceMetric", told, passed)
+        message = f"failed to get {name} utilization: {why}"
+        passed = f"failed to get {name} resource metric value: {message}"
+        return _Answer(0, "", [], "FailedGetResourceMetric", message, passed)
 
-    def _fail(self, answer: _Answer, told: Object) -> None:
+    def _fail(self, answer: _Answer, status: Object) -> None:
         self._tell("Warning", answer.reason, answer.error)
-        said = f"the HPA was unable to compute the replica count: {answer.error}"
-        self._set("ScalingActive", "False", answer.reason, said)
+        message = f"the HPA was unable to compute the replica count: {answer.error}"
+        self._set("ScalingActive", "False", answer.reason, message)
         passed = f"invalid metrics (1 invalid out of 1), first error is: {answer.first}"
         self._tell("Warning", "FailedComputeMetricsReplicas", passed)
-        self._write(told)
+        self._write(status)
 
     # -- limits -----------------------------------------------------------------------------------
 
@@ -268,24 +272,24 @@ class _Round:
         steady = self._owner.stabilize_recommendation(self._key, wanted, window)
         if wanted < current and steady > wanted:
             wanted = min(steady, current)
-            said = "recent recommendations were higher than current one, applying the highest recent "
-            self._set("AbleToScale", "True", "ScaleDownStabilized", f"{said}recommendation")
+            message = "recent recommendations were higher than current one, applying the highest recent "
+            self._set("AbleToScale", "True", "ScaleDownStabilized", f"{message}recommendation")
         else:
-            said = "recommended size matches current size"
-            self._set("AbleToScale", "True", "ReadyForNewScale", said)
+            message = "recommended size matches current size"
+            self._set("AbleToScale", "True", "ReadyForNewScale", message)
         for side, moves in (("scaleDown", wanted < current), ("scaleUp", wanted > current)):
             if moves and dig(self._spec, "behavior", side, "selectPolicy") == "Disabled":
                 wanted = current
-        ceiling, reason, said = _calculate_scale_up_limit(current, most)
+        ceiling, reason, message = _calculate_scale_up_limit(current, most)
         if wanted < least:
-            said = "the desired replica count is less than the minimum replica count"
-            self._set("ScalingLimited", "True", "TooFewReplicas", said)
+            message = "the desired replica count is less than the minimum replica count"
+            self._set("ScalingLimited", "True", "TooFewReplicas", message)
             return least
         if wanted > ceiling:
-            self._set("ScalingLimited", "True", reason, said)
+            self._set("ScalingLimited", "True", reason, message)
             return ceiling
-        said = "the desired count is within the acceptable range"
-        self._set("ScalingLimited", "False", "DesiredWithinRange", said)
+        message = "the desired count is within the acceptable range"
+        self._set("ScalingLimited", "False", "DesiredWithinRange", message)
         return wanted
 
     # -- telling ----------------------------------------------------------------------------------
@@ -304,10 +308,10 @@ class _Round:
     def _tell(self, type: str, reason: str, message: str) -> None:
         self._client.event(self._obj, type, reason, message, _TELLER)
 
-    def _write(self, told: Object) -> None:
+    def _write(self, changes: Object) -> None:
         status = fields(self._obj.get("status"))
         conditions: list[Json] = list(self._conditions.values())
-        new: Object = {**status, **told, "conditions": conditions}
+        new: Object = {**status, **changes, "conditions": conditions}
         new.setdefault("desiredReplicas", 0)
         new.setdefault("currentReplicas", 0)
         if not new.get("currentMetrics"):
@@ -321,8 +325,8 @@ class _Round:
 def _calculate_scale_up_limit(current: int, most: int) -> tuple[int, str, str]:
     fastest = max(2 * current, 4)
     if most > fastest:
-        said = "the desired replica count is increasing faster than the maximum scale rate"
-        return fastest, "ScaleUpLimit", said
+        message = "the desired replica count is increasing faster than the maximum scale rate"
+        return fastest, "ScaleUpLimit", message
     return most, "TooManyReplicas", "the desired replica count is more than the maximum replica count"
 
 

@@ -49,8 +49,8 @@ _COMPONENT: Final = "job-controller"
 
 
 def is_done(job: Object) -> bool:
-    found = items(fields(job.get("status")).get("conditions"))
-    return is_true(found, _COMPLETE) or is_true(found, _FAILED)
+    conditions = items(fields(job.get("status")).get("conditions"))
+    return is_true(conditions, _COMPLETE) or is_true(conditions, _FAILED)
 
 
 class JobController(QueueController):
@@ -105,10 +105,10 @@ class JobController(QueueController):
             self.gone(key)
             return
         known = self._failures.setdefault(key, PodFailures())
-        one = _Round(self.client, obj, known)
-        failed = one.sync_job()
-        if one.again is not None:
-            self.later(obj, one.again)
+        job_round = _Round(self.client, obj, known)
+        failed = job_round.sync_job()
+        if job_round.again is not None:
+            self.later(obj, job_round.again)
         if failed:
             self.later(obj, self._backoff.next(key))
         else:
@@ -189,11 +189,11 @@ class _Round:
         if dig(self._obj, "spec", "template", "spec", "restartPolicy") != "OnFailure":
             return False
         restarts = sum(
-            integer(fields(one).get("restartCount"))
+            integer(fields(container_status).get("restartCount"))
             for pod in pods
             if phase_of(pod) in ("Running", "Pending")
             for key in ("initContainerStatuses", "containerStatuses")
-            for one in items(dig(pod, "status", key))
+            for container_status in items(dig(pod, "status", key))
         )
         return restarts > 0 if not limit else restarts >= limit
 

@@ -87,11 +87,12 @@ def _judged(pod: Object, job: Object) -> tuple[str, str]:
         action = text(rule.get("action"))
         where = f"{namespace_of(pod)}/{name_of(pod)}"
         if "onExitCodes" in rule:
-            found = _exit(pod, fields(rule["onExitCodes"]))
-            if found:
-                code = integer(dig(found, "state", "terminated", "exitCode"))
-                told = f"Container {text(found.get('name'))} for pod {where} failed with exit code {code}"
-                return action, f"{told} matching {action} rule at index {at}"
+            container_status = _exit(pod, fields(rule["onExitCodes"]))
+            if container_status:
+                code = integer(dig(container_status, "state", "terminated", "exitCode"))
+                name = text(container_status.get("name"))
+                message = f"Container {name} for pod {where} failed with exit code {code}"
+                return action, f"{message} matching {action} rule at index {at}"
         else:
             kind = _named(pod, items(rule.get("onPodConditions")))
             if kind:
@@ -102,12 +103,12 @@ def _judged(pod: Object, job: Object) -> tuple[str, str]:
 def _exit(pod: Object, rule: Object) -> Object:
     for key in ("containerStatuses", "initContainerStatuses"):
         for raw in items(dig(pod, "status", key)):
-            one = fields(raw)
-            code = integer(dig(one, "state", "terminated", "exitCode"))
-            if not code or rule.get("containerName") not in (None, one.get("name")):
+            container_status = fields(raw)
+            code = integer(dig(container_status, "state", "terminated", "exitCode"))
+            if not code or rule.get("containerName") not in (None, container_status.get("name")):
                 continue
             if (code in items(rule.get("values"))) == (rule.get("operator") == "In"):
-                return one
+                return container_status
     return {}
 
 

@@ -53,20 +53,20 @@ def is_indexed(job: Object) -> bool:
 
 
 def index_of(pod: Object) -> int:
-    found = whole(text(annotations_of(pod).get(_INDEX)))
-    return -1 if found is None else found
+    index = whole(text(annotations_of(pod).get(_INDEX)))
+    return -1 if index is None else index
 
 
 def indexes_in(written: str) -> set[int]:
     """`1,3-5` as numbers."""
-    found: set[int] = set()
+    indexes: set[int] = set()
     for part in written.split(","):
         first, _, last = part.partition("-")
         least = whole(first)
         if least is not None:
             most = whole(last)
-            found.update(range(least, min(least if most is None else most, least + _MOST_INDEXES) + 1))
-    return found
+            indexes.update(range(least, min(least if most is None else most, least + _MOST_INDEXES) + 1))
+    return indexes
 
 
 def written_indexes(indexes: set[int]) -> str:
@@ -125,9 +125,9 @@ class JobPods:
         batch = 1
         while drafts:
             now, drafts = drafts[:batch], drafts[batch:]
-            found = [create_pod(self._client, self._job, one, _COMPONENT) for one in now]
-            made.extend(one for one in found if one is not None and not isinstance(one, Failure))
-            if any(isinstance(one, Failure) for one in found):
+            outcomes = [create_pod(self._client, self._job, draft, _COMPONENT) for draft in now]
+            made.extend(pod for pod in outcomes if pod is not None and not isinstance(pod, Failure))
+            if any(isinstance(outcome, Failure) for outcome in outcomes):
                 return made, True
             batch *= 2
         return made, False
@@ -157,14 +157,14 @@ class JobPods:
         spec["hostname"] = f"{name}-{index}"
         for key in ("initContainers", "containers"):
             if key in spec:
-                spec[key] = [_with_variable(fields(one)) for one in items(spec[key])]
+                spec[key] = [_with_variable(fields(container)) for container in items(spec[key])]
         return {**pod, "metadata": numbered, "spec": spec}
 
 
 def _with_variable(container: Object) -> Object:
     given = items(container.get("env"))
-    if any(fields(one).get("name") == _VARIABLE for one in given):
+    if any(fields(variable).get("name") == _VARIABLE for variable in given):
         return container
     path = f"metadata.labels['{_INDEX}']"
-    told: Object = {"name": _VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": path}}}
-    return {**container, "env": [*given, told]}
+    index_variable: Object = {"name": _VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+    return {**container, "env": [*given, index_variable]}

@@ -20,9 +20,9 @@ _INGRESS_ADDRESS: Final = "203.0.113.10"
 class _Giver(QueueController):
     """Gives an address some time after an object first wanted one."""
 
-    def __init__(self, client: Client, script: Behavior) -> None:
+    def __init__(self, client: Client, behavior: Behavior) -> None:
         super().__init__(client)
-        self._script = script
+        self._script = behavior
         self._given_at: dict[Key, datetime] = {}
 
     def gone(self, key: Key) -> None:
@@ -54,8 +54,8 @@ class ServiceController(_Giver):
     name = "service-lb"
     main = SERVICES
 
-    def __init__(self, client: Client, script: Behavior) -> None:
-        super().__init__(client, script)
+    def __init__(self, client: Client, behavior: Behavior) -> None:
+        super().__init__(client, behavior)
         self._given = 0
 
     def sync(self, obj: Object) -> None:
@@ -92,7 +92,7 @@ class IngressController(_Giver):
 
     def keys_of(self, change: Change) -> Iterable[Key]:
         if change.place[0] == INGRESS_CLASSES:
-            return [(namespace_of(one), name_of(one)) for one in self.client.list(INGRESSES)]
+            return [(namespace_of(ingress), name_of(ingress)) for ingress in self.client.list(INGRESSES)]
         return super().keys_of(change)
 
     def sync(self, obj: Object) -> None:
@@ -102,7 +102,7 @@ class IngressController(_Giver):
         self.give(obj, _INGRESS_ADDRESS)
 
     def _is_served(self, obj: Object) -> bool:
-        classes = {name_of(one) for one in self.client.list(INGRESS_CLASSES)}
+        classes = {name_of(ingress_class) for ingress_class in self.client.list(INGRESS_CLASSES)}
         old = dig(obj, "metadata", "annotations", "kubernetes.io/ingress.class")
         return not classes or (text(dig(obj, "spec", "ingressClassName")) or text(old)) in classes
 

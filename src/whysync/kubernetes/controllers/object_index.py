@@ -35,10 +35,10 @@ class ObjectIndex:
         self._catch_up()
         spaces = [namespace] if namespace else sorted(self._spaces.get(kind, {}))
         return [
-            found
+            obj
             for space in spaces
             for name in sorted(self._there.get((kind, space), {}))
-            if (found := self._store.get((kind, space, name))) is not None
+            if (obj := self._store.get((kind, space, name))) is not None
         ]
 
     def any(self, kind: Kind) -> bool:
@@ -57,7 +57,7 @@ class ObjectIndex:
         return self._read(self._orphans.get((kind, namespace), {}))
 
     def _read(self, places: dict[Place, None]) -> list[Object]:
-        return [found for place in sorted(places) if (found := self._store.get(place)) is not None]
+        return [obj for place in sorted(places) if (obj := self._store.get(place)) is not None]
 
     def _catch_up(self) -> None:
         journal = self._store.journal

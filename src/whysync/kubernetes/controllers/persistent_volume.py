@@ -48,9 +48,9 @@ class PersistentVolumeController(QueueController):
     name = "persistentvolume-binder"
     main = CLAIMS
 
-    def __init__(self, client: Client, script: Behavior) -> None:
+    def __init__(self, client: Client, behavior: Behavior) -> None:
         super().__init__(client)
-        self._script = script
+        self._script = behavior
         self._pending: dict[Key, None] = {}
         self._made_at: dict[Key, datetime] = {}
         self._fresh: dict[str, None] = {}
@@ -129,59 +129,59 @@ class PersistentVolumeController(QueueController):
     def _find_best_match_for_claim(self, claim: Object) -> Object | None:
         """The smallest free volume that will do."""
         wanted = text(dig(claim, "spec", "volumeName"))
-        found: list[tuple[int, str, Object]] = []
+        candidates: list[tuple[int, str, Object]] = []
         for volume in [self.client.get(VOLUMES, "", wanted)] if wanted else self.client.list(VOLUMES):
             if volume is not None and _suits(volume, claim, by_name=bool(wanted)):
-                found.append((thousandths(dig_storage(volume)), name_of(volume), volume))
-        return min(found, key=lambda one: one[:2])[2] if found else None
+                candidates.append((thousandths(dig_storage(volume)), name_of(volume), volume))
+        return min(candidates, key=lambda candidate: candidate[:2])[2] if candidates else None
 
     def _provide(self, claim: Object, key: Key) -> None:
         name = class_name(claim)
-        found = default_class(self.client) if name is None else None
-        if name is None and found is None:
+        storage_class = default_class(self.client) if name is None else None
+        if name is None and storage_class is None:
             self.client.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
             return
-        if name is None and found is not None:
-            claim = self._assign(claim, name_of(found))
+        if name is None and storage_class is not None:
+            claim = self._assign(claim, name_of(storage_class))
         elif name == "":
             self.client.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
             return
         else:
-            found = self.client.get(CLASSES, "", name or "")
-        if found is None:
-            said = f'storageclass.storage.k8s.io "{name}" not found'
-            self.client.event(claim, "Warning", "ProvisioningFailed", said, _BINDER)
+            storage_class = self.client.get(CLASSES, "", name or "")
+        if storage_class is None:
+            message = f'storageclass.storage.k8s.io "{name}" not found'
+            self.client.event(claim, "Warning", "ProvisioningFailed", message, _BINDER)
             return
-        waits = found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        waits = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
         if waits and SELECTED_NODE not in annotations_of(claim):
-            said = "waiting for first consumer to be created before binding"
-            self.client.event(claim, "Normal", "WaitForFirstConsumer", said, _BINDER)
+            message = "waiting for first consumer to be created before binding"
+            self.client.event(claim, "Normal", "WaitForFirstConsumer", message, _BINDER)
             return
-        self._provision_claim(claim, key, found)
+        self._provision_claim(claim, key, storage_class)
 
     def _assign(self, claim: Object, name: str) -> Object:
-        told: Object = {**claim, "spec": {**fields(claim.get("spec")), "storageClassName": name}}
+        updated: Object = {**claim, "spec": {**fields(claim.get("spec")), "storageClassName": name}}
         try:
-            return self.client.update(told)
+            return self.client.update(updated)
         except Denied:
-            return told
+            return updated
 
     def _provision_claim(self, claim: Object, key: Key, of: Object) -> None:
         provisioner = text(of.get("provisioner"))
         if key not in self._made_at:
             self._made_at[key] = self.client.now + timedelta(seconds=self._script.volume_seconds)
             marks: Object = {**annotations_of(claim), _PROVISIONER: provisioner}
-            told: Object = {**claim, "metadata": {**fields(claim.get("metadata")), "annotations": marks}}
+            annotated: Object = {**claim, "metadata": {**fields(claim.get("metadata")), "annotations": marks}}
             try:
-                claim = self.client.update(told)
+                claim = self.client.update(annotated)
             except Denied:
                 return
-            said = (
+            message = (
                 f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or "
                 "manually by the system administrator. If volume creation is delayed, please verify that "
                 "the provisioner is running and correctly registered."
             )
-            self.client.event(claim, "Normal", "ExternalProvisioning", said, _BINDER)
+            self.client.event(claim, "Normal", "ExternalProvisioning", message, _BINDER)
         if self._script.volumes == "pending" or provisioner == "kubernetes.io/no-provisioner":
             return
         if self._made_at[key] > self.client.now:
@@ -189,8 +189,8 @@ class PersistentVolumeController(QueueController):
             return
         volume = self._make(claim, of)
         if volume is not None:
-            said = f"Successfully provisioned volume {name_of(volume)}"
-            self.client.event(claim, "Normal", "ProvisioningSucceeded", said, provisioner)
+            message = f"Successfully provisioned volume {name_of(volume)}"
+            self.client.event(claim, "Normal", "ProvisioningSucceeded", message, provisioner)
             self._bind(claim, volume)
 
     def _make(self, claim: Object, of: Object) -> Object | None:
@@ -218,8 +218,8 @@ class PersistentVolumeController(QueueController):
         try:
             return self.client.create(volume)
         except Denied as no:
-            said = f'failed to provision volume with StorageClass "{name_of(of)}": {no.message}'
-            self.client.event(claim, "Warning", "ProvisioningFailed", said, text(of.get("provisioner")))
+            message = f'failed to provision volume with StorageClass "{name_of(of)}": {no.message}'
+            self.client.event(claim, "Warning", "ProvisioningFailed", message, text(of.get("provisioner")))
             return None
 
     def _bind(self, claim: Object, volume: Object) -> None:
@@ -265,7 +265,7 @@ class PersistentVolumeController(QueueController):
         claim = self.client.get(CLAIMS, text(holder.get("namespace")), text(holder.get("name")))
         held = items(dig(volume, "metadata", "finalizers"))
         if _PROTECTION in held and (claim is None or uid_of(claim) != holder.get("uid")):
-            kept: list[Json] = [one for one in held if one != _PROTECTION]
+            kept: list[Json] = [finalizer for finalizer in held if finalizer != _PROTECTION]
             self._put({**volume, "metadata": {**fields(volume.get("metadata")), "finalizers": kept}})
 
     def _reclaim_volume(self, name: str) -> None:

@@ -49,8 +49,8 @@ def is_ready(pod: Object) -> bool:
 
 
 def ready_since(pod: Object) -> datetime | None:
-    found = condition(conditions_of(pod), "Ready")
-    return instant(text(found.get("lastTransitionTime"))) if found.get("status") == "True" else None
+    ready = condition(conditions_of(pod), "Ready")
+    return instant(text(ready.get("lastTransitionTime"))) if ready.get("status") == "True" else None
 
 
 def is_available(pod: Object, seconds: int, now: datetime) -> bool:
@@ -62,8 +62,8 @@ def is_available(pod: Object, seconds: int, now: datetime) -> bool:
 
 
 def restarts_of(pod: Object) -> int:
-    found = items(fields(pod.get("status")).get("containerStatuses"))
-    return max((integer(fields(one).get("restartCount")) for one in found), default=0)
+    statuses = items(fields(pod.get("status")).get("containerStatuses"))
+    return max((integer(fields(status).get("restartCount")) for status in statuses), default=0)
 
 
 def next_available(pods: list[Object], seconds: int, now: datetime) -> datetime | None:
@@ -110,11 +110,11 @@ def active_pods_with_ranks(pods: list[Object], related: list[Object]) -> list[Ob
 
 def pod_from(template: Object, owner: Object) -> Object:
     """A pod as a controller makes it of a template; without a name, which the server gives."""
-    told = fields(template.get("metadata"))
+    template_meta = fields(template.get("metadata"))
     meta: Object = {"generateName": f"{name_of(owner)}-", "namespace": namespace_of(owner)}
     for key in ("labels", "annotations", "finalizers"):
-        if told.get(key):
-            meta[key] = told[key]
+        if template_meta.get(key):
+            meta[key] = template_meta[key]
     meta["ownerReferences"] = [owner_reference(owner)]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template.get("spec")}
 
@@ -150,11 +150,11 @@ def create_pods(client: Client, owner: Object, pod: Object, count: int, componen
             if again is not None:
                 _told_of(client, owner, again, component)
                 continue
-            found = create_pod(client, owner, pod, component)
-            if isinstance(found, Failure):
-                failures.append(found)
-            elif found is not None:
-                first = found
+            outcome = create_pod(client, owner, pod, component)
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            elif outcome is not None:
+                first = outcome
         if failures:
             return failures[0]
         count -= batch
@@ -187,22 +187,22 @@ def claimed(
     adopts: Callable[[Object], bool] | None = None,
 ) -> list[Object]:
     """What the owner controls: those that fit are taken in, those that no longer fit are let go."""
-    found: list[Object] = []
-    for one in client.owned(kind, owner):
-        if selects(selector, labels_of(one)):
-            found.append(one)
-        elif not is_leaving(owner) and not is_leaving(one):
-            _released(client, one, uid_of(owner))
+    objects: list[Object] = []
+    for obj in client.owned(kind, owner):
+        if selects(selector, labels_of(obj)):
+            objects.append(obj)
+        elif not is_leaving(owner) and not is_leaving(obj):
+            _released(client, obj, uid_of(owner))
     if is_leaving(owner):
-        return found
+        return objects
     for orphan in client.orphans(kind, namespace_of(owner)):
         if selects(selector, labels_of(orphan)) and not is_leaving(orphan):
             if (kind == PODS and is_finished(orphan)) or (adopts is not None and not adopts(orphan)):
                 continue
             adopted = _adopted(client, orphan, owner)
             if adopted is not None:
-                found.append(adopted)
-    return found
+                objects.append(adopted)
+    return objects
 
 
 def who_might_adopt(client: Client, kind: Kind, change: Change) -> list[tuple[str, str]]:
@@ -211,9 +211,9 @@ def who_might_adopt(client: Client, kind: Kind, change: Change) -> list[tuple[st
     if not labels or change.type == "DELETED":
         return []
     return [
-        (namespace_of(one), name_of(one))
-        for one in client.list(kind, change.place[1])
-        if selects(fields(one.get("spec")).get("selector"), labels)
+        (namespace_of(candidate), name_of(candidate))
+        for candidate in client.list(kind, change.place[1])
+        if selects(fields(candidate.get("spec")).get("selector"), labels)
     ]
 
 

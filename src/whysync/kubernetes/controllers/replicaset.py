@@ -137,11 +137,13 @@ class ReplicaSetController(QueueController):
             status["conditions"] = conditions
         return status
 
-    def _conditions(self, found: list[Json], obj: Object, active: int, failure: Failure | None) -> list[Json]:
+    def _conditions(
+        self, conditions: list[Json], obj: Object, active: int, failure: Failure | None
+    ) -> list[Json]:
         if failure is None:
-            return without(found, _FAILURE)
-        if condition(found, _FAILURE):
-            return found
+            return without(conditions, _FAILURE)
+        if condition(conditions, _FAILURE):
+            return conditions
         wanted = replicas_of(obj)
         new: Object = {
             "type": _FAILURE,
@@ -150,7 +152,7 @@ class ReplicaSetController(QueueController):
             "reason": "FailedCreate" if active < wanted else "FailedDelete",
             "message": failure.message,
         }
-        return [*found, new]
+        return [*conditions, new]
 
 
 def _mark(change: Change) -> tuple[Json, ...]:

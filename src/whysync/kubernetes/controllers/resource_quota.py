@@ -60,8 +60,8 @@ class ResourceQuotaController(QueueController):
             return 1000 * self._count((group, plural), namespace)
         if key == "requests.storage":
             return sum(
-                thousandths(_plain(dig(one, "spec", "resources", "requests", "storage")))
-                for one in self.client.list(CLAIMS, namespace)
+                thousandths(_plain(dig(claim, "spec", "resources", "requests", "storage")))
+                for claim in self.client.list(CLAIMS, namespace)
             )
         if key in ("services.loadbalancers", "services.nodeports"):
             return 1000 * self._ports(namespace, key)

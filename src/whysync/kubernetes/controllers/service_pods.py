@@ -71,9 +71,9 @@ class ServicePods:
                 for label in _labels(key[0], now.labels):
                     self._by_label.setdefault(label, {})[key[1]] = None
         touched: dict[Key, None] = {}
-        for one in (old, now):
-            if one is not None:
-                touched.update(dict.fromkeys(self._selecting(key[0], one.labels)))
+        for pod in (old, now):
+            if pod is not None:
+                touched.update(dict.fromkeys(self._selecting(key[0], pod.labels)))
         return list(touched)
 
     def _selecting(self, namespace: str, labels: Object) -> list[Key]:

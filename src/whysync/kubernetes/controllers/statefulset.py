@@ -110,7 +110,7 @@ class _Round:
             self._collisions += 1
             update = history.latest(data_hash(data_of(self._obj), self._collisions), known)
         named = dig(self._obj, "status", "currentRevision")
-        current = next((one for one in known if name_of(one) == named), update)
+        current = next((revision for revision in known if name_of(revision) == named), update)
         self._current, self._update = current, update
         replicas, condemned = self._sorted()
         fine = True

@@ -31,8 +31,8 @@ _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 def ordinal_of(obj: Object, pod: Object) -> int:
     """The number of a pod of this StatefulSet; -1 where the name is not one of its."""
     parent, _, number = name_of(pod).rpartition("-")
-    found = whole(number) if parent == name_of(obj) else None
-    return -1 if found is None else found
+    ordinal = whole(number) if parent == name_of(obj) else None
+    return -1 if ordinal is None else ordinal
 
 
 class StatefulPods:
@@ -79,7 +79,7 @@ class StatefulPods:
             for template in self._templates()
         ]
         names = {name_of(template) for template in self._templates()}
-        return [*ours, *(one for one in given if fields(one).get("name") not in names)]
+        return [*ours, *(volume for volume in given if fields(volume).get("name") not in names)]
 
     # -- pods -------------------------------------------------------------------------------------
 
@@ -211,7 +211,9 @@ class StatefulPods:
     def _own(self, claim: Object, owner: Object | None, ours: set[str]) -> None:
         meta = dict(fields(claim.get("metadata")))
         before = items(meta.get("ownerReferences"))
-        kept: list[Json] = [one for one in before if text(fields(one).get("uid")) not in ours]
+        kept: list[Json] = [
+            reference for reference in before if text(fields(reference).get("uid")) not in ours
+        ]
         if owner is not None:
             kept.append(owner_reference(owner))
         if kept == before:

@@ -31,26 +31,31 @@ def class_name(claim: Object) -> str | None:
     old = annotations_of(claim).get(_OLD_CLASS)
     if isinstance(old, str):
         return old
-    told = fields(claim.get("spec")).get("storageClassName")
-    return told if isinstance(told, str) else None
+    name = fields(claim.get("spec")).get("storageClassName")
+    return name if isinstance(name, str) else None
 
 
 def default_class(client: Client) -> Object | None:
     """The youngest of those that are marked as default."""
     marked = [
-        one
-        for one in client.list(CLASSES)
-        if "true" in (annotations_of(one).get(_DEFAULT), annotations_of(one).get(_OLD_DEFAULT))
+        storage_class
+        for storage_class in client.list(CLASSES)
+        if "true"
+        in (annotations_of(storage_class).get(_DEFAULT), annotations_of(storage_class).get(_OLD_DEFAULT))
     ]
-    marked.sort(key=lambda one: text(dig(one, "metadata", "name")))
-    return max(marked, key=lambda one: text(dig(one, "metadata", "creationTimestamp")), default=None)
+    marked.sort(key=lambda storage_class: text(dig(storage_class, "metadata", "name")))
+    return max(
+        marked,
+        key=lambda storage_class: text(dig(storage_class, "metadata", "creationTimestamp")),
+        default=None,
+    )
 
 
 def binding_mode(client: Client, claim: Object) -> str:
     """`Immediate`, also where the class is not there, or `WaitForFirstConsumer`."""
     name = class_name(claim)
-    found = default_class(client) if name is None else client.get(CLASSES, "", name)
-    return text(dig(found, "volumeBindingMode"), "Immediate")
+    storage_class = default_class(client) if name is None else client.get(CLASSES, "", name)
+    return text(dig(storage_class, "volumeBindingMode"), "Immediate")
 
 
 def ensure_class(client: Client) -> None:

@@ -25,15 +25,15 @@ _known: dict[bytes, str] = {}
 
 def template_hash(template: Object, collisions: int | None = None) -> str:
     key = msgspec.json.encode([template, collisions])
-    found = _known.get(key)
-    if found is None:
+    hashed = _known.get(key)
+    if hashed is None:
         if len(_known) >= _MOST_KEPT:
             _known.clear()
         number = _fnv(printed(template).encode())
         if collisions is not None:
             number = _fnv((collisions & _WORD).to_bytes(4, "little") + bytes(4), number)
-        found = _known[key] = safe(str(number))
-    return found
+        hashed = _known[key] = safe(str(number))
+    return hashed
 
 
 def safe(text: str) -> str:
@@ -55,8 +55,8 @@ def _fnv(data: bytes, start: int = _OFFSET) -> int:
     for byte in data[:rest]:
         number = ((number ^ byte) * prime) & word
     four = iter(data[rest:])
-    for one, two, three, last in zip(four, four, four, four, strict=True):
-        number = ((number ^ one) * prime) & word
+    for first, two, three, last in zip(four, four, four, four, strict=True):
+        number = ((number ^ first) * prime) & word
         number = ((number ^ two) * prime) & word
         number = ((number ^ three) * prime) & word
         number = ((number ^ last) * prime) & word
@@ -134,8 +134,8 @@ def _value(value: Json, kind: str) -> str:
     kind = aliases.get(kind, kind)
     if kind.startswith("[]"):
         of = kind[2:]
-        found = items(value)
-        return "[" + " ".join(_value(one, of) for one in found) + "]" if found else "<nil>"
+        elements = items(value)
+        return "[" + " ".join(_value(element, of) for element in elements) + "]" if elements else "<nil>"
     if kind.startswith("map["):
         of = kind[kind.index("]") + 1 :]
         entries = fields(value)

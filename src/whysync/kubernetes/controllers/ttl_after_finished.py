@@ -20,9 +20,9 @@ class TtlAfterFinishedController(QueueController):
         if not isinstance(seconds, int) or is_leaving(obj):
             return
         for raw in items(dig(obj, "status", "conditions")):
-            one = fields(raw)
-            if one.get("type") in ("Complete", "Failed") and one.get("status") == "True":
-                ended = instant(text(one.get("lastTransitionTime")))
+            condition = fields(raw)
+            if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
+                ended = instant(text(condition.get("lastTransitionTime")))
                 if ended is None:
                     return
                 when = after(ended, seconds)

@@ -42,15 +42,15 @@ def client_side_apply(
     """Apply a manifest; `collection` is the URL path of its kind in its namespace."""
     wanted = with_annotation(manifest)
     path = f"{collection}/{text(fields(manifest.get('metadata')).get('name'))}"
-    found = cluster.send(Request(verb="get", path=path))
-    if found.code == 404:
+    live = cluster.send(Request(verb="get", path=path))
+    if live.code == 404:
         created = without_nulls(wanted)
         return _created(cluster, created, collection, manager, validation, dry_run=dry_run)
-    if not found.ok or found.body is None:
-        return Applied(outcome="", answer=found)
-    patch = patch_for(wanted, found.body)
+    if not live.ok or live.body is None:
+        return Applied(outcome="", answer=live)
+    patch = patch_for(wanted, live.body)
     if not patch:
-        return Applied(outcome="unchanged", answer=found)
+        return Applied(outcome="unchanged", answer=live)
     verb = patch_verb(manifest)
     answer = cluster.send(
         Request(verb=verb, path=path, body=patch, manager=manager, validation=validation, dry_run=dry_run)
@@ -114,7 +114,7 @@ def with_annotation(manifest: Object) -> Object:
     annotations = fields(meta.get("annotations"))
     plain: Object = {**meta, "annotations": annotations}
     bare: Object = {**bare, "metadata": plain}
-    told = sorted_json(bare) + "\n"
-    marked: Object = {**annotations, LAST_APPLIED: told}
+    last_applied = sorted_json(bare) + "\n"
+    marked: Object = {**annotations, LAST_APPLIED: last_applied}
     new_meta: Object = {**meta, "annotations": marked}
     return {**bare, "metadata": new_meta}

@@ -51,307 +51,333 @@ class ContainerRuntime:
         self._logs = logs
         self._images: set[tuple[str, str]] = set()
 
-    def step(self, one: Container, at: ContainerPlace) -> bool:
+    def step(self, container: Container, at: ContainerPlace) -> bool:
         """Take the next step if it is time; true where there was one."""
         now = self._client.now
-        if one.step == "idle":
-            self._begin(one, at)
+        if container.step == "idle":
+            self._begin(container, at)
             return True
-        if one.due is None or one.due > now:
+        if container.due is None or container.due > now:
             return False
-        match one.step:
+        match container.step:
             case "pulling":
-                self._pulled(one, at)
+                self._pulled(container, at)
             case "pull-failed":
-                self._wait_to_pull(one, at)
+                self._wait_to_pull(container, at)
             case "pull-waits" | "unconfigured" | "crash-waits":
-                self._begin(one, at)
+                self._begin(container, at)
             case "starting":
-                self._start(one, at)
+                self._start(container, at)
             case "running":
-                self._go_on(one, at)
+                self._go_on(container, at)
             case "ended":
-                self._restart(one, at)
+                self._restart(container, at)
             case "done":
-                one.due = None
+                container.due = None
         return True
 
-    def stop(self, one: Container, at: ContainerPlace, code: int, reason: str = "") -> None:
+    def stop(self, container: Container, at: ContainerPlace, code: int, reason: str = "") -> None:
         """End a container that runs, for good."""
-        if one.step == "running":
-            self._end(one, at, code, reason)
-        one.step, one.due = "done", None
+        if container.step == "running":
+            self._end(container, at, code, reason)
+        container.step, container.due = "done", None
 
     # -- images -----------------------------------------------------------------------------------
 
-    def _begin(self, one: Container, at: ContainerPlace) -> None:
-        one.part = self._behaviour.of_run(at.pod, one.spec, one.role)
-        if one.ended:
-            one.last, one.ended = one.ended, {}
-        one.reason = one.reason or "ContainerCreating"
-        if not is_image(one.image):
-            self._refuse_name(one, at)
+    def _begin(self, container: Container, at: ContainerPlace) -> None:
+        container.part = self._behaviour.of_run(at.pod, container.spec, container.role)
+        if container.ended:
+            container.last, container.ended = container.ended, {}
+        container.reason = container.reason or "ContainerCreating"
+        if not is_image(container.image):
+            self._refuse_name(container, at)
             return
-        present = (at.node, one.image) in self._images or one.spec.get("imagePullPolicy") == "Never"
-        if present and one.spec.get("imagePullPolicy") != "Always":
-            said = f'Container image "{one.image}" already present on machine and can be accessed by the pod'
-            self._tell(one, at, "Normal", "Pulled", said)
-            self._make(one, at)
+        policy = container.spec.get("imagePullPolicy")
+        present = (at.node, container.image) in self._images or policy == "Never"
+        if present and policy != "Always":
+            image = f'Container image "{container.image}"'
+            message = f"{image} already present on machine and can be accessed by the pod"
+            self._tell(container, at, "Normal", "Pulled", message)
+            self._make(container, at)
             return
-        self._tell(one, at, "Normal", "Pulling", f'Pulling image "{one.image}"')
-        seconds = one.part.pull_seconds
-        if one.part.pull == "slow":
+        self._tell(container, at, "Normal", "Pulling", f'Pulling image "{container.image}"')
+        seconds = container.part.pull_seconds
+        if container.part.pull == "slow":
             seconds = max(seconds, 120.0)
-        if present and not one.part.pull:
+        if present and not container.part.pull:
             seconds = 0
-        one.step, one.due = "pulling", self._after(seconds)
+        container.step, container.due = "pulling", self._after(seconds)
         if not seconds:
-            self._pulled(one, at)
+            self._pulled(container, at)
 
-    def _refuse_name(self, one: Container, at: ContainerPlace) -> None:
-        said = f'couldn\'t parse image name "{one.image}": invalid reference format'
-        one.reason = "InvalidImageName"
-        one.message = f'Failed to apply default image tag "{one.image}": {said}'
-        one.step, one.due = "pull-waits", self._after(SYNC)
-        self._tell(one, at, "Warning", "InspectFailed", one.message)
-        self._tell(one, at, "Warning", "Failed", "Error: InvalidImageName")
+    def _refuse_name(self, container: Container, at: ContainerPlace) -> None:
+        problem = f'couldn\'t parse image name "{container.image}": invalid reference format'
+        container.reason = "InvalidImageName"
+        container.message = f'Failed to apply default image tag "{container.image}": {problem}'
+        container.step, container.due = "pull-waits", self._after(SYNC)
+        self._tell(container, at, "Warning", "InspectFailed", container.message)
+        self._tell(container, at, "Warning", "Failed", "Error: InvalidImageName")
 
-    def _pulled(self, one: Container, at: ContainerPlace) -> None:
-        if one.part.pull in ("missing", "denied"):
-            self._fail_to_pull(one, at)
+    def _pulled(self, container: Container, at: ContainerPlace) -> None:
+        if container.part.pull in ("missing", "denied"):
+            self._fail_to_pull(container, at)
             return
-        took = seconds_text(one.part.pull_seconds)
-        said = f'Successfully pulled image "{one.image}" in {took} ({took} including waiting). '
-        self._tell(one, at, "Normal", "Pulled", f"{said}Image size: {_SIZE} bytes.")
-        self._images.add((at.node, one.image))
-        one.failures = 0
-        self._make(one, at)
+        took = seconds_text(container.part.pull_seconds)
+        message = f'Successfully pulled image "{container.image}" in {took} ({took} including waiting). '
+        self._tell(container, at, "Normal", "Pulled", f"{message}Image size: {_SIZE} bytes.")
+        self._images.add((at.node, container.image))
+        container.failures = 0
+        self._make(container, at)
 
-    def _fail_to_pull(self, one: Container, at: ContainerPlace) -> None:
-        why = pull_error(one.image, one.part.pull)
-        one.failures += 1
-        one.pull_error = one.message = why
-        one.reason = "ErrImagePull"
-        one.step, one.due = "pull-failed", self._after(min(self._pull_backoff(one) / 2, SYNC))
-        self._tell(one, at, "Warning", "Failed", f'Failed to pull image "{one.image}": {why}')
-        self._tell(one, at, "Warning", "Failed", "Error: ErrImagePull")
+    def _fail_to_pull(self, container: Container, at: ContainerPlace) -> None:
+        why = pull_error(container.image, container.part.pull)
+        container.failures += 1
+        container.pull_error = container.message = why
+        container.reason = "ErrImagePull"
+        container.step, container.due = (
+            "pull-failed",
+            self._after(min(self._pull_backoff(container) / 2, SYNC)),
+        )
+        self._tell(container, at, "Warning", "Failed", f'Failed to pull image "{container.image}": {why}')
+        self._tell(container, at, "Warning", "Failed", "Error: ErrImagePull")
 
-    def _wait_to_pull(self, one: Container, at: ContainerPlace) -> None:
-        waits = self._pull_backoff(one)
-        said = f'Back-off pulling image "{one.image}"'
-        one.reason, one.message = "ImagePullBackOff", f"{said}: ErrImagePull: {one.pull_error}"
-        one.step, one.due = "pull-waits", self._after(waits - min(waits / 2, SYNC))
-        self._tell(one, at, "Normal", "BackOff", said)
-        self._tell(one, at, "Warning", "Failed", "Error: ImagePullBackOff")
+    def _wait_to_pull(self, container: Container, at: ContainerPlace) -> None:
+        waits = self._pull_backoff(container)
+        message = f'Back-off pulling image "{container.image}"'
+        container.reason, container.message = (
+            "ImagePullBackOff",
+            f"{message}: ErrImagePull: {container.pull_error}",
+        )
+        container.step, container.due = "pull-waits", self._after(waits - min(waits / 2, SYNC))
+        self._tell(container, at, "Normal", "BackOff", message)
+        self._tell(container, at, "Warning", "Failed", "Error: ImagePullBackOff")
 
     @staticmethod
-    def _pull_backoff(one: Container) -> float:
-        return min(_FIRST_BACKOFF * 2.0 ** min(one.failures - 1, 10), _LONGEST_BACKOFF)
+    def _pull_backoff(container: Container) -> float:
+        return min(_FIRST_BACKOFF * 2.0 ** min(container.failures - 1, 10), _LONGEST_BACKOFF)
 
     # -- making and starting ----------------------------------------------------------------------
 
-    def _make(self, one: Container, at: ContainerPlace) -> None:
-        lack = lack_of_config(one.spec, namespace_of(at.pod), self._client.model.store.get)
+    def _make(self, container: Container, at: ContainerPlace) -> None:
+        lack = lack_of_config(container.spec, namespace_of(at.pod), self._client.model.store.get)
         why = (
             lack.message
             if lack is not None
-            else verify_run_as_non_root(at.pod, one.spec, one.part.image_user)
+            else verify_run_as_non_root(at.pod, container.spec, container.part.image_user)
         )
         if why:
-            one.reason, one.message = "CreateContainerConfigError", why
-            one.tries += 1
+            container.reason, container.message = "CreateContainerConfigError", why
+            container.tries += 1
             # After so many tries nobody is told any more; what is missing wakes the kubelet when it comes.
-            one.step, one.due = (
+            container.step, container.due = (
                 "unconfigured",
-                self._after(SYNC if one.tries < _MOST_TOLD else _SELDOM_SECONDS),
+                self._after(SYNC if container.tries < _MOST_TOLD else _SELDOM_SECONDS),
             )
-            self._tell(one, at, "Warning", "Failed", f"Error: {why}")
+            self._tell(container, at, "Warning", "Failed", f"Error: {why}")
             return
-        one.tries = 0
-        again = bool(one.last)
-        if one.reason not in ("CrashLoopBackOff", "PodInitializing"):
-            one.reason, one.message = "ContainerCreating", ""
-        one.step, one.due = "starting", self._after(0 if again else one.part.start_seconds)
+        container.tries = 0
+        again = bool(container.last)
+        if container.reason not in ("CrashLoopBackOff", "PodInitializing"):
+            container.reason, container.message = "ContainerCreating", ""
+        container.step, container.due = "starting", self._after(0 if again else container.part.start_seconds)
         if again:
-            self._start(one, at)
+            self._start(container, at)
 
-    def _start(self, one: Container, at: ContainerPlace) -> None:
+    def _start(self, container: Container, at: ContainerPlace) -> None:
         now = self._client.now
-        if one.last:
-            one.restarts += 1
-        self._tell(one, at, "Normal", "Created", "Container created")
-        self._tell(one, at, "Normal", "Started", "Container started")
-        one.step, one.reason, one.message = "running", "", ""
-        one.started_at, one.running_since = stamp(now), now
-        one.ready = one.started = False
-        one.begun = one.probe_at = one.exit_at = one.kill_at = None
-        one.probe_failures = 0
-        one.run = self._logs.begin(namespace_of(at.pod), name_of(at.pod), one.name)
-        for line in one.part.log:
+        if container.last:
+            container.restarts += 1
+        self._tell(container, at, "Normal", "Created", "Container created")
+        self._tell(container, at, "Normal", "Started", "Container started")
+        container.step, container.reason, container.message = "running", "", ""
+        container.started_at, container.running_since = stamp(now), now
+        container.ready = container.started = False
+        container.begun = container.probe_at = container.exit_at = container.kill_at = None
+        container.probe_failures = 0
+        container.run = self._logs.begin(namespace_of(at.pod), name_of(at.pod), container.name)
+        for line in container.part.log:
             if line.after_seconds <= 0:
-                one.run.say(now, line.text)
-        one.calls = one.part.calls
-        if not probes.probe_of(one, "startup"):
-            one.started = True
-            soon = one.part.ready_seconds is not None and one.part.ready_seconds <= 1
-            if soon and not probes.probe_of(one, "readiness"):
-                one.ready = one.role != "init"  # without a probe, to run is to be ready
-        one.due = now
-        self._go_on(one, at)
+                container.run.say(now, line.text)
+        container.calls = container.part.calls
+        if not probes.probe_of(container, "startup"):
+            container.started = True
+            soon = container.part.ready_seconds is not None and container.part.ready_seconds <= 1
+            if soon and not probes.probe_of(container, "readiness"):
+                container.ready = container.role != "init"  # without a probe, to run is to be ready
+        container.due = now
+        self._go_on(container, at)
 
     # -- running ----------------------------------------------------------------------------------
 
-    def _go_on(self, one: Container, at: ContainerPlace) -> None:
+    def _go_on(self, container: Container, at: ContainerPlace) -> None:
         now = self._client.now
-        if one.begun is None and one.exit_at is None:
-            self._call(one, at)
-        if one.probe_at is not None and one.probe_at <= now:
-            self._look(one, at)
-        if one.kill_at is not None and one.kill_at <= now and one.step == "running":
-            probe = probes.probe_of(one, "liveness")
-            said = (
-                f"Liveness probe failed: {probes.failure(one, probe, at.address, up=probes.is_up(one, now))}"
-            )
+        if container.begun is None and container.exit_at is None:
+            self._call(container, at)
+        if container.probe_at is not None and container.probe_at <= now:
+            self._look(container, at)
+        if container.kill_at is not None and container.kill_at <= now and container.step == "running":
+            probe = probes.probe_of(container, "liveness")
+            why = probes.failure(container, probe, at.address, up=probes.is_up(container, now))
+            message = f"Liveness probe failed: {why}"
             for _ in range(probes.threshold(probe)):
-                self._tell(one, at, "Warning", "Unhealthy", said)
-            self._kill(one, at, "liveness")
-        if one.step == "running" and one.exit_at is not None and one.exit_at <= now:
-            self._end(one, at, one.exit_code, one.exit_reason)
-        if one.step == "running":
-            dates = [one.probe_at, one.kill_at, one.exit_at]
-            if one.begun is None and one.exit_at is None:
-                dates.append(self._after(one.part.retry_seconds))
-            one.due = min((when for when in dates if when is not None), default=None)
+                self._tell(container, at, "Warning", "Unhealthy", message)
+            self._kill(container, at, "liveness")
+        if container.step == "running" and container.exit_at is not None and container.exit_at <= now:
+            self._end(container, at, container.exit_code, container.exit_reason)
+        if container.step == "running":
+            dates = [container.probe_at, container.kill_at, container.exit_at]
+            if container.begun is None and container.exit_at is None:
+                dates.append(self._after(container.part.retry_seconds))
+            container.due = min((when for when in dates if when is not None), default=None)
 
-    def _call(self, one: Container, at: ContainerPlace) -> None:
+    def _call(self, container: Container, at: ContainerPlace) -> None:
         """Look for the services that it needs; when all answer, its own life begins."""
         now = self._client.now
-        while one.calls:
-            call = one.calls[0]
+        while container.calls:
+            call = container.calls[0]
             why = no_answer(call, namespace_of(at.pod), self._client.model.store.get)
             if why:
-                assert one.run is not None
-                if one.part.on_no_answer == "exit":
-                    one.run.say(now, f"failed to connect to {call}: {why}")
-                    one.exit_at, one.exit_code, one.exit_reason = now + _MOMENT, one.part.exit_code or 1, ""
+                assert container.run is not None
+                if container.part.on_no_answer == "exit":
+                    container.run.say(now, f"failed to connect to {call}: {why}")
+                    container.exit_at, container.exit_code, container.exit_reason = (
+                        now + _MOMENT,
+                        container.part.exit_code or 1,
+                        "",
+                    )
                 else:
-                    one.run.say(now, f"waiting for {call}: {why}")
+                    container.run.say(now, f"waiting for {call}: {why}")
                 return
-            one.calls = one.calls[1:]
-        self._begin_life(one, now)
+            container.calls = container.calls[1:]
+        self._begin_life(container, now)
 
-    def _begin_life(self, one: Container, now: datetime) -> None:
-        part = one.part
-        one.begun = now
-        assert one.run is not None
+    def _begin_life(self, container: Container, now: datetime) -> None:
+        part = container.part
+        container.begun = now
+        assert container.run is not None
         for line in part.log:
             if line.after_seconds > 0:
-                one.run.say(now + timedelta(seconds=line.after_seconds), line.text)
+                container.run.say(now + timedelta(seconds=line.after_seconds), line.text)
         if part.runs_seconds is not None:
             killed = part.reason == "OOMKilled" and not part.exit_code
-            one.exit_at = now + timedelta(seconds=part.runs_seconds)
-            one.exit_code, one.exit_reason = 137 if killed else part.exit_code, part.reason
+            container.exit_at = now + timedelta(seconds=part.runs_seconds)
+            container.exit_code, container.exit_reason = 137 if killed else part.exit_code, part.reason
         full = now + timedelta(seconds=part.memory_seconds)
-        if takes_too_much(one.spec, part.memory) and (one.exit_at is None or full < one.exit_at):
-            one.exit_at, one.exit_code, one.exit_reason = full, 137, "OOMKilled"
-        one.kill_at = probes.killed_at(one)
-        if not one.started:
-            one.probe_at = probes.first_look(probes.probe_of(one, "startup"), now)
-        elif not one.ready and one.role != "init":
-            self._await_ready(one, now)
+        if takes_too_much(container.spec, part.memory) and (
+            container.exit_at is None or full < container.exit_at
+        ):
+            container.exit_at, container.exit_code, container.exit_reason = full, 137, "OOMKilled"
+        container.kill_at = probes.killed_at(container)
+        if not container.started:
+            container.probe_at = probes.first_look(probes.probe_of(container, "startup"), now)
+        elif not container.ready and container.role != "init":
+            self._await_ready(container, now)
 
-    def _await_ready(self, one: Container, now: datetime) -> None:
-        probe = probes.probe_of(one, "readiness")
+    def _await_ready(self, container: Container, now: datetime) -> None:
+        probe = probes.probe_of(container, "readiness")
         if probe:
-            one.probe_at = probes.first_look(probe, one.running_since or now)
-            one.probe_at = max(one.probe_at, now)
-        elif one.part.ready_seconds is not None and one.begun is not None:
-            one.probe_at = one.begun + timedelta(seconds=one.part.ready_seconds)
+            container.probe_at = probes.first_look(probe, container.running_since or now)
+            container.probe_at = max(container.probe_at, now)
+        elif container.part.ready_seconds is not None and container.begun is not None:
+            container.probe_at = container.begun + timedelta(seconds=container.part.ready_seconds)
 
-    def _look(self, one: Container, at: ContainerPlace) -> None:
+    def _look(self, container: Container, at: ContainerPlace) -> None:
         """One probe, of its start or of its readiness."""
         now = self._client.now
-        which = "readiness" if one.started else "startup"
-        probe = probes.probe_of(one, which)
-        one.probe_at = None
-        if probes.answers(one, probe, now):
-            if one.started:
-                one.ready = True
+        which = "readiness" if container.started else "startup"
+        probe = probes.probe_of(container, which)
+        container.probe_at = None
+        if probes.answers(container, probe, now):
+            if container.started:
+                container.ready = True
                 return
-            one.started, one.probe_failures = True, 0
-            if probes.probe_of(one, "readiness"):
-                self._await_ready(one, now)
+            container.started, container.probe_failures = True, 0
+            if probes.probe_of(container, "readiness"):
+                self._await_ready(container, now)
             else:
-                one.ready = one.role != "init"
+                container.ready = container.role != "init"
             return
-        one.probe_failures += 1
-        why = probes.failure(one, probe, at.address, up=probes.is_up(one, now))
-        said = f"{which.capitalize()} probe failed: {why}"
-        self._tell(one, at, "Warning", "Unhealthy", said)
-        if which == "startup" and one.probe_failures >= probes.threshold(probe):
-            self._kill(one, at, "startup")
+        container.probe_failures += 1
+        why = probes.failure(container, probe, at.address, up=probes.is_up(container, now))
+        message = f"{which.capitalize()} probe failed: {why}"
+        self._tell(container, at, "Warning", "Unhealthy", message)
+        if which == "startup" and container.probe_failures >= probes.threshold(probe):
+            self._kill(container, at, "startup")
             return
         often = probes.period(probe)
-        if which == "readiness" and one.probe_failures > _MOST_TOLD:
+        if which == "readiness" and container.probe_failures > _MOST_TOLD:
             often = max(often, _SELDOM)  # nobody is told any more: the events of a pod are limited
-            passes = probes.passes_at(one, probe)
+            passes = probes.passes_at(container, probe)
             if passes is not None:
                 often = min(often, max(passes - now, probes.period(probe)))
-        one.probe_at = now + often
+        container.probe_at = now + often
 
-    def _kill(self, one: Container, at: ContainerPlace, which: str) -> None:
+    def _kill(self, container: Container, at: ContainerPlace, which: str) -> None:
         self._tell(
-            one, at, "Normal", "Killing", f"Container {one.name} failed {which} probe, will be restarted"
+            container,
+            at,
+            "Normal",
+            "Killing",
+            f"Container {container.name} failed {which} probe, will be restarted",
         )
-        self._end(one, at, 137, "")
+        self._end(container, at, 137, "")
 
     # -- the end and what comes after -------------------------------------------------------------
 
-    def _end(self, one: Container, at: ContainerPlace, code: int, reason: str) -> None:
+    def _end(self, container: Container, at: ContainerPlace, code: int, reason: str) -> None:
         now = self._client.now
-        one.ended = {
+        container.ended = {
             "exitCode": code,
             "reason": reason or ("Error" if code else "Completed"),
-            "startedAt": one.started_at,
+            "startedAt": container.started_at,
             "finishedAt": stamp(now),
-            "containerID": one.identity(text(dig(at.pod, "metadata", "uid"))),
+            "containerID": container.identity(text(dig(at.pod, "metadata", "uid"))),
         }
-        if one.run is not None:
-            one.run.end = now
-            if code and one.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError":
-                said = "\n".join(one.run.lines(now)[-80:])[-_LAST_WORDS:]
-                if said:
-                    one.ended["message"] = f"{said}\n"
-        one.ready = one.role == "init" and code == 0
-        one.started = False
-        one.probe_at = one.kill_at = one.exit_at = None
-        if one.running_since is not None and (now - one.running_since).total_seconds() > _FORGIVEN_AFTER:
-            one.backoff = 0
+        if container.run is not None:
+            container.run.end = now
+            if code and container.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError":
+                last_lines = "\n".join(container.run.lines(now)[-80:])[-_LAST_WORDS:]
+                if last_lines:
+                    container.ended["message"] = f"{last_lines}\n"
+        container.ready = container.role == "init" and code == 0
+        container.started = False
+        container.probe_at = container.kill_at = container.exit_at = None
+        if (
+            container.running_since is not None
+            and (now - container.running_since).total_seconds() > _FORGIVEN_AFTER
+        ):
+            container.backoff = 0
         policy = text(dig(at.pod, "spec", "restartPolicy"), "Always")
-        if one.role == "init" and code == 0:
-            one.step, one.due = "done", None
-        elif restarts(one.spec, "OnFailure" if one.role == "init" and policy == "Always" else policy, code):
-            one.step, one.due = "ended", now + _MOMENT
+        if container.role == "init" and code == 0:
+            container.step, container.due = "done", None
+        elif restarts(
+            container.spec, "OnFailure" if container.role == "init" and policy == "Always" else policy, code
+        ):
+            container.step, container.due = "ended", now + _MOMENT
         else:
-            one.step, one.due = "done", None
+            container.step, container.due = "done", None
 
-    def _restart(self, one: Container, at: ContainerPlace) -> None:
-        if not one.backoff:
-            one.backoff = _FIRST_BACKOFF
-            self._begin(one, at)
+    def _restart(self, container: Container, at: ContainerPlace) -> None:
+        if not container.backoff:
+            container.backoff = _FIRST_BACKOFF
+            self._begin(container, at)
             return
-        waits = one.backoff
-        one.backoff = min(waits * 2, _LONGEST_BACKOFF)
-        one.last, one.ended = one.ended, {}
-        one.reason = "CrashLoopBackOff"
+        waits = container.backoff
+        container.backoff = min(waits * 2, _LONGEST_BACKOFF)
+        container.last, container.ended = container.ended, {}
+        container.reason = "CrashLoopBackOff"
         title = pod_title(at.pod)
-        one.message = f"back-off {seconds_text(waits)} restarting failed container={one.name} pod={title}"
-        one.step, one.due = "crash-waits", self._after(waits) - _MOMENT
-        said = f"Back-off restarting failed container {one.name} in pod {title}"
-        self._tell(one, at, "Warning", "BackOff", said)
+        container.message = (
+            f"back-off {seconds_text(waits)} restarting failed container={container.name} pod={title}"
+        )
+        container.step, container.due = "crash-waits", self._after(waits) - _MOMENT
+        message = f"Back-off restarting failed container {container.name} in pod {title}"
+        self._tell(container, at, "Warning", "BackOff", message)
 
-    def _tell(self, one: Container, at: ContainerPlace, type: str, reason: str, message: str) -> None:
-        self._client.event(at.pod, type, reason, message, "kubelet", host=at.node, field_path=one.field_path)
+    def _tell(self, container: Container, at: ContainerPlace, type: str, reason: str, message: str) -> None:
+        self._client.event(
+            at.pod, type, reason, message, "kubelet", host=at.node, field_path=container.field_path
+        )
 
     def _after(self, seconds: float) -> datetime:
         return self._client.now + timedelta(seconds=seconds)

@@ -29,11 +29,11 @@ class ContainerBehavior:
     def of_run(self, pod: Object, container: Object, role: Role) -> PodBehavior:
         """The part for the next run of a container, with an end for those that must end."""
         part = PLAIN
-        for number, one in enumerate(self._parts):
-            if _fits(one, pod) and _fits_container(one, container, main=role == "main"):
-                if one.times is not None and not self._count(number, one.times, pod, container):
+        for number, candidate in enumerate(self._parts):
+            if _fits(candidate, pod) and _fits_container(candidate, container, main=role == "main"):
+                if candidate.times is not None and not self._count(number, candidate.times, pod, container):
                     continue
-                part = one
+                part = candidate
                 break
         if part.runs_seconds is not None or role == "sidecar":
             return part

@@ -85,7 +85,7 @@ class Container:
         """Its entry in the status of the pod."""
         made = self.step in ("running", "ended", "done") or bool(self.last)
         last: Object = {"terminated": self.last} if self.last else {}
-        told: Object = {
+        status: Object = {
             "name": self.name,
             "state": self._state(),
             "lastState": last,
@@ -96,8 +96,8 @@ class Container:
             "started": self.started,
         }
         if made:
-            told["containerID"] = self.identity(uid)
-        return told
+            status["containerID"] = self.identity(uid)
+        return status
 
     def _state(self) -> Object:
         if self.step == "running":

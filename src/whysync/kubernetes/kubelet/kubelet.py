@@ -160,15 +160,17 @@ class Kubelet(QueueController):
     def _tell_lost_secrets(self, pod: Object, node: str) -> None:
         lost = lost_pull_secrets(pod, self.client.model.store.get)
         if lost:
-            said = (
+            message = (
                 f"Unable to retrieve some image pull secrets ({', '.join(lost)}); "
                 "attempting to pull the image may not succeed."
             )
-            self.client.event(pod, "Warning", "FailedToRetrieveImagePullSecret", said, "kubelet", host=node)
+            self.client.event(
+                pod, "Warning", "FailedToRetrieveImagePullSecret", message, "kubelet", host=node
+            )
 
     def _address_of(self, node: str) -> str:
-        found = self.client.get(NODES, "", node)
-        for raw in items(dig(found, "status", "addresses")):
+        node_object = self.client.get(NODES, "", node)
+        for raw in items(dig(node_object, "status", "addresses")):
             if fields(raw).get("type") == "InternalIP":
                 return text(fields(raw).get("address"))
         return "172.18.0.2"
@@ -188,7 +190,7 @@ class Kubelet(QueueController):
         if not known.mounted and not self._mount(known, at):
             self._write(known, at, sandbox=False)
             return
-        while sum(self._runtime.step(one, at) for one in _active(known.containers)):
+        while sum(self._runtime.step(container, at) for container in _active(known.containers)):
             known.adopted = False
         mains = [container for container in known.containers if container.role == "main"]
         if all(main.step == "done" for main in mains) or _broken(known.containers):
@@ -237,8 +239,8 @@ class Kubelet(QueueController):
             known.stops_at = now
             for container in known.containers:
                 if container.step == "running" and not known.over:
-                    said = f"Stopping container {container.name}"
-                    self.client.event(at.pod, "Normal", "Killing", said, "kubelet",
+                    message = f"Stopping container {container.name}"
+                    self.client.event(at.pod, "Normal", "Killing", message, "kubelet",
                         host=known.node, field_path=container.field_path,
                     )  # fmt: skip
                     taken = min(self._behaviour.stop_seconds(at.pod), grace)
@@ -262,11 +264,13 @@ class Kubelet(QueueController):
 
     def _write(self, known: _Pod, at: ContainerPlace, *, sandbox: bool) -> None:
         pod, now = at.pod, self.client.stamp()
-        told = {container.name: container.status(known.uid) for container in known.containers}
+        statuses = {container.name: container.status(known.uid) for container in known.containers}
         failed = known.reason == "DeadlineExceeded"
-        phase = "Failed" if failed else phase_of(pod, told, ended=known.over)
+        phase = "Failed" if failed else phase_of(pod, statuses, ended=known.over)
         status: Object = {**fields(pod.get("status")), "phase": phase}
-        status["conditions"] = conditions_of(pod, told, phase, sandbox=sandbox and not known.over, now=now)
+        status["conditions"] = conditions_of(
+            pod, statuses, phase, sandbox=sandbox and not known.over, now=now
+        )
         generation = integer(dig(pod, "metadata", "generation"))
         if generation:
             status["observedGeneration"] = generation
@@ -279,12 +283,12 @@ class Kubelet(QueueController):
             status.setdefault("podIP", known.address)
             status.setdefault("podIPs", [{"ip": known.address}])
         inits: list[Json] = [
-            told[container.name] for container in known.containers if container.role != "main"
+            statuses[container.name] for container in known.containers if container.role != "main"
         ]
         if inits:
             status["initContainerStatuses"] = inits
         mains: list[Json] = [
-            told[container.name] for container in known.containers if container.role == "main"
+            statuses[container.name] for container in known.containers if container.role == "main"
         ]
         status["containerStatuses"] = mains
         written = self._writer.write(pod, status)
@@ -302,11 +306,16 @@ def _state(status: Json) -> Object:
 def _active(containers: list[Container]) -> list[Container]:
     """Those that may move now: init containers one after the other, then all; who has begun goes on."""
     waits = next(
-        (at for at, one in enumerate(containers) if one.role != "main" and not one.is_initialized), None
+        (
+            at
+            for at, container in enumerate(containers)
+            if container.role != "main" and not container.is_initialized
+        ),
+        None,
     )
     if waits is None:
         return containers
-    return [one for at, one in enumerate(containers) if at <= waits or one.step != "idle"]
+    return [container for at, container in enumerate(containers) if at <= waits or container.step != "idle"]
 
 
 def _broken(containers: list[Container]) -> bool:

@@ -21,8 +21,8 @@ class Run:
 
     def lines(self, now: datetime) -> list[str]:
         until = now if self.end is None else min(now, self.end)
-        said = [entry for entry in self.planned if entry[0] <= until]
-        return [line for _, line in sorted(said, key=lambda entry: entry[0])]
+        printed = [entry for entry in self.planned if entry[0] <= until]
+        return [line for _, line in sorted(printed, key=lambda entry: entry[0])]
 
 
 _Key = tuple[str, str, str]
@@ -42,12 +42,12 @@ class LogBook:
 
     def all(self) -> list[Log]:
         """Every log that has lines, by namespace, pod, container; the present run before the previous."""
-        found: list[Log] = []
+        logs: list[Log] = []
         for namespace, pod, container in sorted(self._runs):
             for previous in (False, True):
                 lines = self.lines(namespace, pod, container, previous=previous)
                 if lines:
-                    found.append(
+                    logs.append(
                         Log(
                             namespace=namespace,
                             pod=pod,
@@ -56,7 +56,7 @@ class LogBook:
                             previous=previous,
                         )
                     )
-        return found
+        return logs
 
     def begin(self, namespace: str, pod: str, container: str) -> Run:
         """A new run; the one before it is kept, older ones are not."""

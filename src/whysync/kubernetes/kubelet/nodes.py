@@ -8,11 +8,13 @@ from whysync.kubernetes.apiserver.server import ApiServer
 _NODES = ("", "nodes")
 
 
-def ensure_nodes(model: ApiServer, count: int) -> None:
+def ensure_nodes(api_server: ApiServer, count: int) -> None:
     """`node-1`, `node-2`, … ready and roomy; nothing where the cluster already has nodes."""
-    if count <= 0 or any(True for _ in model.store.within(_NODES)):
+    if count <= 0 or any(True for _ in api_server.store.within(_NODES)):
         return
-    model.load([_node(f"node-{number}", number, model.clock.stamp()) for number in range(1, count + 1)])
+    api_server.load(
+        [_node(f"node-{number}", number, api_server.clock.stamp()) for number in range(1, count + 1)]
+    )
 
 
 def _node(name: str, number: int, now: str) -> Object:

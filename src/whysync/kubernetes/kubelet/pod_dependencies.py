@@ -60,14 +60,14 @@ def _missing(
 def _no_key(kind: tuple[str, str], reference: Object, namespace: str, find: Find) -> MissingDependency | None:
     name, key = text(reference.get("name")), text(reference.get("key"))
     place = (kind, namespace, name)
-    found = find(place)
-    if found is None or reference.get("optional") is True or key in _keys(found):
+    obj = find(place)
+    if obj is None or reference.get("optional") is True or key in _keys(obj):
         return None
     return MissingDependency(f"couldn't find key {key} in {_TITLES[kind]} {namespace}/{name}", place)
 
 
-def _keys(found: Object) -> set[str]:
-    return {*fields(found.get("data")), *fields(found.get("binaryData")), *fields(found.get("stringData"))}
+def _keys(obj: Object) -> set[str]:
+    return {*fields(obj.get("data")), *fields(obj.get("binaryData")), *fields(obj.get("stringData"))}
 
 
 def lacks_of_volumes(pod: Object, find: Find) -> list[MissingDependency]:
@@ -104,16 +104,16 @@ def _no_item(
     kind: tuple[str, str], reference: Object, namespace: str, find: Find
 ) -> MissingDependency | None:
     place = (kind, namespace, text(reference.get("name")))
-    found = find(place)
-    if found is None or reference.get("optional") is True:
+    obj = find(place)
+    if obj is None or reference.get("optional") is True:
         return None
-    keys = _keys(found)
+    keys = _keys(obj)
     for raw in items(reference.get("items")):
         key = text(fields(raw).get("key"))
         if key not in keys:
-            said = "references non-existent secret key" if kind == SECRETS else None
-            said = said or "configmap references non-existent config key"
-            return MissingDependency(f"{said}: {key}", place)
+            problem = "references non-existent secret key" if kind == SECRETS else None
+            problem = problem or "configmap references non-existent config key"
+            return MissingDependency(f"{problem}: {key}", place)
     return None
 
 

@@ -32,13 +32,13 @@ def phase_of(pod: Object, statuses: dict[str, Object], *, ended: bool = False) -
     pending_init = False
     for raw in items(spec.get("initContainers")):
         container = fields(raw)
-        told = statuses.get(text(container.get("name")), {})
-        state, code = _state(told)
+        container_status = statuses.get(text(container.get("name")), {})
+        state, code = _state(container_status)
         if is_sidecar(container):
             running += state == "running"
             if state == "waiting" and code is None:
                 pending_init = True
-            if state == "running" and told.get("started") is not True:
+            if state == "running" and container_status.get("started") is not True:
                 pending_init = True
         elif code is None:
             pending_init = True
@@ -66,9 +66,9 @@ def phase_of(pod: Object, statuses: dict[str, Object], *, ended: bool = False) -
     return "Succeeded" if stopped and stopped == succeeded else "Failed"
 
 
-def _state(told: Object) -> tuple[str, int | None]:
+def _state(container_status: Object) -> tuple[str, int | None]:
     """What the container does, and with which code it ended, now or the last time."""
-    state, last = fields(told.get("state")), fields(told.get("lastState"))
+    state, last = fields(container_status.get("state")), fields(container_status.get("lastState"))
     if "running" in state:
         return "running", None
     ended = fields(state.get("terminated"))
@@ -85,21 +85,21 @@ def conditions_of(
     old = {text(fields(raw).get("type")): fields(raw) for raw in items(dig(pod, "status", "conditions"))}
     generation = integer(dig(pod, "metadata", "generation"))
     ready = _containers_ready(pod, statuses, phase)
-    found: dict[str, Object] = {
+    computed: dict[str, Object] = {
         "PodReadyToStartContainers": {"status": "True" if sandbox else "False"},
         "Initialized": _initialized(pod, statuses, phase),
         "Ready": _ready(pod, ready, old),
         "ContainersReady": ready,
     }
     conditions: list[Json] = []
-    for kind, told in found.items():
+    for kind, state in computed.items():
         before = old.get(kind, {})
-        moved = now if before.get("status") != told["status"] else before.get("lastTransitionTime")
-        one: Object = {"type": kind, "lastProbeTime": None, "lastTransitionTime": moved or now}
+        moved = now if before.get("status") != state["status"] else before.get("lastTransitionTime")
+        condition: Object = {"type": kind, "lastProbeTime": None, "lastTransitionTime": moved or now}
         if generation:
-            one["observedGeneration"] = generation
-        conditions.append({**one, **told})
-    conditions.extend(one for kind, one in old.items() if kind not in _OWN)
+            condition["observedGeneration"] = generation
+        conditions.append({**condition, **state})
+    conditions.extend(condition for kind, condition in old.items() if kind not in _OWN)
     return conditions
 
 
@@ -123,16 +123,16 @@ def _containers_ready(pod: Object, statuses: dict[str, Object], phase: str) -> O
 def _ready(pod: Object, containers: Object, old: dict[str, Object]) -> Object:
     if containers["status"] != "True":
         return containers
-    told: list[str] = []
+    problems: list[str] = []
     for raw in items(dig(pod, "spec", "readinessGates")):
         gate = text(fields(raw).get("conditionType"))
         status = text(old.get(gate, {}).get("status"))
         if not status:
-            told.append(f'corresponding condition of pod readiness gate "{gate}" does not exist.')
+            problems.append(f'corresponding condition of pod readiness gate "{gate}" does not exist.')
         elif status != "True":
-            told.append(f'the status of pod readiness gate "{gate}" is not "True", but {status}')
-    if told:
-        return {"status": "False", "reason": "ReadinessGatesNotReady", "message": ", ".join(told)}
+            problems.append(f'the status of pod readiness gate "{gate}" is not "True", but {status}')
+    if problems:
+        return {"status": "False", "reason": "ReadinessGatesNotReady", "message": ", ".join(problems)}
     return containers
 
 
@@ -142,8 +142,8 @@ def _initialized(pod: Object, statuses: dict[str, Object], phase: str) -> Object
     for raw in items(spec.get("initContainers")):
         container = fields(raw)
         name = text(container.get("name"))
-        told = statuses.get(name, {})
-        if told.get("started" if is_sidecar(container) else "ready") is not True:
+        container_status = statuses.get(name, {})
+        if container_status.get("started" if is_sidecar(container) else "ready") is not True:
             unfinished.append(name)
     if phase == "Succeeded":
         return {"status": "True", "reason": "PodCompleted"}
@@ -156,5 +156,7 @@ def _initialized(pod: Object, statuses: dict[str, Object], phase: str) -> Object
     return {"status": "True"}
 
 
-def _begun(told: Object) -> bool:
-    return "waiting" not in fields(told.get("state")) or bool(fields(told.get("lastState")))
+def _begun(container_status: Object) -> bool:
+    return "waiting" not in fields(container_status.get("state")) or bool(
+        fields(container_status.get("lastState"))
+    )

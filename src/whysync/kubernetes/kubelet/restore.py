@@ -18,61 +18,61 @@ _STUCK: Final = frozenset({"CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull
 
 
 def adopt(containers: list[Container], pod: Object, behaviour: ContainerBehavior, now: datetime) -> None:
-    told: dict[str, Object] = {}
+    statuses: dict[str, Object] = {}
     for group in ("initContainerStatuses", "containerStatuses"):
         for raw in items(dig(pod, "status", group)):
-            told[text(fields(raw).get("name"))] = fields(raw)
+            statuses[text(fields(raw).get("name"))] = fields(raw)
     for container in containers:
-        if container.name in told:
-            _take_over(container, told[container.name], pod, behaviour, now)
+        if container.name in statuses:
+            _take_over(container, statuses[container.name], pod, behaviour, now)
 
 
 def _take_over(
-    one: Container, told: Object, pod: Object, behaviour: ContainerBehavior, now: datetime
+    container: Container, status: Object, pod: Object, behaviour: ContainerBehavior, now: datetime
 ) -> None:
-    state = fields(told.get("state"))
-    one.restarts = integer(told.get("restartCount"))
-    one.last = fields(dig(told, "lastState", "terminated"))
-    one.ready = told.get("ready") is True
-    one.started = told.get("started") is True
+    state = fields(status.get("state"))
+    container.restarts = integer(status.get("restartCount"))
+    container.last = fields(dig(status, "lastState", "terminated"))
+    container.ready = status.get("ready") is True
+    container.started = status.get("started") is True
     if "running" in state:
-        _take_over_running(one, fields(state.get("running")), pod, behaviour, now)
+        _take_over_running(container, fields(state.get("running")), pod, behaviour, now)
     elif "terminated" in state:
-        one.ended = fields(state.get("terminated"))
-        code = integer(one.ended.get("exitCode"))
+        container.ended = fields(state.get("terminated"))
+        code = integer(container.ended.get("exitCode"))
         policy = text(dig(pod, "spec", "restartPolicy"), "Always")
-        if one.role == "init" and code == 0:
-            one.step = "done"
-        elif restarts(one.spec, policy, code):
-            one.step, one.due = "ended", now + timedelta(seconds=1)
+        if container.role == "init" and code == 0:
+            container.step = "done"
+        elif restarts(container.spec, policy, code):
+            container.step, container.due = "ended", now + timedelta(seconds=1)
         else:
-            one.step = "done"
+            container.step = "done"
     else:
         waiting = fields(state.get("waiting"))
-        one.reason, one.message = text(waiting.get("reason")), text(waiting.get("message"))
-        if one.reason in _STUCK:
-            one.step = "crash-waits"
-            if behaviour.is_told(pod, one.spec, one.role):
-                one.due = now + timedelta(seconds=10)
+        container.reason, container.message = text(waiting.get("reason")), text(waiting.get("message"))
+        if container.reason in _STUCK:
+            container.step = "crash-waits"
+            if behaviour.is_told(pod, container.spec, container.role):
+                container.due = now + timedelta(seconds=10)
 
 
 def _take_over_running(
-    one: Container, running: Object, pod: Object, behaviour: ContainerBehavior, now: datetime
+    container: Container, running: Object, pod: Object, behaviour: ContainerBehavior, now: datetime
 ) -> None:
-    one.step = "running"
-    one.started_at = text(running.get("startedAt"))
-    one.running_since = one.begun = _moment(one.started_at, now)
-    if one.role != "main":
+    container.step = "running"
+    container.started_at = text(running.get("startedAt"))
+    container.running_since = container.begun = _moment(container.started_at, now)
+    if container.role != "main":
         return
-    one.part = behaviour.of_run(pod, one.spec, "main")
-    if one.part.runs_seconds is not None:
-        one.exit_at = one.due = now + timedelta(seconds=one.part.runs_seconds)
-        one.exit_code, one.exit_reason = one.part.exit_code, one.part.reason
+    container.part = behaviour.of_run(pod, container.spec, "main")
+    if container.part.runs_seconds is not None:
+        container.exit_at = container.due = now + timedelta(seconds=container.part.runs_seconds)
+        container.exit_code, container.exit_reason = container.part.exit_code, container.part.reason
 
 
-def _moment(told: str, now: datetime) -> datetime:
+def _moment(timestamp: str, now: datetime) -> datetime:
     try:
-        found = datetime.fromisoformat(told)
+        parsed = datetime.fromisoformat(timestamp)
     except ValueError:
         return now
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

@@ -39,7 +39,7 @@ class PodStatusWriter:
             stand_in, _anywhere(status), self._client.manager, self._client.stamp(), self._served
         )
         if managed:
-            managed = [_with_key(one, _key(_ANY), _key(address)) for one in managed]
+            managed = [_with_key(entry, _key(_ANY), _key(address)) for entry in managed]
             meta = {**meta, "managedFields": managed}
         new: Object = {**live, "metadata": meta, "status": status}
         return self._client.model.store.put(self._client.place(live), new)
@@ -59,12 +59,12 @@ def _anywhere(status: Object) -> Object:
 
 def _with_key(entry: Json, key: str, other: str) -> Json:
     """The entry of managedFields with another address."""
-    told = fields(entry)
-    owned = fields(told.get("fieldsV1"))
+    entry_fields = fields(entry)
+    owned = fields(entry_fields.get("fieldsV1"))
     status = fields(owned.get("f:status"))
     addresses = fields(status.get("f:podIPs"))
     if key not in addresses:
         return entry
-    renamed: Object = {(other if one == key else one): value for one, value in addresses.items()}
+    renamed: Object = {(other if step == key else step): value for step, value in addresses.items()}
     inside: Object = {**status, "f:podIPs": renamed}
-    return {**told, "fieldsV1": {**owned, "f:status": inside}}
+    return {**entry_fields, "fieldsV1": {**owned, "f:status": inside}}

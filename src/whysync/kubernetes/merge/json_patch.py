@@ -47,11 +47,11 @@ def _carried_out(document: Json, operation: Object) -> Json:
                 raise rejected()
             return _add(document, path, copy(value))
         case "test":
-            found = _look(document, _parts(path))
+            current = _look(document, _parts(path))
             expected = operation.get("value")
-            if isinstance(found, Missing):
-                found = None
-            if found != expected or isinstance(found, bool) != isinstance(expected, bool):
+            if isinstance(current, Missing):
+                current = None
+            if current != expected or isinstance(current, bool) != isinstance(expected, bool):
                 raise rejected()
         case _:
             raise rejected()
@@ -88,10 +88,10 @@ def _parent(document: Json, path: str) -> tuple[Json, str]:
     parts = _parts(path)
     if not parts:
         raise rejected()
-    found = _look(document, parts[:-1])
-    if isinstance(found, Missing):
+    parent = _look(document, parts[:-1])
+    if isinstance(parent, Missing):
         raise rejected()
-    return found, parts[-1]
+    return parent, parts[-1]
 
 
 def _add(document: Json, path: str, value: Json) -> Json:

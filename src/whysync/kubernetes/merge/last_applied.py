@@ -16,14 +16,14 @@ _object = msgspec.json.Decoder(dict[str, object])
 
 
 def last_applied_text(obj: Object) -> str | None:
-    found = fields(fields(obj.get("metadata")).get("annotations")).get(LAST_APPLIED)
-    return found if isinstance(found, str) else None
+    annotation = fields(fields(obj.get("metadata")).get("annotations")).get(LAST_APPLIED)
+    return annotation if isinstance(annotation, str) else None
 
 
 def last_applied(obj: Object) -> Object | None:
     """What the annotation holds; `None` where there is none, or none that can be read."""
-    found = last_applied_text(obj)
-    return None if found is None else parse(found)
+    annotation = last_applied_text(obj)
+    return None if annotation is None else parse(annotation)
 
 
 def parse(text: str) -> Object | None:

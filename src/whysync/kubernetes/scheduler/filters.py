@@ -110,13 +110,15 @@ def refusal(
 
 def _tolerates(tolerations: list[Json], taint: Object) -> bool:
     for raw in tolerations:
-        one = fields(raw)
-        effect, key = one.get("effect"), text(one.get("key"))
+        toleration = fields(raw)
+        effect, key = toleration.get("effect"), text(toleration.get("key"))
         if effect and effect != taint.get("effect"):
             continue
         if key and key != taint.get("key"):
             continue
-        if one.get("operator") == "Exists" or (key and text(one.get("value")) == text(taint.get("value"))):
+        if toleration.get("operator") == "Exists" or (
+            key and text(toleration.get("value")) == text(taint.get("value"))
+        ):
             return True
     return False
 
@@ -143,10 +145,13 @@ def _holds(rule: Object, labels: Object) -> bool:
         return selects({"matchExpressions": [rule]}, labels)
     values = items(rule.get("values"))
     try:
-        found, wanted = int(text(labels.get(text(rule.get("key"))))), int(text(values[0] if values else ""))
+        label_value, wanted = (
+            int(text(labels.get(text(rule.get("key"))))),
+            int(text(values[0] if values else "")),
+        )
     except ValueError:
         return False
-    return found > wanted if rule.get("operator") == "Gt" else found < wanted
+    return label_value > wanted if rule.get("operator") == "Gt" else label_value < wanted
 
 
 def _too_full(wish: PodRequirements, node: NodeResources) -> FilterFailure | None:
@@ -175,7 +180,9 @@ def _company(
         if _is_near(term, node, everybody, own):
             continue
         anywhere = any(
-            _matches(term, key, found, own) for one in everybody for key, found in one.pods.items()
+            _matches(term, key, labels_of_pod, own)
+            for other_node in everybody
+            for key, labels_of_pod in other_node.pods.items()
         )
         first = not anywhere and selects(term.get("labelSelector"), labels)
         if not first or text(term.get("topologyKey")) not in node.labels:
@@ -193,10 +200,10 @@ def _is_near(term: Object, node: NodeResources, everybody: list[NodeResources], 
     if here is None:
         return False
     return any(
-        _matches(term, key, found, own)
-        for one in everybody
-        if one.labels.get(topology) == here
-        for key, found in one.pods.items()
+        _matches(term, key, labels_of_pod, own)
+        for other_node in everybody
+        if other_node.labels.get(topology) == here
+        for key, labels_of_pod in other_node.pods.items()
     )
 
 
@@ -215,7 +222,7 @@ def unfit_message(refusals: list[FilterFailure], total: int) -> str:
     for refusal in refusals:
         for reason in refusal.reasons:
             counts[reason] = counts.get(reason, 0) + 1
-    told = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    reasons_text = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
     helpless = sum(refusal.for_good for refusal in refusals)
     after: list[str] = []
     if helpless:
@@ -224,4 +231,4 @@ def unfit_message(refusals: list[FilterFailure], total: int) -> str:
         after.append(f"{total - helpless} No preemption victims found for incoming pod")
     available = f"0/{total} nodes are available:"
     preemption = f"preemption: {available} {', '.join(sorted(after))}."
-    return f"{available} {told}. no new claims to deallocate, {preemption}"
+    return f"{available} {reasons_text}. no new claims to deallocate, {preemption}"

@@ -143,10 +143,10 @@ class Scheduler(QueueController):
             return  # the API server has said so in the pod's condition
         key = (namespace_of(obj), name_of(obj))
         self._blocked.pop(key, None)
-        told = self._behaviour.unschedulable(obj)
-        if told:
+        reason = self._behaviour.unschedulable(obj)
+        if reason:
             total = len(self._nodes)
-            self._refuse(obj, unfit_message([FilterFailure((told,), for_good=True)] * total, total))
+            self._refuse(obj, unfit_message([FilterFailure((reason,), for_good=True)] * total, total))
             return
         waiting = self._claims_wait(obj, key)
         if waiting is not None:
@@ -200,8 +200,8 @@ class Scheduler(QueueController):
         kept = self.client.model.store.put((PODS, *key), bound)
         self._held[key] = kept
         self._take(key, kept, self._nodes[node])
-        said = f"Successfully assigned {key[0]}/{key[1]} to {node}"
-        self.client.event(kept, "Normal", "Scheduled", said, "default-scheduler")
+        message = f"Successfully assigned {key[0]}/{key[1]} to {node}"
+        self.client.event(kept, "Normal", "Scheduled", message, "default-scheduler")
 
     def _refuse(self, pod: Object, message: str, why: _Blocked = "nodes") -> None:
         key = (namespace_of(pod), name_of(pod))
@@ -271,9 +271,9 @@ class Scheduler(QueueController):
             if SELECTED_NODE not in annotations_of(claim):
                 meta = fields(claim.get("metadata"))
                 marks: Object = {**annotations_of(claim), SELECTED_NODE: node}
-                told: Object = {**claim, "metadata": {**meta, "annotations": marks}}
+                annotated: Object = {**claim, "metadata": {**meta, "annotations": marks}}
                 try:
-                    self.client.update(told)
+                    self.client.update(annotated)
                 except Denied:
                     continue
         if not ready:

@@ -179,9 +179,9 @@ def _parse(text: str, package: str) -> Type:
     if text.startswith("{}"):
         return Type("map", pointer=pointer, element=_parse(text[2:], package))
     if text in _BOUNDS:
-        found = Type("int", pointer=pointer)
-        found.bounds = _BOUNDS[text]
-        return found
+        number_type = Type("int", pointer=pointer)
+        number_type.bounds = _BOUNDS[text]
+        return number_type
     if text in SCALARS:
         return Type(text, pointer=pointer)
     return Type("struct", pointer=pointer, name=text if "." in text else f"{package}.{text}")

@@ -47,8 +47,8 @@ class _History(msgspec.Struct):
 
 def release_of(written: str) -> int | None:
     """`1.31` or `v1.31.2-eks-1` → 31, or the nearest that is known; `None` where the text is no version."""
-    found = re.match(r"v?1\.(\d{1,4})(?!\d)", written)
-    return min(max(int(found[1]), OLDEST), NEWEST) if found else None
+    matched = re.match(r"v?1\.(\d{1,4})(?!\d)", written)
+    return min(max(int(matched[1]), OLDEST), NEWEST) if matched else None
 
 
 def span_of_kind(api_version: str, kind: str) -> Span | None:
@@ -97,7 +97,11 @@ def type_in(api_version: str, kind: str, release: int) -> Type | None:
 def versions_in(group: str, kind: str, release: int) -> list[str]:
     """Under which versions of its group that release has the kind."""
     every = {*kinds(), *_history().kinds}
-    return [one for one in sorted(every) if one.rpartition("/")[0] == group and type_in(one, kind, release)]
+    return [
+        api_version
+        for api_version in sorted(every)
+        if api_version.rpartition("/")[0] == group and type_in(api_version, kind, release)
+    ]
 
 
 def fields_in(struct: Struct, release: int) -> dict[str, Field]:
@@ -107,14 +111,14 @@ def fields_in(struct: Struct, release: int) -> dict[str, Field]:
 
 @cache
 def _fields_in(struct: Struct, release: int) -> dict[str, Field]:
-    found = dict(struct.fields)
+    known_fields = dict(struct.fields)
     for name, entry in _history().fields.get(struct.name, {}).items():
         _, _, line = entry.partition("|")
         if not _span(entry).holds(release):
-            found.pop(name, None)
+            known_fields.pop(name, None)
         elif line:
-            found[name] = Field(name, line, struct.package)
-    return found
+            known_fields[name] = Field(name, line, struct.package)
+    return known_fields
 
 
 def _span(entry: str) -> Span:

@@ -136,8 +136,8 @@ def _definition_spec(spec: Object, *, with_schemas: bool = True) -> Problems:
     if len(set(called)) < len(called):
         yield invalid("spec.versions", _shown(spec), "must contain unique version names")
     if sum(version.get("storage") is True for version in versions) != 1:
-        told = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", _shown(spec), told)
+        detail = "must have exactly one version marked as storage version"
+        yield invalid("spec.versions", _shown(spec), detail)
     if called:  # the first version is also kept under the name that it had in older API versions
         yield from _version_name(called[0], "spec.version")
     yield from _definition_names(fields(spec.get("names")))
@@ -170,26 +170,26 @@ def _domain(group: str, path: str) -> Problems:
         yield invalid(path, group, "should be a domain with at least one dot")
 
 
-def _definition_names(found: Object) -> Problems:
+def _definition_names(crd_names: Object) -> Problems:
     path = "spec.names"
     for field in ("plural", "singular", "kind", "listKind"):
-        if not text(found.get(field)) and field in ("plural", "kind"):  # the server fills in the others
+        if not text(crd_names.get(field)) and field in ("plural", "kind"):  # the server fills in the others
             yield required(f"{path}.{field}")
     for field in ("plural", "singular", "kind", "listKind"):
-        value = text(found.get(field))
+        value = text(crd_names.get(field))
         mixed = field in ("kind", "listKind")
         wrong = tuple(names.dns_1035_label(value.lower() if mixed else value)) if value else ()
         if wrong:
-            told = "may have mixed case, but should otherwise match: " if mixed else ""
-            yield invalid(f"{path}.{field}", value, told + ",".join(wrong))
+            prefix = "may have mixed case, but should otherwise match: " if mixed else ""
+            yield invalid(f"{path}.{field}", value, prefix + ",".join(wrong))
     for field in ("shortNames", "categories"):
-        for index, item in enumerate(items(found.get(field))):
+        for index, item in enumerate(items(crd_names.get(field))):
             wrong = tuple(names.dns_1035_label(text(item)))
             if wrong:
                 yield invalid(f"{path}.{field}[{index}]", text(item), ",".join(wrong))
-    if text(found.get("kind")) and found.get("kind") == found.get("listKind"):
-        told = "kind and listKind may not be the same"
-        yield invalid(f"{path}.listKind", text(found.get("listKind")), told)
+    if text(crd_names.get("kind")) and crd_names.get("kind") == crd_names.get("listKind"):
+        prefix = "kind and listKind may not be the same"
+        yield invalid(f"{path}.listKind", text(crd_names.get("listKind")), prefix)
 
 
 def _stored_versions(obj: Object) -> Problems:
@@ -203,12 +203,12 @@ def _stored_versions(obj: Object) -> Problems:
     known = {text(version.get("name")) for version in versions}
     for index, name in enumerate(stored):
         if name not in known:
-            told = (
+            detail = (
                 f"missing from spec.versions; {name} was previously a storage version, and must remain in "
                 f"spec.versions until a storage migration ensures no data remains persisted in {name} and "
                 f"removes {name} from status.storedVersions"
             )
-            yield invalid(f"status.storedVersions[{index}]", name, told)
+            yield invalid(f"status.storedVersions[{index}]", name, detail)
 
 
 def _approval(obj: Object, old: Object | None) -> Problems:
@@ -221,11 +221,11 @@ def _approval(obj: Object, old: Object | None) -> Problems:
     ):
         return
     if not text(marks.get(_APPROVED)):
-        told = (
+        detail = (
             f'protected groups must have approval annotation "{_APPROVED}", '
             "see https://github.com/kubernetes/enhancements/pull/1111"
         )
-        yield required(f"metadata.annotations[{_APPROVED}]", told)
+        yield required(f"metadata.annotations[{_APPROVED}]", detail)
 
 
 def _preserving(obj: Object, old: Object | None) -> Problems:
@@ -239,8 +239,8 @@ def _api_service_target(spec: Object) -> Problems:
     service, insecure = spec.get("service"), spec.get("insecureSkipTLSVerify") is True
     if not isinstance(service, dict):
         if insecure:
-            told = "local APIServices may not have insecureSkipTLSVerify"
-            yield invalid("spec.insecureSkipTLSVerify", value=True, detail=told)
+            detail = "local APIServices may not have insecureSkipTLSVerify"
+            yield invalid("spec.insecureSkipTLSVerify", value=True, detail=detail)
         return
     for field in ("namespace", "name"):
         if not text(service.get(field)):
@@ -263,8 +263,8 @@ def _webhook(hook: Object, path: str) -> Problems:
     elif wrong:
         yield invalid(f"{path}.name", name, ",".join(wrong))
     elif name.count(".") < 2:
-        told = "should be a domain with at least three segments separated by dots"
-        yield invalid(f"{path}.name", name, told)
+        detail = "should be a domain with at least three segments separated by dots"
+        yield invalid(f"{path}.name", name, detail)
     for index, rule in enumerate(items(hook.get("rules"))):
         yield from _webhook_rule(fields(rule), f"{path}.rules[{index}]")
     yield from optional_one_of(hook.get("failurePolicy"), f"{path}.failurePolicy", ("Fail", "Ignore"))
@@ -276,8 +276,8 @@ def _webhook(hook: Object, path: str) -> Problems:
         yield unsupported(f"{path}.sideEffects", effects, ("None", "NoneOnDryRun"))
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= integer(seconds) <= 30:
-        told = "the timeout value must be between 1 and 30 seconds"
-        yield invalid(f"{path}.timeoutSeconds", integer(seconds), told)
+        detail = "the timeout value must be between 1 and 30 seconds"
+        yield invalid(f"{path}.timeoutSeconds", integer(seconds), detail)
     for field in ("namespaceSelector", "objectSelector"):
         yield from label_selector(hook.get(field), f"{path}.{field}")
     target = fields(hook.get("clientConfig"))
@@ -295,17 +295,17 @@ def _webhook_rule(rule: Object, path: str) -> Problems:
     if not operations:
         yield required(f"{path}.operations")
     if len(operations) > 1 and "*" in operations:
-        told = "if '*' is present, must not specify other operations"
-        yield invalid(f"{path}.operations", operations, told)
+        detail = "if '*' is present, must not specify other operations"
+        yield invalid(f"{path}.operations", operations, detail)
     for index, operation in enumerate(operations):
         if operation not in _OPERATIONS:
             yield unsupported(f"{path}.operations[{index}]", operation, _OPERATIONS)
     for field, called in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
-        found = items(rule.get(field))
-        if not found:
+        values = items(rule.get(field))
+        if not values:
             yield required(f"{path}.{field}")
-        if len(found) > 1 and "*" in found:
-            yield invalid(f"{path}.{field}", found, f"if '*' is present, must not specify other {called}")
+        if len(values) > 1 and "*" in values:
+            yield invalid(f"{path}.{field}", values, f"if '*' is present, must not specify other {called}")
     if not items(rule.get("resources")):
         yield required(f"{path}.resources")
     yield from optional_one_of(rule.get("scope"), f"{path}.scope", ("*", "Cluster", "Namespaced"))

@@ -141,8 +141,8 @@ def _always_running(spec: Object, kind: str) -> Problems:
     if policy != "Always":
         yield unsupported(f"{path}.restartPolicy", policy, ("Always",))
     if held.get("activeDeadlineSeconds") is not None:
-        told = f"activeDeadlineSeconds in {kind} is not Supported"
-        yield forbidden(f"{path}.activeDeadlineSeconds", told)
+        detail = f"activeDeadlineSeconds in {kind} is not Supported"
+        yield forbidden(f"{path}.activeDeadlineSeconds", detail)
 
 
 def _template_of_replicas(spec: Object, kind: str) -> Problems:
@@ -171,8 +171,8 @@ def _deployment_strategy(strategy: Object) -> Problems:
     path, kind, rolling = "spec.strategy", text(strategy.get("type")), strategy.get("rollingUpdate")
     if kind == "Recreate":
         if rolling is not None:
-            told = "may not be specified when strategy `type` is 'Recreate'"
-            yield forbidden(f"{path}.rollingUpdate", told)
+            detail = "may not be specified when strategy `type` is 'Recreate'"
+            yield forbidden(f"{path}.rollingUpdate", detail)
     elif kind == "RollingUpdate":
         if rolling is None:
             yield required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")
@@ -296,12 +296,12 @@ def _stateful_set_strategy(strategy: Object) -> Problems:
     elif kind == "OnDelete":
         if rolling is not None:
             shown = internal(rolling, "apps/v1.RollingUpdateStatefulSetStrategy")
-            told = "only allowed for updateStrategy 'RollingUpdate'"
-            yield invalid(f"{path}.rollingUpdate", shown, told)
+            detail = "only allowed for updateStrategy 'RollingUpdate'"
+            yield invalid(f"{path}.rollingUpdate", shown, detail)
     elif kind == "RollingUpdate":
-        path, found = f"{path}.rollingUpdate", fields(rolling)
-        yield from not_negative(found, path, "partition")
-        unavailable = found.get("maxUnavailable")
+        path, rolling_update = f"{path}.rollingUpdate", fields(rolling)
+        yield from not_negative(rolling_update, path, "partition")
+        unavailable = rolling_update.get("maxUnavailable")
         if unavailable is not None:
             yield from positive_or_percent(unavailable, f"{path}.maxUnavailable")
             if number_or_percent(unavailable) == 0:

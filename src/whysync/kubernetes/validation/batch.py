@@ -38,8 +38,8 @@ def job(obj: Object, *, prefixed: bool = True) -> Problems:
     if spec.get("completionMode") == "Indexed" and completions > 0:
         longest = f"{metadata.name_of(obj)}-{completions - 1}"
         if any(True for _ in names.dns_label(longest)):
-            told = f"will not able to create pod with invalid DNS label: {longest}"
-            yield invalid("metadata.name", metadata.name_of(obj), told)
+            detail = f"will not able to create pod with invalid DNS label: {longest}"
+            yield invalid("metadata.name", metadata.name_of(obj), detail)
 
 
 def job_on_update(old: Object, new: Object) -> Problems:
@@ -105,8 +105,8 @@ def _job_spec(spec: Object) -> Problems:
     else:
         yield from label_selector(selector, "spec.selector")
     if is_readable(selector) and not matches(selector, labels):
-        told = "`selector` does not match template `labels`"
-        yield invalid("spec.template.metadata.labels", go_map(labels), told)
+        detail = "`selector` does not match template `labels`"
+        yield invalid("spec.template.metadata.labels", go_map(labels), detail)
 
 
 def _job_without_selector(spec: Object, path: str) -> Problems:
@@ -157,21 +157,21 @@ def _indexed(spec: Object, path: str) -> Problems:
     if completions is None:
         yield required(f"{path}.completions", "when completion mode is Indexed")
     if parallelism > _MANY:
-        told = f"must be less than or equal to {_MANY} when completion mode is Indexed"
-        yield invalid(f"{path}.parallelism", parallelism, told)
+        detail = f"must be less than or equal to {_MANY} when completion mode is Indexed"
+        yield invalid(f"{path}.parallelism", parallelism, detail)
     if completions is not None and failed is not None and integer(failed) > integer(completions):
         yield invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions")
     if integer(failed) > _MANY:
         yield invalid(f"{path}.maxFailedIndexes", failed, f"must be less than or equal to {_MANY}")
     if integer(completions) <= _MANY or spec.get("backoffLimitPerIndex") is None:
         return
-    told = f"when completions are above {_MANY} and used with backoff limit per index"
+    detail = f"when completions are above {_MANY} and used with backoff limit per index"
     if failed is None:
         yield required(f"{path}.maxFailedIndexes", f"must be specified when completions is above {_MANY}")
     if parallelism > 10_000:
-        yield invalid(f"{path}.parallelism", parallelism, f"must be less than or equal to 10000 {told}")
+        yield invalid(f"{path}.parallelism", parallelism, f"must be less than or equal to 10000 {detail}")
     if integer(failed) > 10_000:
-        yield invalid(f"{path}.maxFailedIndexes", failed, f"must be less than or equal to 10000 {told}")
+        yield invalid(f"{path}.maxFailedIndexes", failed, f"must be less than or equal to 10000 {detail}")
 
 
 def _completions(before: Object, after: Object) -> Problems:
@@ -221,7 +221,8 @@ def _as_if_allowed(was: Object, now: Object) -> Object:
         old, new = items(was.get(field)), items(now.get(field))
         if field in was and len(old) == len(new):
             allowed[field] = [
-                _with_resources(fields(one), fields(other)) for one, other in zip(old, new, strict=True)
+                _with_resources(fields(old_container), fields(other))
+                for old_container, other in zip(old, new, strict=True)
             ]
     return allowed
 
@@ -260,11 +261,11 @@ def _schedule(schedule: str, *, zoned: bool, allowed: bool) -> Problems:
     if "TZ" not in schedule:
         return
     if not allowed:
-        told = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        yield invalid("spec.schedule", schedule, told)
+        detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        yield invalid("spec.schedule", schedule, detail)
     elif zoned:
-        told = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
-        yield invalid("spec.schedule", schedule, told)
+        detail = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+        yield invalid("spec.schedule", schedule, detail)
 
 
 def _schedule_error(schedule: str) -> str:
@@ -284,7 +285,7 @@ def _time_zone(zone: str) -> Problems:
     if not zone:
         yield invalid("spec.timeZone", zone, "timeZone must be nil or non-empty string")
     elif zone.lower() == "local":
-        told = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        yield invalid("spec.timeZone", zone, told)
+        detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        yield invalid("spec.timeZone", zone, detail)
     elif time_zone(zone) is None:
         yield invalid("spec.timeZone", zone, f"unknown time zone {zone}")

@@ -25,8 +25,8 @@ def namespace(obj: Object) -> Problems:
         finalizer = text(item)
         yield from each("spec.finalizers", finalizer, names.label_key(finalizer))
         if "/" not in finalizer and finalizer not in _STANDARD:
-            told = "name is neither a standard finalizer name nor is it fully qualified"
-            yield invalid("spec.finalizers", finalizer, told)
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            yield invalid("spec.finalizers", finalizer, detail)
 
 
 def namespace_on_update(old: Object, new: Object) -> Problems:
@@ -40,8 +40,8 @@ def pod_security_labels(old: Object | None, new: Object) -> Problems:
     for mode in ("enforce", "audit", "warn"):
         level = after.get(f"{_POD_SECURITY}{mode}")
         if level is not None and level not in _LEVELS and level != before.get(f"{_POD_SECURITY}{mode}"):
-            told = f"must be one of {', '.join(_LEVELS)}"
-            yield invalid(f"metadata.labels[{_POD_SECURITY}{mode}]", text(level), told)
+            detail = f"must be one of {', '.join(_LEVELS)}"
+            yield invalid(f"metadata.labels[{_POD_SECURITY}{mode}]", text(level), detail)
 
 
 def service_account(obj: Object) -> Problems:
@@ -59,11 +59,11 @@ def priority_class(obj: Object) -> Problems:
     if name.startswith("system-"):
         wrong = _not_the_system_class(name, value, is_default=obj.get("globalDefault") is True)
         if wrong:
-            told = "priority class names with 'system-' prefix are reserved for system use only. error: "
-            yield forbidden("metadata.name", told + wrong)
+            detail = "priority class names with 'system-' prefix are reserved for system use only. error: "
+            yield forbidden("metadata.name", detail + wrong)
     elif value > _HIGHEST:
-        told = f"maximum allowed value of a user defined priority is {_HIGHEST}"
-        yield forbidden("value", told)
+        detail = f"maximum allowed value of a user defined priority is {_HIGHEST}"
+        yield forbidden("value", detail)
     if obj.get("preemptionPolicy") is not None:
         policies = ("PreemptLowerPriority", "Never")
         yield from one_of(obj.get("preemptionPolicy"), "preemptionPolicy", policies, sort=False)

@@ -28,13 +28,13 @@ _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Alway
 
 
 def containers(spec: Object, path: str, volumes: Object) -> Problems:
-    found = items(spec.get("containers"))
-    if not found:
+    container_list = items(spec.get("containers"))
+    if not container_list:
         yield required(path)
         return
     claims = claim_names(spec)
     seen: set[str] = set()
-    for index, item in enumerate(found):
+    for index, item in enumerate(container_list):
         container, where = fields(item), f"{path}[{index}]"
         yield from _common(container, where, spec, volumes, claims)
         name = text(container.get("name"))
@@ -44,7 +44,7 @@ def containers(spec: Object, path: str, volumes: Object) -> Problems:
         yield from lifecycle(container, where, spec)
         yield from probes(container, where)
         yield from _restart(container, where)
-    yield from _host_ports(found, path)
+    yield from _host_ports(container_list, path)
 
 
 def init_containers(spec: Object, path: str, volumes: Object) -> Problems:
@@ -116,9 +116,9 @@ def _ports(ports: list[Json], path: str) -> Problems:
         yield from one_of(port.get("protocol"), f"{where}.protocol", _PROTOCOLS)
 
 
-def _host_ports(found: list[Json], path: str) -> Problems:
+def _host_ports(container_list: list[Json], path: str) -> Problems:
     seen: set[str] = set()
-    for index, item in enumerate(found):
+    for index, item in enumerate(container_list):
         for number, entry in enumerate(items(fields(item).get("ports"))):
             port = fields(entry)
             if not integer(port.get("hostPort")):

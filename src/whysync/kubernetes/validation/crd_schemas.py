@@ -44,10 +44,10 @@ def schema_problems(schema: Json | Missing, path: str) -> Problems:
     yield from wrong
     if wrong:
         return
-    found = [
+    problems = [
         problem for part, where, at in _parts(schema, path, "root", 0) for problem in _shape(part, where, at)
     ]
-    yield from sorted(found, key=str)
+    yield from sorted(problems, key=str)
 
 
 def _parts(schema: Object, path: str, at: str, depth: int) -> Iterator[tuple[Object, str, str]]:
@@ -68,8 +68,8 @@ def _not_allowed(schema: Object, path: str) -> Problems:
     if schema.get("$ref") is not None:
         yield forbidden(f"{path}.$ref", "$ref is not supported")
     if schema.get("uniqueItems") is True:
-        told = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield forbidden(f"{path}.uniqueItems", told)
+        detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield forbidden(f"{path}.uniqueItems", detail)
     default, known = schema.get("default"), items(schema.get("enum"))
     if isinstance(default, str) and known and default not in known:
         yield unsupported(f"{path}.default", default, (text(value) for value in known))
@@ -80,12 +80,12 @@ def _list_type(schema: Object, path: str) -> Problems:
     kind, keys = schema.get(_LIST_TYPE), items(schema.get(_LIST_KEYS))
     if kind is None:
         if keys:
-            told = f"must be map if {_LIST_KEYS} is non-empty"
-            yield required(f"{path}.{_LIST_TYPE}", told)
+            detail = f"must be map if {_LIST_KEYS} is non-empty"
+            yield required(f"{path}.{_LIST_TYPE}", detail)
         return
     if schema.get("type") != "array":
-        told, found = f"must be array if {_LIST_TYPE} is specified", text(schema.get("type"))
-        yield invalid(f"{path}.type", found, told) if found else required(f"{path}.type", told)
+        detail, actual = f"must be array if {_LIST_TYPE} is specified", text(schema.get("type"))
+        yield invalid(f"{path}.type", actual, detail) if actual else required(f"{path}.type", detail)
     if kind not in ("atomic", "set", "map"):
         yield unsupported(f"{path}.{_LIST_TYPE}", kind, ("atomic", "set", "map"))
     if kind != "map":
@@ -96,8 +96,8 @@ def _list_type(schema: Object, path: str) -> Problems:
     for key in keys:
         held = fields(inner.get("properties")).get(text(key))
         if isinstance(held, dict) and key not in items(inner.get("required")) and held.get("default") is None:
-            told = f"this property is in {_LIST_KEYS}, so it must have a default or be a required property"
-            yield required(f"{path}.items.properties[{text(key)}].default", told)
+            detail = f"this property is in {_LIST_KEYS}, so it must have a default or be a required property"
+            yield required(f"{path}.items.properties[{text(key)}].default", detail)
 
 
 def _shape(schema: Object, path: str, at: str) -> Problems:

@@ -45,7 +45,7 @@ def environment(container: Object, path: str) -> Problems:
 
 def _value_from(variable: Object, path: str) -> Problems:
     source = fields(variable.get("valueFrom"))
-    found = 0
+    sources = 0
     for field, check in (
         ("fieldRef", field_reference),
         ("resourceFieldRef", resource_reference),
@@ -54,28 +54,28 @@ def _value_from(variable: Object, path: str) -> Problems:
         ("fileKeyRef", _file_reference),
     ):
         if isinstance(source.get(field), dict):
-            found += 1
+            sources += 1
             yield from check(fields(source.get(field)), f"{path}.{field}")
-    if found == 0:
+    if sources == 0:
         yield invalid(path, "", _SOURCES)
     elif text(variable.get("value")):
         yield invalid(path, "", "may not be specified when `value` is not empty")
-    elif found > 1:
+    elif sources > 1:
         yield invalid(path, "", "may not have more than one field specified at a time")
 
 
-def field_reference(found: Object, path: str, known: tuple[str, ...] = _FIELDS) -> Problems:
+def field_reference(reference: Object, path: str, known: tuple[str, ...] = _FIELDS) -> Problems:
     """A field of the pod itself. Mirrors `validateObjectFieldSelector`."""
-    field = text(found.get("fieldPath"))
+    field = text(reference.get("fieldPath"))
     for name in ("apiVersion", "fieldPath"):
-        if not text(found.get(name)):
+        if not text(reference.get(name)):
             yield required(f"{path}.{name}")
             return
     subscripted = _SUBSCRIPT.fullmatch(field)
     base = subscripted[1] if subscripted else field
     if base not in _CONVERTIBLE:
-        told = f"error converting fieldPath: field label not supported: {field}"
-        yield invalid(f"{path}.fieldPath", field, told)
+        detail = f"error converting fieldPath: field label not supported: {field}"
+        yield invalid(f"{path}.fieldPath", field, detail)
     elif subscripted and base in ("metadata.annotations", "metadata.labels"):
         key = subscripted[2].lower() if base == "metadata.annotations" else subscripted[2]
         yield from each(path, key, names.label_key(key))
@@ -85,30 +85,30 @@ def field_reference(found: Object, path: str, known: tuple[str, ...] = _FIELDS) 
         yield unsupported(f"{path}.fieldPath", field, known)
 
 
-def resource_reference(found: Object, path: str) -> Problems:
+def resource_reference(reference: Object, path: str) -> Problems:
     """An amount of the container. Mirrors `validateContainerResourceFieldSelector`."""
-    resource = text(found.get("resource"))
+    resource = text(reference.get("resource"))
     if not resource:
         yield required(f"{path}.resource")
     elif resource not in _RESOURCES and not resource.startswith(_PAGES):
         yield unsupported(f"{path}.resource", resource, _RESOURCES)
-    divisor = found.get("divisor")
+    divisor = reference.get("divisor")
     if not quantity_value(divisor):
         return
     if resource.endswith(".cpu"):
         if quantity_text(divisor) not in _CPU_DIVISORS:
-            told = "only divisor's values 1m and 1 are supported with the cpu resource"
-            yield invalid(f"{path}.divisor", resource, told)
+            detail = "only divisor's values 1m and 1 are supported with the cpu resource"
+            yield invalid(f"{path}.divisor", resource, detail)
         return
     called = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
     kind = "hugepages" if resource.startswith(_PAGES) else called.get(resource.partition(".")[2])
     if kind is not None and quantity_text(divisor) not in _DIVISORS:
-        told = f"only divisor's values {', '.join(_DIVISORS)} are supported with the {kind} resource"
-        yield invalid(f"{path}.divisor", resource, told)
+        detail = f"only divisor's values {', '.join(_DIVISORS)} are supported with the {kind} resource"
+        yield invalid(f"{path}.divisor", resource, detail)
 
 
-def _key_reference(found: Object, path: str) -> Problems:
-    name, key = text(found.get("name")), text(found.get("key"))
+def _key_reference(reference: Object, path: str) -> Problems:
+    name, key = text(reference.get("name")), text(reference.get("key"))
     yield from each(f"{path}.name", name, names.dns_subdomain(name))
     if key:
         yield from each(f"{path}.key", key, names.config_key(key))
@@ -116,8 +116,8 @@ def _key_reference(found: Object, path: str) -> Problems:
         yield required(f"{path}.key")
 
 
-def _file_reference(found: Object, path: str) -> Problems:
-    key, volume, file = (text(found.get(field)) for field in ("key", "volumeName", "path"))
+def _file_reference(reference: Object, path: str) -> Problems:
+    key, volume, file = (text(reference.get(field)) for field in ("key", "volumeName", "path"))
     if key:
         yield from each(f"{path}.key", key, names.environment_name(key))
     else:
@@ -136,18 +136,18 @@ def _env_from(source: Object, path: str, index: int) -> Problems:
     where, prefix = f"{path}[{index}]", text(source.get("prefix"))
     if prefix:
         yield from each(f"{where}.prefix", prefix, names.environment_name(prefix))
-    found = 0
+    sources = 0
     for field in ("configMapRef", "secretRef"):
         if not isinstance(source.get(field), dict):
             continue
-        found += 1
+        sources += 1
         name = text(fields(source.get(field)).get("name"))
         if name:
             yield from each(f"{where}.{field}.name", name, names.dns_subdomain(names.for_generating(name)))
         else:
             yield required(f"{where}.{field}.name")
     # Upstream names the list here, not the entry.
-    if found == 0:
+    if sources == 0:
         yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
-    elif found > 1:
+    elif sources > 1:
         yield invalid(path, "", "may not have more than one field specified at a time")

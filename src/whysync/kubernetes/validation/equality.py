@@ -54,7 +54,7 @@ def _same_value(left: Json, right: Json, kind: Type) -> bool:
         case "list":
             old, new = items(left), items(right)
             return len(old) == len(new) and all(
-                _same_value(one, other, kind.of) for one, other in zip(old, new, strict=True)
+                _same_value(old_item, other, kind.of) for old_item, other in zip(old, new, strict=True)
             )
         case "map":
             before, after = fields(left), fields(right)

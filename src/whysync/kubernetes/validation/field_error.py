@@ -101,9 +101,9 @@ def too_long(path: str, most: int) -> FieldProblem:
     return FieldProblem(Kind.TOO_LONG, path, detail=f"may not be more than {most} bytes")
 
 
-def too_many(path: str, found: int, most: int) -> FieldProblem:
+def too_many(path: str, count: int, most: int) -> FieldProblem:
     detail = f"must have at most {most} item{'' if most == 1 else 's'}"
-    return FieldProblem(Kind.TOO_MANY, path, printed(found), detail)
+    return FieldProblem(Kind.TOO_MANY, path, printed(count), detail)
 
 
 def each(path: str, value: Json, details: Iterable[str]) -> Problems:

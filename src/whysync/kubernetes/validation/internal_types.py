@@ -68,16 +68,16 @@ def _struct(value: Object, kind: Type) -> Json:
         return value
     if kind.name == "core/v1.PodSpec":
         value = _with_host_fields(value)
-    found: Object = {}
+    converted: Object = {}
     for member in members:
         if member.name == "@metadata":
-            found.update(fields(internal(fields(value.get("metadata")), "meta/v1.ObjectMeta")))
+            converted.update(fields(internal(fields(value.get("metadata")), "meta/v1.ObjectMeta")))
             continue
         item = value.get(member.sent_as)
         if member.omit_empty and item in (None, "", 0, [], {}):
             continue
-        found[member.name] = _value(item, member.kind, member.type, pointer=member.pointer)
-    return found
+        converted[member.name] = _value(item, member.kind, member.type, pointer=member.pointer)
+    return converted
 
 
 def _value(item: Json, kind: str, of: Type | None, *, pointer: bool) -> Json:

@@ -48,8 +48,8 @@ def success_policy(spec: Object, path: str) -> Problems:
         return
     rules = items(policy.get("rules"))
     if not rules:
-        told = "at least one rules must be specified when the successPolicy is specified"
-        yield required(f"{path}.rules", told)
+        detail = "at least one rules must be specified when the successPolicy is specified"
+        yield required(f"{path}.rules", detail)
     for index, item in enumerate(rules):
         rule, where = fields(item), f"{path}.rules[{index}]"
         count = rule.get("succeededCount")
@@ -57,8 +57,8 @@ def success_policy(spec: Object, path: str) -> Problems:
             yield required(where, "at least one of succeededCount or succeededIndexes must be specified")
         most = integer(spec.get("completions"))
         if count is not None and integer(count) > most:
-            told = f"must be less than or equal to {most} (the number of specified completions)"
-            yield invalid(f"{where}.succeededCount", count, told)
+            detail = f"must be less than or equal to {most} (the number of specified completions)"
+            yield invalid(f"{where}.succeededCount", count, detail)
 
 
 def _rule(rule: Object, path: str, spec: Object, known: set[str]) -> Problems:
@@ -76,11 +76,11 @@ def _rule(rule: Object, path: str, spec: Object, known: set[str]) -> Problems:
         yield from each(f"{where}.type", kind, names.label_key(kind))
         yield from _choice(text(fields(item).get("status")), f"{where}.status", _STATUSES)
     if isinstance(codes, dict) and conditions:
-        told = "specifying both OnExitCodes and OnPodConditions is not supported"
-        yield invalid_without_value(path, told)
+        detail = "specifying both OnExitCodes and OnPodConditions is not supported"
+        yield invalid_without_value(path, detail)
     if codes is None and not conditions:
-        told = "specifying one of OnExitCodes and OnPodConditions is required"
-        yield invalid_without_value(path, told)
+        detail = "specifying one of OnExitCodes and OnPodConditions is required"
+        yield invalid_without_value(path, detail)
 
 
 def _exit_codes(codes: Object, path: str, known: set[str]) -> Problems:
@@ -88,8 +88,8 @@ def _exit_codes(codes: Object, path: str, known: set[str]) -> Problems:
     yield from _choice(operator, f"{path}.operator", _OPERATORS)
     container = codes.get("containerName")
     if container is not None and container not in known:
-        told = "must be one of the container or initContainer names in the pod template"
-        yield invalid(f"{path}.containerName", container, told)
+        detail = "must be one of the container or initContainer names in the pod template"
+        yield invalid(f"{path}.containerName", container, detail)
     if not values:
         shown = values if isinstance(codes.get("values"), list) else None
         yield invalid(f"{path}.values", shown, "at least one value is required")

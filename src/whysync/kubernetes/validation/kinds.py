@@ -136,9 +136,9 @@ def problems_on_create(obj: Object) -> tuple[FieldProblem, ...]:
     if early:
         return early
     form = _NAME_FORMS.get(_group_kind(obj), names.dns_subdomain)
-    found = tuple(checks.create(obj) if checks else metadata.on_create_generic(obj, form))
+    problems = tuple(checks.create(obj) if checks else metadata.on_create_generic(obj, form))
     # Only then does the server look at what it asks of every object.
-    return found or tuple(metadata.on_create_generic(obj, names.path_segment)) or _by_admission(None, obj)
+    return problems or tuple(metadata.on_create_generic(obj, names.path_segment)) or _by_admission(None, obj)
 
 
 def problems_on_update(old: Object, new: Object) -> tuple[FieldProblem, ...]:

@@ -98,14 +98,14 @@ def _applies(scope: str, resource: str) -> bool:
 def _limit(limit: Object, kind: str, path: str) -> Problems:
     check = container_resource_name if kind in ("Pod", "Container") else resource_name
     for bound in _BOUNDS:
-        found = fields(limit.get(bound))
+        amounts = fields(limit.get(bound))
         if kind == "Pod" and bound in ("default", "defaultRequest"):
-            if found:
+            if amounts:
                 yield forbidden(f"{path}.{bound}", "may not be specified when `type` is 'Pod'")
             continue
         if bound == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim":
             yield from _claims_have_a_bound(limit, path)
-        for name in found:
+        for name in amounts:
             yield from check(name, f"{path}.{bound}[{name}]")
     every = dict.fromkeys(name for bound in _BOUNDS for name in fields(limit.get(bound)))
     for name in every:
@@ -114,8 +114,8 @@ def _limit(limit: Object, kind: str, path: str) -> Problems:
 
 def _claims_have_a_bound(limit: Object, path: str) -> Problems:
     if not any("storage" in fields(limit.get(bound)) for bound in ("min", "max")):
-        told = "either minimum or maximum storage value is required, but neither was provided"
-        yield required(f"{path}.limits", told)
+        detail = "either minimum or maximum storage value is required, but neither was provided"
+        yield required(f"{path}.limits", detail)
 
 
 def _in_order(limit: Object, name: str, path: str, *, of_pods: bool) -> Problems:
@@ -124,7 +124,7 @@ def _in_order(limit: Object, name: str, path: str, *, of_pods: bool) -> Problems
     default, request = (
         None if of_pods else fields(limit.get(bound)).get(name) for bound in ("default", "defaultRequest")
     )
-    for bound, shown, small, large, told in (
+    for bound, shown, small, large, message in (
         ("min", least, least, most, "min value {} is greater than max value {}"),
         ("defaultRequest", request, least, request, "min value {} is greater than default request value {}"),
         ("defaultRequest", request, request, most, "default request value {} is greater than max value {}"),
@@ -139,7 +139,7 @@ def _in_order(limit: Object, name: str, path: str, *, of_pods: bool) -> Problems
         ("default", most, default, most, "default value {} is greater than max value {}"),
     ):
         if small is not None and large is not None and _more(small, large):
-            detail = told.format(quantity_text(small), quantity_text(large))
+            detail = message.format(quantity_text(small), quantity_text(large))
             yield invalid(f"{path}.{bound}[{name}]", quantity_text(shown), detail)
     ratio = fields(limit.get("maxLimitRequestRatio")).get(name)
     if ratio is not None and _more(1, ratio):
@@ -157,5 +157,5 @@ def _in_order(limit: Object, name: str, path: str, *, of_pods: bool) -> Problems
 
 
 def _more(left: Json, right: Json) -> bool:
-    one, other = quantity_value(left), quantity_value(right)
-    return one is not None and other is not None and one > other
+    left_value, other = quantity_value(left), quantity_value(right)
+    return left_value is not None and other is not None and left_value > other

@@ -44,21 +44,21 @@ def on_create(obj: Object, form: NameForm) -> Problems:
 
 def on_create_generic(obj: Object, form: NameForm) -> Problems:
     """Without the rule that finalizers are qualified, which some kinds do not have."""
-    found = meta(obj)
-    name, prefix = text(found.get("name")), text(found.get("generateName"))
+    object_meta = meta(obj)
+    name, prefix = text(object_meta.get("name")), text(object_meta.get("generateName"))
     if prefix:
         yield from each("metadata.generateName", prefix, form(names.for_generating(prefix)))
     if not name:
         yield required("metadata.name", "name or generateName is required")
     else:
         yield from each("metadata.name", name, form(name))
-    generation = integer(found.get("generation"))
+    generation = integer(object_meta.get("generation"))
     if generation < 0:
         yield invalid("metadata.generation", generation, NOT_NEGATIVE)
-    yield from labels(found.get("labels"), "metadata.labels")
-    yield from annotation_map(found.get("annotations"), "metadata.annotations")
-    yield from _owners(found)
-    yield from _finalizers(found)
+    yield from labels(object_meta.get("labels"), "metadata.labels")
+    yield from annotation_map(object_meta.get("annotations"), "metadata.annotations")
+    yield from _owners(object_meta)
+    yield from _finalizers(object_meta)
 
 
 def on_update(old: Object, new: Object) -> Problems:
@@ -95,15 +95,15 @@ def common_on_update(old: Object, new: Object) -> Problems:
     yield from on_update_generic(old, new)
 
 
-def labels(found: Json | Missing, path: str) -> Problems:
-    for key, value in fields(found).items():
+def labels(values: Json | Missing, path: str) -> Problems:
+    for key, value in fields(values).items():
         yield from each(path, key, names.label_key(key))
         yield from each(path, text(value), names.label_value(text(value)))
 
 
-def annotation_map(found: Json | Missing, path: str) -> Problems:
+def annotation_map(annotations: Json | Missing, path: str) -> Problems:
     size = 0
-    for key, value in fields(found).items():
+    for key, value in fields(annotations).items():
         yield from each(path, key, names.label_key(key.lower()))
         size += len(key.encode("utf-8", "replace")) + len(text(value).encode("utf-8", "replace"))
     if size > ANNOTATIONS_LIMIT:
@@ -118,8 +118,8 @@ def kube_finalizers(obj: Object) -> Problems:
             yield invalid(f"metadata.finalizers[{index}]", text(finalizer), detail)
 
 
-def _finalizers(found: Object) -> Problems:
-    finalizers = [text(item) for item in items(found.get("finalizers"))]
+def _finalizers(object_meta: Object) -> Problems:
+    finalizers = [text(item) for item in items(object_meta.get("finalizers"))]
     for finalizer in finalizers:
         yield from each("metadata.finalizers", finalizer, names.label_key(finalizer))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
@@ -139,8 +139,8 @@ def _no_new_finalizers(before: Object, after: Object) -> Problems:
         )
 
 
-def _owners(found: Object) -> Problems:
-    path, owners = "metadata.ownerReferences", items(found.get("ownerReferences"))
+def _owners(object_meta: Object) -> Problems:
+    path, owners = "metadata.ownerReferences", items(object_meta.get("ownerReferences"))
     controller = ""
     for item in owners:
         owner = fields(item)
@@ -166,5 +166,5 @@ def _owner(owner: Object, path: str) -> Problems:
         if not text(owner.get(field)):
             yield invalid(f"{path}.{field}", "", "must not be empty")
     if owner.get("apiVersion") == "v1" and owner.get("kind") == "Event":
-        told = "/v1, Kind=Event is disallowed from being an owner"
-        yield invalid(path, internal(owner, "meta/v1.OwnerReference"), told)
+        detail = "/v1, Kind=Event is disallowed from being an owner"
+        yield invalid(path, internal(owner, "meta/v1.OwnerReference"), detail)

@@ -17,12 +17,12 @@ _RECURSIVE = ("Disabled", "Enabled", "IfPossible")
 
 
 def mounts(container: Object, path: str, volumes: Object) -> Problems:
-    found = [fields(item) for item in items(container.get("volumeMounts"))]
-    if not found:
+    volume_mounts = [fields(item) for item in items(container.get("volumeMounts"))]
+    if not volume_mounts:
         return
     blocks = {text(item.get("name")): text(item.get("devicePath")) for item in _devices(container)}
     seen: set[str] = set()
-    for index, mount in enumerate(found):
+    for index, mount in enumerate(volume_mounts):
         where = f"{path}[{index}]"
         name, target = text(mount.get("name")), text(mount.get("mountPath"))
         if not name:
@@ -37,15 +37,15 @@ def mounts(container: Object, path: str, volumes: Object) -> Problems:
         if name in blocks:
             yield invalid(f"{where}.name", name, "must not already exist in volumeDevices")
         if target in blocks.values():
-            told = "must not already exist as a path in volumeDevices"
-            yield invalid(f"{where}.mountPath", target, told)
+            detail = "must not already exist as a path in volumeDevices"
+            yield invalid(f"{where}.mountPath", target, detail)
         yield from _sub_paths(mount, path, where)
         yield from _propagation(container, mount, path)
 
 
 def devices(container: Object, path: str, volumes: Object) -> Problems:
-    found = _devices(container)
-    if not found:
+    volume_devices = _devices(container)
+    if not volume_devices:
         return
     mounted = {
         text(fields(item).get("name")): text(fields(item).get("mountPath"))
@@ -53,7 +53,7 @@ def devices(container: Object, path: str, volumes: Object) -> Problems:
     }
     names: set[str] = set()
     paths: set[str] = set()
-    for index, device in enumerate(found):
+    for index, device in enumerate(volume_devices):
         where = f"{path}[{index}]"
         name, target = text(device.get("name")), text(device.get("devicePath"))
         if not name:
@@ -63,8 +63,8 @@ def devices(container: Object, path: str, volumes: Object) -> Problems:
         if name not in volumes:
             yield not_found(f"{where}.name", name)
         elif not {"persistentVolumeClaim", "ephemeral"} & fields(volumes[name]).keys():
-            told = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            yield invalid(f"{where}.name", name, told)
+            detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+            yield invalid(f"{where}.name", name, detail)
         if not target:
             yield required(f"{where}.devicePath")
         if target in paths:
@@ -100,8 +100,8 @@ def _sub_paths(mount: Object, path: str, where: str) -> Problems:
         yield from descending_path(plain, f"{path}.subPath")
     if expression:
         if plain:
-            told = "subPathExpr and subPath are mutually exclusive"
-            yield invalid(f"{where}.subPathExpr", expression, told)
+            detail = "subPathExpr and subPath are mutually exclusive"
+            yield invalid(f"{where}.subPathExpr", expression, detail)
         yield from descending_path(expression, f"{path}.subPathExpr")
 
 
@@ -112,8 +112,8 @@ def _propagation(container: Object, mount: Object, path: str) -> Problems:
             yield unsupported(f"{path}.mountPropagation", mode, _PROPAGATIONS)
         privileged = fields(container.get("securityContext")).get("privileged") is True
         if mode == "Bidirectional" and not privileged:
-            told = "Bidirectional mount propagation is available only to privileged containers"
-            yield forbidden(f"{path}.mountPropagation", told)
+            detail = "Bidirectional mount propagation is available only to privileged containers"
+            yield forbidden(f"{path}.mountPropagation", detail)
     if recursive is None or recursive == "Disabled":
         return
     if recursive not in _RECURSIVE:
@@ -122,5 +122,5 @@ def _propagation(container: Object, mount: Object, path: str) -> Problems:
     if mount.get("readOnly") is not True:
         yield forbidden(f"{path}.recursiveReadOnly", "may only be specified when readOnly is true")
     if mode not in (None, "None"):
-        told = "may only be specified when mountPropagation is None or not specified"
-        yield forbidden(f"{path}.recursiveReadOnly", told)
+        detail = "may only be specified when mountPropagation is None or not specified"
+        yield forbidden(f"{path}.recursiveReadOnly", detail)

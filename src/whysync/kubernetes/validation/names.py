@@ -89,9 +89,9 @@ def label_key(key: str) -> Iterator[str]:
     """`name` or `prefix.example/name`; also finalizers, conditions, resources."""
     prefix, slash, name = key.partition("/")
     if "/" in name:
-        told = _pattern(_KEY_TEXT, _KEY, "MyName", "my.name", "123-abc")
+        rule = _pattern(_KEY_TEXT, _KEY, "MyName", "my.name", "123-abc")
         prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        yield f"a valid label key {told} {prefixed}"
+        yield f"a valid label key {rule} {prefixed}"
         return
     if not slash:
         name = key
@@ -163,8 +163,8 @@ def port_name(name: str) -> Iterator[str]:
 
 def percent(text: str) -> Iterator[str]:
     if not _fits(_PERCENT, text):
-        told = "a valid percent string must be a numeric string followed by an ending '%'"
-        yield _pattern(told, _PERCENT, "1%", "93%")
+        rule = "a valid percent string must be a numeric string followed by an ending '%'"
+        yield _pattern(rule, _PERCENT, "1%", "93%")
 
 
 def is_url_path(text: str) -> bool:
@@ -181,8 +181,8 @@ def for_generating(name: str) -> str:
 
 
 def _pattern(text: str, pattern: str, *examples: str) -> str:
-    told = " or ".join(f"'{example}', " for example in examples)
-    return f"{text} ({f'e.g. {told}' if examples else ''}regex used for validation is '{pattern}')"
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{text} ({f'e.g. {shown}' if examples else ''}regex used for validation is '{pattern}')"
 
 
 def _longer_than(most: int) -> str:

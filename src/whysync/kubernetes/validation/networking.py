@@ -54,8 +54,8 @@ def ingress_on_create(obj: Object) -> Problems:
         dig(obj, "spec", "ingressClassName"),
     )
     if old is not None and isinstance(new, str) and old != new:
-        told = "must match `ingressClassName` when both are specified"
-        yield invalid(f"annotations.{_CLASS_ANNOTATION}", old, told)
+        detail = "must match `ingressClassName` when both are specified"
+        yield invalid(f"annotations.{_CLASS_ANNOTATION}", old, detail)
 
 
 def ingress_on_update(old: Object, new: Object) -> Problems:
@@ -195,21 +195,21 @@ def _service_backend(service: Object, path: str) -> Problems:
         yield required(path, "port name or number is required")
 
 
-def _typed_reference(found: Object, path: str) -> Problems:
-    group = found.get("apiGroup")
+def _typed_reference(reference: Object, path: str) -> Problems:
+    group = reference.get("apiGroup")
     if group is not None:
         yield from each(f"{path}.apiGroup", text(group), names.dns_subdomain(text(group)))
     for field in ("kind", "name"):
-        value = text(found.get(field))
+        value = text(reference.get(field))
         if value:
             yield from each(f"{path}.{field}", value, names.path_segment(value))
         else:
             yield required(f"{path}.{field}")
 
 
-def _class_parameters(found: Object, path: str) -> Problems:
-    yield from _typed_reference(found, path)
-    scope, namespace = found.get("scope"), found.get("namespace")
+def _class_parameters(parameters: Object, path: str) -> Problems:
+    yield from _typed_reference(parameters, path)
+    scope, namespace = parameters.get("scope"), parameters.get("namespace")
     if scope is None:
         yield required(f"{path}.scope")
     elif scope not in ("Cluster", "Namespace"):
@@ -241,9 +241,9 @@ def _policy_spec(spec: Object, known: Collection[Json]) -> Problems:
             yield unsupported(f"spec.policyTypes[{index}]", kind, ("Ingress", "Egress"))
 
 
-def _policy_port(found: Object, path: str) -> Problems:
-    yield from optional_one_of(found.get("protocol"), f"{path}.protocol", _PROTOCOLS, sort=False)
-    port, end = found.get("port"), found.get("endPort")
+def _policy_port(policy_port: Object, path: str) -> Problems:
+    yield from optional_one_of(policy_port.get("protocol"), f"{path}.protocol", _PROTOCOLS, sort=False)
+    port, end = policy_port.get("port"), policy_port.get("endPort")
     if port is None:
         if end is not None:
             yield invalid(f"{path}.endPort", end, "may not be specified when `port` is not specified")
@@ -260,17 +260,17 @@ def _policy_port(found: Object, path: str) -> Problems:
 
 
 def _peer(peer: Object, path: str, known: Collection[Json]) -> Problems:
-    found = [
+    selectors = [
         field for field in ("podSelector", "namespaceSelector", "ipBlock") if peer.get(field) is not None
     ]
-    for field in found:
+    for field in selectors:
         if field == "ipBlock":
             yield from _ip_block(fields(peer.get(field)), f"{path}.ipBlock", known)
         else:
             yield from label_selector(peer.get(field), f"{path}.{field}")
-    if not found:
+    if not selectors:
         yield required(path, "must specify a peer")
-    elif len(found) > 1 and "ipBlock" in found:
+    elif len(selectors) > 1 and "ipBlock" in selectors:
         yield forbidden(path, "may not specify both ipBlock and another peer")
 
 
@@ -321,11 +321,11 @@ def _endpoint_ports(ports: list[Json]) -> Problems:
 
 
 def _endpoints(obj: Object) -> Problems:
-    kind, found = text(obj.get("addressType")), items(obj.get("endpoints"))
-    if len(found) > 1000:
-        yield too_many("endpoints", len(found), 1000)
+    kind, endpoints = text(obj.get("addressType")), items(obj.get("endpoints"))
+    if len(endpoints) > 1000:
+        yield too_many("endpoints", len(endpoints), 1000)
         return
-    for index, item in enumerate(found):
+    for index, item in enumerate(endpoints):
         path, addresses = f"endpoints[{index}].addresses", items(fields(item).get("addresses"))
         if not addresses:
             yield required(path, "must contain at least 1 address")
@@ -347,7 +347,7 @@ def _endpoint_address(address: str, kind: str, path: str, index: int) -> Problem
     if wrong:
         yield from wrong
         return
-    found = parsed_ip(address)
-    if found is not None and f"IPv{found.version}" != kind:
+    parsed = parsed_ip(address)
+    if parsed is not None and f"IPv{parsed.version}" != kind:
         yield invalid(path, address, f"must be an {kind} address")
     yield from endpoint_ip(address, f"{path}[{index}]")

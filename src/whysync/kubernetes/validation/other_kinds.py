@@ -122,11 +122,11 @@ def ip_address_on_update(old: Object, new: Object) -> Problems:
 
 
 def _ranges(obj: Object) -> Problems:
-    path, found = "spec.cidrs", items(dig(obj, "spec", "cidrs"))
-    if not found:
+    path, cidrs = "spec.cidrs", items(dig(obj, "spec", "cidrs"))
+    if not cidrs:
         yield required(path, "at least one CIDR required")
         return
-    for index, value in enumerate(found):
+    for index, value in enumerate(cidrs):
         yield from cidr(text(value), f"{path}[{index}]")
 
 
@@ -145,6 +145,6 @@ def _taints(obj: Object) -> Problems:
         elif effect not in _EFFECTS:
             yield unsupported(f"{path}.effect", effect, _EFFECTS)
         if (key, effect) in seen:
-            told = "taints must be unique by key and effect pair"
-            yield duplicate(path, internal(taint, "core/v1.Taint"), told)
+            detail = "taints must be unique by key and effect pair"
+            yield duplicate(path, internal(taint, "core/v1.Taint"), detail)
         seen.add((key, effect))

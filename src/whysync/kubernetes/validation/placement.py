@@ -22,8 +22,8 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 
 
-def affinity(found: Json | Missing, path: str) -> Problems:
-    nodes = fields(fields(found).get("nodeAffinity"))
+def affinity(affinity_value: Json | Missing, path: str) -> Problems:
+    nodes = fields(fields(affinity_value).get("nodeAffinity"))
     if isinstance(nodes.get(_REQUIRED), dict):
         yield from node_selector(nodes.get(_REQUIRED), f"{path}.nodeAffinity.{_REQUIRED}")
     for index, item in enumerate(items(nodes.get(_PREFERRED))):
@@ -31,7 +31,7 @@ def affinity(found: Json | Missing, path: str) -> Problems:
         yield from _weight(fields(item), where)
         yield from _node_term(fields(fields(item).get("preference")), f"{where}.preference")
     for kind in ("podAffinity", "podAntiAffinity"):
-        pods, where = fields(fields(found).get(kind)), f"{path}.{kind}"
+        pods, where = fields(fields(affinity_value).get(kind)), f"{path}.{kind}"
         for index, item in enumerate(items(pods.get(_REQUIRED))):
             yield from _pod_term(fields(item), f"{where}.{_REQUIRED}[{index}]")
         for index, item in enumerate(items(pods.get(_PREFERRED))):
@@ -40,21 +40,21 @@ def affinity(found: Json | Missing, path: str) -> Problems:
             yield from _pod_term(term, f"{where}.{_PREFERRED}[{index}].podAffinityTerm")
 
 
-def node_selector(found: Json | Missing, path: str) -> Problems:
-    terms = items(fields(found).get("nodeSelectorTerms"))
+def node_selector(selector: Json | Missing, path: str) -> Problems:
+    terms = items(fields(selector).get("nodeSelectorTerms"))
     if not terms:
         yield required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")
     for index, term in enumerate(terms):
         yield from _node_term(fields(term), f"{path}.nodeSelectorTerms[{index}]")
 
 
-def tolerations(found: Json | Missing, path: str) -> Problems:
-    for index, item in enumerate(items(found)):
+def tolerations(toleration_list: Json | Missing, path: str) -> Problems:
+    for index, item in enumerate(items(toleration_list)):
         yield from _toleration(fields(item), f"{path}[{index}]")
 
 
-def spread(found: Json | Missing, path: str) -> Problems:
-    constraints = [fields(item) for item in items(found)]
+def spread(constraint_list: Json | Missing, path: str) -> Problems:
+    constraints = [fields(item) for item in items(constraint_list)]
     for index, constraint in enumerate(constraints):
         yield from _constraint(constraint, f"{path}[{index}]", constraints[index + 1 :])
 
@@ -70,22 +70,22 @@ def _node_term(term: Object, path: str) -> Problems:
         yield from _node_requirement(fields(item), f"{path}.matchExpressions[{index}]")
 
 
-def _node_requirement(found: Object, path: str) -> Problems:
-    operator, values = text(found.get("operator")), items(found.get("values"))
+def _node_requirement(requirement: Object, path: str) -> Problems:
+    operator, values = text(requirement.get("operator")), items(requirement.get("values"))
     if operator in ("In", "NotIn"):
         if not values:
             yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            yield forbidden(f"{path}.values", told)
+            detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield forbidden(f"{path}.values", detail)
     elif operator in ("Gt", "Lt"):
         if len(values) != 1:
-            told = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            yield required(f"{path}.values", told)
+            detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            yield required(f"{path}.values", detail)
     else:
         yield invalid(f"{path}.operator", operator, "not a valid selector operator")
-    key = text(found.get("key"))
+    key = text(requirement.get("key"))
     yield from each(f"{path}.key", key, names.label_key(key))
     for index, value in enumerate(values):
         yield from each(f"{path}.values[{index}]", text(value), names.label_value(text(value)))
@@ -102,18 +102,18 @@ def _pod_term(term: Object, path: str) -> Problems:
     yield from each(f"{path}.topologyKey", topology, names.label_key(topology))
 
 
-def _toleration(found: Object, path: str) -> Problems:
+def _toleration(toleration: Object, path: str) -> Problems:
     key, operator, value, effect = (
-        text(found.get(field)) for field in ("key", "operator", "value", "effect")
+        text(toleration.get(field)) for field in ("key", "operator", "value", "effect")
     )
     if key:
         yield from each(f"{path}.key", key, names.label_key(key))
     elif operator != "Exists":
-        told = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-        yield invalid(f"{path}.operator", operator, told)
-    if found.get("tolerationSeconds") is not None and effect != "NoExecute":
-        told = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-        yield invalid(f"{path}.effect", effect, told)
+        detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield invalid(f"{path}.operator", operator, detail)
+    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+        detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        yield invalid(f"{path}.effect", effect, detail)
     yield from _operator(operator, value, path)
     if effect and effect not in _EFFECTS:
         yield unsupported(f"{path}.effect", effect, _EFFECTS)
@@ -126,19 +126,19 @@ def _operator(operator: str, value: str, path: str) -> Problems:
             yield invalid(f"{path}.operator", value, ";".join(wrong))
     elif operator == "Exists":
         if value:
-            told = "value must be empty when `operator` is 'Exists'"
-            yield invalid(f"{path}.operator", value, told)
+            detail = "value must be empty when `operator` is 'Exists'"
+            yield invalid(f"{path}.operator", value, detail)
     elif operator in ("Lt", "Gt"):  # behind a feature gate that is off
         yield unsupported(f"{path}.operator", operator, ("Equal", "Exists", "Lt", "Gt"))
     else:
         yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
 
 
-def _constraint(found: Object, path: str, others: list[Object]) -> Problems:
+def _constraint(constraint: Object, path: str, others: list[Object]) -> Problems:
     skew, key, action = (
-        integer(found.get("maxSkew")),
-        text(found.get("topologyKey")),
-        text(found.get("whenUnsatisfiable")),
+        integer(constraint.get("maxSkew")),
+        text(constraint.get("topologyKey")),
+        text(constraint.get("whenUnsatisfiable")),
     )
     if skew <= 0:
         yield invalid(f"{path}.maxSkew", skew, "must be greater than zero")
@@ -151,13 +151,13 @@ def _constraint(found: Object, path: str, others: list[Object]) -> Problems:
         for other in others
     ):
         yield duplicate(f"{path}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}")
-    domains = found.get("minDomains")
+    domains = constraint.get("minDomains")
     if domains is not None:
         if integer(domains) <= 0:
             yield invalid(f"{path}.minDomains", integer(domains), "must be greater than zero")
         if action != "DoNotSchedule":
-            told = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-            yield invalid(f"{path}.minDomains", domains, told)
+            detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+            yield invalid(f"{path}.minDomains", domains, detail)
     for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        yield from optional_one_of(found.get(field), f"{path}.{field}", ("Honor", "Ignore"))
-    yield from label_selector(found.get("labelSelector"), f"{path}.labelSelector")
+        yield from optional_one_of(constraint.get(field), f"{path}.{field}", ("Honor", "Ignore"))
+    yield from label_selector(constraint.get("labelSelector"), f"{path}.labelSelector")

@@ -67,8 +67,8 @@ def _images(containers: list[Json], path: str) -> Problems:
         if not image:
             yield required(f"{path}[{index}].image")
         if image != image.strip():
-            told = "must not have leading or trailing whitespace"
-            yield invalid(f"{path}[{index}].image", image, told)
+            detail = "must not have leading or trailing whitespace"
+            yield invalid(f"{path}[{index}].image", image, detail)
 
 
 def _deadline(old: Json, new: Json) -> Problems:
@@ -85,15 +85,17 @@ def _deadline(old: Json, new: Json) -> Problems:
 def _only_added(old: Json | Missing, new: Json | Missing) -> Problems:
     kept = [_without_seconds(item) for item in items(new)]
     if any(_without_seconds(item) not in kept for item in items(old)):
-        told = "existing toleration can not be modified except its tolerationSeconds"
-        yield forbidden("spec.tolerations", told)
+        detail = "existing toleration can not be modified except its tolerationSeconds"
+        yield forbidden("spec.tolerations", detail)
         return
     yield from tolerations(new, "spec.tolerations")
 
 
 def _without_seconds(toleration: Json) -> Object:
-    found = fields(toleration)
-    return {key: value for key, value in found.items() if key != "tolerationSeconds" and value != ""}
+    toleration_fields = fields(toleration)
+    return {
+        key: value for key, value in toleration_fields.items() if key != "tolerationSeconds" and value != ""
+    }
 
 
 def _only_fewer_gates(before: Object, after: Object) -> Problems:
@@ -101,14 +103,14 @@ def _only_fewer_gates(before: Object, after: Object) -> Problems:
     for index, item in enumerate(items(after.get("schedulingGates"))):
         name = text(fields(item).get("name"))
         if name not in known:
-            told = f"only deletion is allowed, but found new scheduling gate '{name}'"
-            yield forbidden(f"spec.schedulingGates[{index}].name", told)
+            detail = f"only deletion is allowed, but found new scheduling gate '{name}'"
+            yield forbidden(f"spec.schedulingGates[{index}].name", detail)
 
 
 def _gated(before: Object, munged: Object) -> Problems:
     """A pod that waits to be scheduled may be narrowed to fewer nodes."""
     old, new = fields(before.get("nodeSelector")), fields(munged.get("nodeSelector"))
     if old != new and any(new.get(key) != value for key, value in old.items()):
-        told = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        yield invalid("spec.nodeSelector", go_map(new), told)
+        detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        yield invalid("spec.nodeSelector", go_map(new), detail)
     munged["nodeSelector"] = before.get("nodeSelector")

@@ -43,9 +43,9 @@ def pod_on_create(obj: Object) -> Problems:
         yield forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
 
 
-def template(found: Json | Missing, path: str) -> Problems:
+def template(pod_template: Json | Missing, path: str) -> Problems:
     """What every workload holds. Its labels are said to lie at `template.labels`, without `metadata`."""
-    held = fields(found)
+    held = fields(pod_template)
     labelled, spec = fields(held.get("metadata")), fields(held.get("spec"))
     yield from metadata.labels(labelled.get("labels"), f"{path}.labels")
     yield from metadata.annotation_map(labelled.get("annotations"), f"{path}.annotations")
@@ -80,8 +80,8 @@ def pod_spec(spec: Object, path: str, *, is_pod: bool = False) -> Problems:
     yield from _names(spec, path, ("serviceAccountName", "nodeName"), names.dns_subdomain)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= integer(deadline) <= _LARGEST:
-        told = f"must be between 1 and {_LARGEST}, inclusive"
-        yield invalid(f"{path}.activeDeadlineSeconds", integer(deadline), told)
+        detail = f"must be between 1 and {_LARGEST}, inclusive"
+        yield invalid(f"{path}.activeDeadlineSeconds", integer(deadline), detail)
     yield from _names(spec, path, ("hostname", "subdomain"), names.dns_label)
     yield from tolerations(spec.get("tolerations"), f"{path}.tolerations")
     yield from _host_aliases(spec.get("hostAliases"), f"{path}.hostAliases")
@@ -94,13 +94,13 @@ def pod_spec(spec: Object, path: str, *, is_pod: bool = False) -> Problems:
 
 
 def _pod_annotations(labelled: Object, spec: Object, path: str) -> Problems:
-    found = fields(labelled.get("annotations"))
+    annotations = fields(labelled.get("annotations"))
     mirror, cost = "kubernetes.io/config.mirror", "controller.kubernetes.io/pod-deletion-cost"
-    if mirror in found and not text(spec.get("nodeName")):
-        told = "must set spec.nodeName if mirror pod annotation is set"
-        yield invalid(f"{path}[{mirror}]", text(found[mirror]), told)
-    if cost in found and not _is_small_number(text(found[cost])):
-        yield invalid(f"{path}[{cost}]", text(found[cost]), "must be a 32bit integer")
+    if mirror in annotations and not text(spec.get("nodeName")):
+        detail = "must set spec.nodeName if mirror pod annotation is set"
+        yield invalid(f"{path}[{mirror}]", text(annotations[mirror]), detail)
+    if cost in annotations and not _is_small_number(text(annotations[cost])):
+        yield invalid(f"{path}[{cost}]", text(annotations[cost]), "must be a 32bit integer")
 
 
 def _is_small_number(value: str) -> bool:
@@ -114,12 +114,12 @@ def _host_network(spec: Object, path: str, *, is_pod: bool) -> Problems:
         for number, entry in enumerate(items(fields(item).get("ports"))):
             outside, inside = (integer(fields(entry).get(field)) for field in ("hostPort", "containerPort"))
             if (is_pod or outside) and outside != inside:
-                told = "must match `containerPort` when `hostNetwork` is true"
-                yield invalid(f"{path}.containers[{index}].ports[{number}].hostPort", outside, told)
+                detail = "must match `containerPort` when `hostNetwork` is true"
+                yield invalid(f"{path}.containers[{index}].ports[{number}].hostPort", outside, detail)
 
 
-def _names(spec: Object, path: str, found: tuple[str, ...], form: NameForm) -> Problems:
-    for field in found:
+def _names(spec: Object, path: str, name_fields: tuple[str, ...], form: NameForm) -> Problems:
+    for field in name_fields:
         name = text(spec.get(field))
         if name:
             yield from each(f"{path}.{field}", name, form(name))
@@ -138,8 +138,8 @@ def _gates(spec: Object, path: str) -> Problems:
         seen.add(name)
 
 
-def _host_aliases(found: Json | Missing, path: str) -> Problems:
-    for index, item in enumerate(items(found)):
+def _host_aliases(aliases: Json | Missing, path: str) -> Problems:
+    for index, item in enumerate(items(aliases)):
         yield from ip_address(text(fields(item).get("ip")), f"{path}[{index}].ip")
         for number, host in enumerate(items(fields(item).get("hostnames"))):
             yield from each(
@@ -154,8 +154,8 @@ def _dns_config(spec: Object, path: str) -> Problems:
             yield required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
             return
         if not servers:
-            told = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            yield required(f"{path}.nameservers", told)
+            detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            yield required(f"{path}.nameservers", detail)
             return
     if len(servers) > 3:
         yield invalid(f"{path}.nameservers", servers, "must not have more than 3 nameservers")

@@ -20,30 +20,30 @@ _SCHEMES = ("HTTP", "HTTPS")
 
 def probes(container: Object, path: str) -> Problems:
     for field in ("livenessProbe", "readinessProbe", "startupProbe"):
-        found = container.get(field)
-        if not isinstance(found, dict):
+        probe = container.get(field)
+        if not isinstance(probe, dict):
             continue
         where = f"{path}.{field}"
-        yield from _probe(found, where)
+        yield from _probe(probe, where)
         if field == "readinessProbe":
-            grace = found.get("terminationGracePeriodSeconds")
+            grace = probe.get("terminationGracePeriodSeconds")
             if grace is not None:
-                told = "must not be set for readinessProbes"
-                yield invalid(f"{where}.terminationGracePeriodSeconds", grace, told)
-        elif integer(found.get("successThreshold")) != 1:
-            yield invalid(f"{where}.successThreshold", integer(found.get("successThreshold")), "must be 1")
+                detail = "must not be set for readinessProbes"
+                yield invalid(f"{where}.terminationGracePeriodSeconds", grace, detail)
+        elif integer(probe.get("successThreshold")) != 1:
+            yield invalid(f"{where}.successThreshold", integer(probe.get("successThreshold")), "must be 1")
 
 
 def lifecycle(container: Object, path: str, spec: Object) -> Problems:
-    found = fields(container.get("lifecycle"))
+    hooks = fields(container.get("lifecycle"))
     grace = spec.get("terminationGracePeriodSeconds")
     for field in ("postStart", "preStop"):
-        if isinstance(found.get(field), dict):
+        if isinstance(hooks.get(field), dict):
             handlers = ("exec", "httpGet", "tcpSocket", "sleep")
-            yield from _handler(fields(found.get(field)), f"{path}.lifecycle.{field}", handlers, grace)
-    if found.get("stopSignal") is not None and spec.get("os") is None:
-        told = "may not be set for containers with empty `spec.os.name`"
-        yield forbidden(f"{path}.lifecycle.stopSignal", told)
+            yield from _handler(fields(hooks.get(field)), f"{path}.lifecycle.{field}", handlers, grace)
+    if hooks.get("stopSignal") is not None and spec.get("os") is None:
+        detail = "may not be set for containers with empty `spec.os.name`"
+        yield forbidden(f"{path}.lifecycle.stopSignal", detail)
 
 
 def _probe(probe: Object, path: str) -> Problems:
@@ -54,16 +54,16 @@ def _probe(probe: Object, path: str) -> Problems:
         yield invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than 0")
 
 
-def _handler(found: Object, path: str, known: tuple[str, ...], grace: Json) -> Problems:
+def _handler(handler: Object, path: str, known: tuple[str, ...], grace: Json) -> Problems:
     taken = False
     for kind in known:
-        if not isinstance(found.get(kind), dict):
+        if not isinstance(handler.get(kind), dict):
             continue
         if taken:
             yield forbidden(f"{path}.{kind}", "may not specify more than 1 handler type")
             continue
         taken = True
-        yield from _action(kind, fields(found.get(kind)), f"{path}.{kind}", grace)
+        yield from _action(kind, fields(handler.get(kind)), f"{path}.{kind}", grace)
     if not taken:
         yield required(path, "must specify a handler type")
 
@@ -78,8 +78,10 @@ def _action(kind: str, action: Object, path: str, grace: Json) -> Problems:
         case "sleep":
             seconds = integer(action.get("seconds"))
             if grace is not None and not 0 <= seconds <= integer(grace):
-                told = f"must be non-negative and less than terminationGracePeriodSeconds ({integer(grace)})"
-                yield invalid(path, seconds, told)
+                detail = (
+                    f"must be non-negative and less than terminationGracePeriodSeconds ({integer(grace)})"
+                )
+                yield invalid(path, seconds, detail)
         case _:
             yield from port_number_or_name(action.get("port"), f"{path}.port")
 

@@ -26,8 +26,8 @@ def cluster_role(obj: Object) -> Problems:
         path = "aggregationRule.clusterRoleSelectors"
         selectors = items(fields(obj.get("aggregationRule")).get("clusterRoleSelectors"))
         if not selectors:
-            told = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-            yield required(path, told)
+            detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+            yield required(path, detail)
         for index, selector in enumerate(selectors):
             yield from label_selector(selector, f"{path}[{index}]")
 
@@ -76,8 +76,8 @@ def _rule(rule: Object, path: str, *, namespaced: bool) -> Problems:
         if namespaced:
             yield invalid(path, urls, "namespaced rules cannot apply to non-resource URLs")
         if any(items(rule.get(field)) for field in ("apiGroups", "resources", "resourceNames")):
-            told = "rules cannot apply to both regular resources and non-resource URLs"
-            yield invalid(path, urls, told)
+            detail = "rules cannot apply to both regular resources and non-resource URLs"
+            yield invalid(path, urls, detail)
         return
     if not items(rule.get("apiGroups")):
         yield required(f"{path}.apiGroups", "resource rules must supply at least one api group")

@@ -36,9 +36,9 @@ _STANDARD = _IN_QUOTAS | {"storage"}
 _POD_LEVEL = ("cpu", "hugepages-", "memory")
 
 
-def container_resources(found: Json | Missing, path: str, claims: Collection[str] = ()) -> Problems:
+def container_resources(requirements: Json | Missing, path: str, claims: Collection[str] = ()) -> Problems:
     """`resources` of a container, or the overhead of a pod as its limits."""
-    resources = fields(found)
+    resources = fields(requirements)
     limits, requests = fields(resources.get("limits")), fields(resources.get("requests"))
     if limits or requests:
         for name, value in limits.items():
@@ -55,9 +55,9 @@ def container_resources(found: Json | Missing, path: str, claims: Collection[str
     yield from _claims(items(resources.get("claims")), claims, f"{path}.claims")
 
 
-def pod_resources(found: Json | Missing, path: str) -> Problems:
+def pod_resources(requirements: Json | Missing, path: str) -> Problems:
     """`resources` of a whole pod, which know fewer names."""
-    resources = fields(found)
+    resources = fields(requirements)
     limits = fields(resources.get("limits"))
     for part in ("limits", "requests"):
         for name, value in fields(resources.get(part)).items():
@@ -126,11 +126,11 @@ def _request_against_limit(name: str, value: Json, limits: Object, path: str) ->
     request, limit = quantity_value(value), quantity_value(limits[name])
     if request is None or limit is None or request == limit:
         return
-    told = f"{name} limit of {quantity_text(limits[name])}"
+    limit_text = f"{name} limit of {quantity_text(limits[name])}"
     if not may_overcommit(name):
-        yield invalid(f"{path}.requests", quantity_text(value), f"must be equal to {told}")
+        yield invalid(f"{path}.requests", quantity_text(value), f"must be equal to {limit_text}")
     elif request > limit:
-        yield invalid(f"{path}.requests", quantity_text(value), f"must be less than or equal to {told}")
+        yield invalid(f"{path}.requests", quantity_text(value), f"must be less than or equal to {limit_text}")
 
 
 def _huge_pages(name: str, value: Json, path: str) -> Problems:
@@ -156,9 +156,9 @@ def _claims(claims: list[Json], known: Collection[str], path: str) -> Problems:
             yield duplicate(where, name if name in seen else key)
         seen.add(key)
         if name not in known:
-            told = "must be one of the names in pod.spec.resourceClaims"
+            detail = "must be one of the names in pod.spec.resourceClaims"
             listed = f": {', '.join(sorted(known))}" if known else " which is empty"
-            yield not_found(where, name, told + listed)
+            yield not_found(where, name, detail + listed)
 
 
 def _is_huge_page(name: str) -> bool:

@@ -30,18 +30,18 @@ def not_negative(owner: Object, path: str, *fields: str) -> Problems:
 
 def one_of(value: Json | Missing, path: str, known: Iterable[str], *, sort: bool = True) -> Problems:
     """A field with a fixed set of values that has to be set (its default came before)."""
-    known, found = sorted(known) if sort else list(known), text(value)
-    if not found:
+    known, chosen = sorted(known) if sort else list(known), text(value)
+    if not chosen:
         yield required(path)
-    elif found not in known:
-        yield unsupported(path, found, known)
+    elif chosen not in known:
+        yield unsupported(path, chosen, known)
 
 
 def optional_one_of(value: Json | Missing, path: str, known: Iterable[str], *, sort: bool = True) -> Problems:
     if value is not None and not isinstance(value, Missing):
-        known, found = sorted(known) if sort else list(known), text(value)
-        if found not in known:
-            yield unsupported(path, found, known)
+        known, chosen = sorted(known) if sort else list(known), text(value)
+        if chosen not in known:
+            yield unsupported(path, chosen, known)
 
 
 def dns_label(value: str, path: str) -> Problems:
@@ -98,12 +98,12 @@ def ip_address(value: str, path: str, accepted: Collection[Json] = ()) -> Proble
     """An address, or one that was accepted before. Mirrors `IsValidIPForLegacyField`."""
     if value in accepted:
         return
-    found = parsed_ip(value)
-    if found is None:
+    parsed = parsed_ip(value)
+    if parsed is None:
         yield invalid(path, value, _IP)
     elif _leading_zeros(value):
         yield invalid(path, value, "must not have leading 0s")
-    elif found in _MAPPED:
+    elif parsed in _MAPPED:
         yield invalid(path, value, "must not be an IPv4-mapped IPv6 address")
 
 
@@ -140,17 +140,17 @@ def parsed_cidr(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | N
 
 def endpoint_ip(value: str, path: str) -> Problems:
     """An address that traffic can be sent to. Mirrors `ValidateEndpointIP`."""
-    found = parsed_ip(value)
-    if found is None:
+    parsed = parsed_ip(value)
+    if parsed is None:
         yield invalid(path, value, "must be a valid IP address")
         return
-    if found.is_unspecified:
+    if parsed.is_unspecified:
         yield invalid(path, value, f"may not be unspecified ({value})")
-    if found.is_loopback:
+    if parsed.is_loopback:
         yield invalid(path, value, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
-    if found.is_link_local:
+    if parsed.is_link_local:
         yield invalid(path, value, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
-    if found.is_multicast and str(found).startswith(("224.0.0.", "ff02:")):
+    if parsed.is_multicast and str(parsed).startswith(("224.0.0.", "ff02:")):
         yield invalid(path, value, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 
 

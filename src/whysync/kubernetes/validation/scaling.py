@@ -77,22 +77,22 @@ def _autoscaler_spec(spec: Object, old: Object | None) -> Problems:
     for index, metric in enumerate(metrics):
         yield from _metric(metric, f"spec.metrics[{index}]")
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
-        told = "must specify at least one Object or External metric to support scaling to zero replicas"
-        yield forbidden("spec.metrics", told)
+        detail = "must specify at least one Object or External metric to support scaling to zero replicas"
+        yield forbidden("spec.metrics", detail)
     behavior = fields(spec.get("behavior"))
     for field in ("scaleUp", "scaleDown"):
         if isinstance(behavior.get(field), dict):
             yield from _scaling(fields(behavior.get(field)), f"spec.behavior.{field}")
 
 
-def _reference(found: Object, path: str, *, tolerated: bool, any_group: bool = False) -> Problems:
+def _reference(reference: Object, path: str, *, tolerated: bool, any_group: bool = False) -> Problems:
     for field in ("kind", "name"):
-        value = text(found.get(field))
+        value = text(reference.get(field))
         if value:
             yield from each(f"{path}.{field}", value, names.path_segment(value))
         else:
             yield required(f"{path}.{field}")
-    version = text(found.get("apiVersion"))
+    version = text(reference.get("apiVersion"))
     if tolerated:
         return
     if version.count("/") > 1:
@@ -161,11 +161,11 @@ def _amounts(kind: str, target: Object, path: str) -> Problems:
                 yield required(f"{path}.averageValue", "must set either a target value or averageValue")
         case "external":
             if value is None and average is None:
-                told = "must set either a target value for metric or a per-pod target"
-                yield required(f"{path}.averageValue", told)
+                detail = "must set either a target value for metric or a per-pod target"
+                yield required(f"{path}.averageValue", detail)
             if value is not None and average is not None:
-                told = "may not set both a target value for metric and a per-pod target"
-                yield forbidden(f"{path}.value", told)
+                detail = "may not set both a target value for metric and a per-pod target"
+                yield forbidden(f"{path}.value", detail)
         case "pods":
             if average is None:
                 yield required(f"{path}.averageValue", "must specify a positive target averageValue")
@@ -200,11 +200,11 @@ def _positive(value: Json | Missing, path: str) -> Problems:
 def _scaling(rules: Object, path: str) -> Problems:
     window = rules.get("stabilizationWindowSeconds")
     if window is not None and integer(window) < 0:
-        told = "must be greater than or equal to zero"
-        yield invalid(f"{path}.stabilizationWindowSeconds", window, told)
+        detail = "must be greater than or equal to zero"
+        yield invalid(f"{path}.stabilizationWindowSeconds", window, detail)
     if integer(window) > _LONGEST_WINDOW:
-        told = f"must be less than or equal to {_LONGEST_WINDOW}"
-        yield invalid(f"{path}.stabilizationWindowSeconds", window, told)
+        detail = f"must be less than or equal to {_LONGEST_WINDOW}"
+        yield invalid(f"{path}.stabilizationWindowSeconds", window, detail)
     yield from optional_one_of(rules.get("selectPolicy"), f"{path}.selectPolicy", ("Disabled", "Max", "Min"))
     policies = items(rules.get("policies"))
     if not policies:
@@ -218,5 +218,5 @@ def _scaling(rules: Object, path: str) -> Problems:
             if integer(policy.get(field)) <= 0:
                 yield invalid(f"{where}.{field}", integer(policy.get(field)), "must be greater than zero")
         if integer(policy.get("periodSeconds")) > _LONGEST_PERIOD:
-            told = f"must be less than or equal to {_LONGEST_PERIOD}"
-            yield invalid(f"{where}.periodSeconds", integer(policy.get("periodSeconds")), told)
+            detail = f"must be less than or equal to {_LONGEST_PERIOD}"
+            yield invalid(f"{where}.periodSeconds", integer(policy.get("periodSeconds")), detail)

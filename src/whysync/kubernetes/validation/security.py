@@ -16,8 +16,8 @@ _LARGEST_ID = 2**31 - 1
 _ESCALATION = "cannot set `allowPrivilegeEscalation` to false and"
 
 
-def container_security(found: Json | Missing, path: str) -> Problems:
-    context = fields(found)
+def container_security(security_context: Json | Missing, path: str) -> Problems:
+    context = fields(security_context)
     if not context:
         return
     yield from _identities(context, path, ("runAsUser", "runAsGroup"))
@@ -37,8 +37,8 @@ def pod_security(spec: Object, path: str) -> Problems:
     for index, group in enumerate(items(context.get("supplementalGroups"))):
         yield from _identity(integer(group), f"{path}.supplementalGroups[{index}]")
     if spec.get("shareProcessNamespace") is True and spec.get("hostPID") is True:
-        told = "ShareProcessNamespace and HostPID cannot both be enabled"
-        yield invalid(f"{path}.shareProcessNamespace", value=True, detail=told)
+        detail = "ShareProcessNamespace and HostPID cannot both be enabled"
+        yield invalid(f"{path}.shareProcessNamespace", value=True, detail=detail)
     policies = ("Always", "OnRootMismatch")
     yield from optional_one_of(context.get("fsGroupChangePolicy"), f"{path}.fsGroupChangePolicy", policies)
     yield from _seccomp(context.get("seccompProfile"), f"{path}.seccompProfile")
@@ -58,10 +58,10 @@ def _identity(value: int, path: str) -> Problems:
         yield invalid(path, value, f"must be between 0 and {_LARGEST_ID}, inclusive")
 
 
-def _seccomp(found: Json | Missing, path: str) -> Problems:
-    if not isinstance(found, dict):
+def _seccomp(seccomp_profile: Json | Missing, path: str) -> Problems:
+    if not isinstance(seccomp_profile, dict):
         return
-    kind, profile = text(found.get("type")), found.get("localhostProfile")
+    kind, profile = text(seccomp_profile.get("type")), seccomp_profile.get("localhostProfile")
     if not kind:
         yield required(f"{path}.type", "type is required when seccompProfile is set")
     elif kind not in ("Localhost", "RuntimeDefault", "Unconfined"):
@@ -72,5 +72,5 @@ def _seccomp(found: Json | Missing, path: str) -> Problems:
         else:
             yield from descending_path(text(profile), f"{path}.localhostProfile")
     elif profile is not None:
-        told = "can only be set when seccomp type is Localhost"
-        yield invalid(f"{path}.localhostProfile", internal(found, "core/v1.SeccompProfile"), told)
+        detail = "can only be set when seccomp type is Localhost"
+        yield invalid(f"{path}.localhostProfile", internal(seccomp_profile, "core/v1.SeccompProfile"), detail)

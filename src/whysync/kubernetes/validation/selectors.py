@@ -11,16 +11,16 @@ _OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
 
 def label_selector(selector: Json | Missing, path: str) -> Problems:
-    found = fields(selector)
-    yield from metadata.labels(found.get("matchLabels"), f"{path}.matchLabels")
-    for index, item in enumerate(items(found.get("matchExpressions"))):
+    selector_fields = fields(selector)
+    yield from metadata.labels(selector_fields.get("matchLabels"), f"{path}.matchLabels")
+    for index, item in enumerate(items(selector_fields.get("matchExpressions"))):
         yield from _requirement(fields(item), f"{path}.matchExpressions[{index}]")
 
 
-def _requirement(found: Object, path: str) -> Problems:
-    operator, values = text(found.get("operator")), items(found.get("values"))
+def _requirement(requirement: Object, path: str) -> Problems:
+    operator, values = text(requirement.get("operator")), items(requirement.get("values"))
     yield from operator_and_values(operator, values, path)
-    key = text(found.get("key"))
+    key = text(requirement.get("key"))
     yield from each(f"{path}.key", key, names.label_key(key))
     for index, value in enumerate(values):
         yield from each(f"{path}.values[{index}]", text(value), names.label_value(text(value)))
@@ -32,23 +32,23 @@ def operator_and_values(operator: str, values: list[Json], path: str) -> Problem
             yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            yield forbidden(f"{path}.values", told)
+            detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield forbidden(f"{path}.values", detail)
     else:
         yield invalid(f"{path}.operator", operator, "not a valid selector operator")
 
 
 def is_empty(selector: Json | Missing) -> bool:
-    found = fields(selector)
-    return not found.get("matchLabels") and not found.get("matchExpressions")
+    selector_fields = fields(selector)
+    return not selector_fields.get("matchLabels") and not selector_fields.get("matchExpressions")
 
 
 def is_readable(selector: Json | Missing) -> bool:
     """Can a matcher be made of it? Of no selector at all one can: it matches nothing."""
-    found = fields(selector)
+    selector_fields = fields(selector)
     checks = (
-        metadata.labels(found.get("matchLabels"), ""),
-        *(_requirement(fields(item), "") for item in items(found.get("matchExpressions"))),
+        metadata.labels(selector_fields.get("matchLabels"), ""),
+        *(_requirement(fields(item), "") for item in items(selector_fields.get("matchExpressions"))),
     )
     return not any(True for check in checks for _ in check)
 
@@ -57,10 +57,10 @@ def matches(selector: Json | Missing, labels: Json | Missing) -> bool:
     """Does it select something with these labels? No selector selects nothing, an empty one everything."""
     if not isinstance(selector, dict):
         return False
-    found = fields(labels)
-    if any(found.get(key) != value for key, value in fields(selector.get("matchLabels")).items()):
+    label_map = fields(labels)
+    if any(label_map.get(key) != value for key, value in fields(selector.get("matchLabels")).items()):
         return False
-    return all(_holds(fields(item), found) for item in items(selector.get("matchExpressions")))
+    return all(_holds(fields(item), label_map) for item in items(selector.get("matchExpressions")))
 
 
 def printable(selector: Json | Missing) -> Json:

@@ -71,8 +71,8 @@ def service_allocation(old: Object | None, new: Object) -> Problems:
     for index, item in enumerate(items(after.get("ports"))):
         port = integer(fields(item).get("nodePort"))
         if port and port not in known and port not in _NODE_PORTS:
-            told = "provided port is not in the valid range. The range of valid ports is 30000-32767"
-            yield invalid(f"spec.ports[{index}].nodePort", port, told)
+            detail = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+            yield invalid(f"spec.ports[{index}].nodePort", port, detail)
             return
 
 
@@ -157,8 +157,8 @@ def _port_clashes(ports: list[Object], kind: str) -> Problems:
     if kind == "ClusterIP":
         for index, port in enumerate(ports):
             if integer(port.get("nodePort")):
-                told = "may not be used when `type` is 'ClusterIP'"
-                yield forbidden(f"spec.ports[{index}].nodePort", told)
+                detail = "may not be used when `type` is 'ClusterIP'"
+                yield forbidden(f"spec.ports[{index}].nodePort", detail)
     on_nodes: set[tuple[str, int]] = set()
     for index, port in enumerate(ports):
         number = integer(port.get("nodePort"))
@@ -192,8 +192,8 @@ def _session_affinity(spec: Object) -> Problems:
     elif seconds is None:
         yield required(f"{path}.clientIP.timeoutSeconds", _AFFINITY)
     elif not 0 < integer(seconds) <= _LONGEST_AFFINITY:
-        told = f"must be greater than 0 and less than {_LONGEST_AFFINITY}"
-        yield invalid(f"{path}.clientIP.timeoutSeconds", seconds, told)
+        detail = f"must be greater than 0 and less than {_LONGEST_AFFINITY}"
+        yield invalid(f"{path}.clientIP.timeoutSeconds", seconds, detail)
 
 
 def _cluster_ips(spec: Object, known: list[Json]) -> Problems:
@@ -233,8 +233,8 @@ def _cluster_ips(spec: Object, known: list[Json]) -> Problems:
         return
     for index, (item, family) in enumerate(zip(addresses, families, strict=False)):
         if family in ("IPv4", "IPv6") and _is_v6(item) != (family == "IPv6"):
-            told = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            yield invalid(f"{path}[{index}]", text(item), told)
+            detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            yield invalid(f"{path}[{index}]", text(item), detail)
 
 
 def _source_ranges(obj: Object, spec: Object, kind: str, old: Object) -> Problems:
@@ -277,12 +277,12 @@ def _traffic(spec: Object, kind: str) -> Problems:
     if outside:
         yield from one_of(policy, "spec.externalTrafficPolicy", ("Cluster", "Local"))
     elif policy:
-        told = "may only be set for externally-accessible services"
-        yield invalid("spec.externalTrafficPolicy", policy, told)
+        detail = "may only be set for externally-accessible services"
+        yield invalid("spec.externalTrafficPolicy", policy, detail)
     port = integer(spec.get("healthCheckNodePort"))
     if port and not _needs_health_check(spec):
-        told = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        yield invalid("spec.healthCheckNodePort", port, told)
+        detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        yield invalid("spec.healthCheckNodePort", port, detail)
     elif port:
         yield from each("spec.healthCheckNodePort", port, names.port_number(port))
     inside = spec.get("internalTrafficPolicy")
@@ -308,8 +308,8 @@ def _cluster_ips_kept(before: Object, after: Object) -> Problems:
     elif old and old[0] != new[0]:
         yield invalid("spec.clusterIPs[0]", shown, _ONCE)
     if len(old) > len(new) == 1 and after.get("ipFamilyPolicy") != "SingleStack":
-        told = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-        yield invalid("spec.ipFamilyPolicy", after.get("ipFamilyPolicy"), told)
+        detail = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        yield invalid("spec.ipFamilyPolicy", after.get("ipFamilyPolicy"), detail)
 
 
 def _families_kept(before: Object, after: Object) -> Problems:
@@ -324,8 +324,8 @@ def _families_kept(before: Object, after: Object) -> Problems:
     if old and new and old[0] != new[0]:
         yield invalid("spec.ipFamilies[0]", after.get("clusterIPs"), _ONCE)
     if len(old) > len(new) == 1 and after.get("ipFamilyPolicy") != "SingleStack":
-        told = "must be set to 'SingleStack' when releasing the secondary ipFamily"
-        yield invalid("spec.ipFamilyPolicy", after.get("ipFamilyPolicy"), told)
+        detail = "must be set to 'SingleStack' when releasing the secondary ipFamily"
+        yield invalid("spec.ipFamilyPolicy", after.get("ipFamilyPolicy"), detail)
 
 
 def _needs_health_check(spec: Object) -> bool:
@@ -337,5 +337,5 @@ def _is_headless(spec: Object) -> bool:
 
 
 def _is_v6(address: Json) -> bool:
-    found = parsed_ip(text(address))
-    return found is not None and found.version == 6
+    parsed = parsed_ip(text(address))
+    return parsed is not None and parsed.version == 6

@@ -138,13 +138,13 @@ def _provisioner(obj: Object, field: str) -> Problems:
 
 
 def _parameters(obj: Object) -> Problems:
-    found = fields(obj.get("parameters"))
-    if len(found) > _MOST_PARAMETERS:
+    parameters = fields(obj.get("parameters"))
+    if len(parameters) > _MOST_PARAMETERS:
         yield too_long("parameters", _MOST_PARAMETERS)
         return
-    if "" in found:
+    if "" in parameters:
         yield invalid("parameters", "", "field can not be empty.")
-    size = sum(len(key.encode("utf-8", "replace")) + _size(value) for key, value in found.items())
+    size = sum(len(key.encode("utf-8", "replace")) + _size(value) for key, value in parameters.items())
     if size > _LARGEST_PARAMETERS:
         yield too_long("parameters", _LARGEST_PARAMETERS)
 
@@ -180,5 +180,5 @@ def _token_requests(requests: list[Json]) -> Problems:
             continue
         seen.add(audience)
         if seconds is not None and integer(seconds) < 600:
-            told = "may not specify a duration less than 10 minutes"
-            yield invalid(f"{path}.expirationSeconds", seconds, told)
+            detail = "may not specify a duration less than 10 minutes"
+            yield invalid(f"{path}.expirationSeconds", seconds, detail)

@@ -84,8 +84,8 @@ def claim_on_update(old: Object, new: Object) -> Problems:
         yield forbidden("spec", f"{_CLAIM_IMMUTABLE}\n{shown}")
     smaller, least = _sizes(old, new)
     if smaller and not least:
-        told = "field can not be less than status.capacity"
-        yield forbidden("spec.resources.requests.storage", told)
+        detail = "field can not be less than status.capacity"
+        yield forbidden("spec.resources.requests.storage", detail)
     mode = dig(new, "spec", "volumeMode")
     if mode != dig(old, "spec", "volumeMode"):
         yield invalid("volumeMode", None if isinstance(mode, Missing) else mode, IMMUTABLE)
@@ -104,17 +104,19 @@ def volume_on_update(old: Object, new: Object) -> Problems:
     forgiven = _without_new_expand_secret(before, after)
     if not same(before, forgiven, kind):
         shown = difference(internal(before, kind), internal(forgiven, kind))
-        told = "spec.persistentvolumesource is immutable after creation"
-        yield forbidden("spec.persistentvolumesource", f"{told}\n{shown}")
+        detail = "spec.persistentvolumesource is immutable after creation"
+        yield forbidden("spec.persistentvolumesource", f"{detail}\n{shown}")
     if before.get("volumeMode") != after.get("volumeMode"):
         yield invalid("volumeMode", after.get("volumeMode"), IMMUTABLE)
     affinity = before.get("nodeAffinity")
     if affinity is not None and not _same_affinity(affinity, after.get("nodeAffinity")):
-        told = f"{IMMUTABLE}, except for updating from beta label to GA"
-        yield invalid("nodeAffinity", internal(after.get("nodeAffinity"), "core/v1.VolumeNodeAffinity"), told)
+        detail = f"{IMMUTABLE}, except for updating from beta label to GA"
+        yield invalid(
+            "nodeAffinity", internal(after.get("nodeAffinity"), "core/v1.VolumeNodeAffinity"), detail
+        )
     if before.get("volumeAttributesClassName") is not None and after.get("volumeAttributesClassName") is None:
-        told = "update from non-nil value to nil is forbidden"
-        yield forbidden("spec.volumeAttributesClassName", told)
+        detail = "update from non-nil value to nil is forbidden"
+        yield forbidden("spec.volumeAttributesClassName", detail)
 
 
 def _storage_class(old: Object, new: Object, before: Object, after: Object) -> Problems:
@@ -156,8 +158,8 @@ def _access_modes(modes: list[Json], path: str) -> Problems:
         if mode not in _MODES:
             yield unsupported(f"{path}.accessModes", mode, _MODES)
     if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
-        told = "may not use ReadWriteOncePod with other access modes"
-        yield forbidden(f"{path}.accessModes", told)
+        detail = "may not use ReadWriteOncePod with other access modes"
+        yield forbidden(f"{path}.accessModes", detail)
 
 
 def _positive(value: Json, path: str) -> Problems:
@@ -249,8 +251,8 @@ def _same_term(old: Json, new: Json) -> bool:
     ):
         return False
     return all(
-        same_plain({**fields(one), "key": _newer(fields(one), fields(other))}, other)
-        for one, other in zip(before, after, strict=True)
+        same_plain({**fields(old_expression), "key": _newer(fields(old_expression), fields(other))}, other)
+        for old_expression, other in zip(before, after, strict=True)
     )
 
 

@@ -55,12 +55,12 @@ def volumes(spec: Object, path: str) -> tuple[Object, list[FieldProblem]]:
     for index, item in enumerate(items(spec.get("volumes"))):
         volume, where = fields(item), f"{path}[{index}]"
         name = text(volume.get("name"))
-        found = list(_source(volume, where))
-        found.extend(dns_label(name, f"{where}.name") if name else [required(f"{where}.name")])
+        volume_problems = list(_source(volume, where))
+        volume_problems.extend(dns_label(name, f"{where}.name") if name else [required(f"{where}.name")])
         if name in usable:
-            found.append(duplicate(f"{where}.name", name))
-        if found:
-            problems.extend(found)
+            volume_problems.append(duplicate(f"{where}.name", name))
+        if volume_problems:
+            problems.extend(volume_problems)
         else:
             usable[name] = volume
     return usable, problems
@@ -177,11 +177,11 @@ def _once(source: Object, path: str, called: str, seen: set[str]) -> Problems:
 def _token(token: Object, where: str, path: str) -> Problems:
     seconds = token.get("expirationSeconds")
     if seconds is not None and integer(seconds) < 600:
-        told = "may not specify a duration less than 10 minutes"
-        yield invalid(f"{where}.serviceAccountToken.expirationSeconds", seconds, told)
+        detail = "may not specify a duration less than 10 minutes"
+        yield invalid(f"{where}.serviceAccountToken.expirationSeconds", seconds, detail)
     if seconds is not None and integer(seconds) > 2**32:
-        told = "may not specify a duration larger than 2^32 seconds"
-        yield invalid(f"{where}.serviceAccountToken.expirationSeconds", seconds, told)
+        detail = "may not specify a duration larger than 2^32 seconds"
+        yield invalid(f"{where}.serviceAccountToken.expirationSeconds", seconds, detail)
     file = text(token.get("path"))
     if file:
         yield from _local_path(file, f"{path}.path")
@@ -198,8 +198,8 @@ def _downward_file(file: Object, path: str) -> Problems:
     if isinstance(field, dict):
         yield from field_reference(field, f"{path}.fieldRef", _DOWNWARD)
         if isinstance(resource, dict):
-            told = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            yield invalid(path, "resource", told)
+            detail = "fieldRef and resourceFieldRef can not be specified simultaneously"
+            yield invalid(path, "resource", detail)
     elif isinstance(resource, dict):
         if not text(resource.get("containerName")):
             yield required(f"{path}.resourceFieldRef.containerName")

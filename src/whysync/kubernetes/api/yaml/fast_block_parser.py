@@ -54,12 +54,12 @@ def _read(lines: list[str], deepest: int) -> tuple[Json, int] | None:
     while at < end:
         line = lines[at]
         at += 1
-        found = match(line)
-        if found is None:
+        matched = match(line)
+        if matched is None:
             if line:
                 raise _NotPlain
             continue
-        indent, dashes, key, value, item = found.groups()
+        indent, dashes, key, value, item = matched.groups()
         column = len(indent)
         if item is not None and item[0] == "#":
             if dashes:

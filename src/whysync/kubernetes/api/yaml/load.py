@@ -51,28 +51,28 @@ def documents(text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> Iter
         yield Broken(problem=problem.problem, line=problem.line)
         return
     if text.lstrip()[:1] in ("{", "["):
-        found = list(_from_json(text, limits))
-        if found:
-            yield from found
+        parsed_documents = list(_from_json(text, limits))
+        if parsed_documents:
+            yield from parsed_documents
             return
     if text.startswith("%") or "\n%" in text:
         yield from parsed(text, 0, limits)
         return
     for chunk, first_line in _chunks(text):
-        found = quick(chunk, limits)
-        if found is None:
+        parsed_documents = quick(chunk, limits)
+        if parsed_documents is None:
             yield from parsed(chunk, first_line, limits)
         else:
-            body, line = found
+            body, line = parsed_documents
             yield Document(body=body, line=first_line + line + 1)
 
 
 def load(text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> Json:
     """The value of the first document, `None` when there is none; `Invalid` when it cannot be read."""
-    for found in documents(text, limits=limits):
-        if isinstance(found, Broken):
-            raise Invalid(found.problem, line=found.line, column=found.column)
-        return found.body
+    for document in documents(text, limits=limits):
+        if isinstance(document, Broken):
+            raise Invalid(document.problem, line=document.line, column=document.column)
+        return document.body
     return None
 
 
@@ -177,8 +177,8 @@ def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
         value = cast("Json", _json_decoder().decode(text))
     except (msgspec.DecodeError, UnicodeEncodeError):
         for piece, first_line in _json_pieces(text):
-            for found in list(_from_json(piece, limits)) or parsed(piece, 0, limits):
-                yield replace(found, line=found.line + first_line)
+            for document in list(_from_json(piece, limits)) or parsed(piece, 0, limits):
+                yield replace(document, line=document.line + first_line)
         return
     except RecursionError:
         yield Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
@@ -261,8 +261,8 @@ def _duplicates(text: str) -> tuple[str, ...]:
     json.loads(text, object_pairs_hook=note)
     if not names:
         return ()
-    for found in parsed(text, 0, DEFAULT_LIMITS):
-        if isinstance(found, Document) and found.warnings:
-            return found.warnings
+    for document in parsed(text, 0, DEFAULT_LIMITS):
+        if isinstance(document, Document) and document.warnings:
+            return document.warnings
         break
     return tuple(f"key {json.dumps(name, ensure_ascii=False)} already set in map" for name in names)

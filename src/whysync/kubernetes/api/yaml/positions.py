@@ -58,11 +58,11 @@ def _find(next_event: Callable[[], object], path: tuple[str, ...], document: int
     # One entry for each open collection: the key (mappings) or index (lists) at which it stands now.
     steps: list[str | int | None] = []
     key_line = 0
-    found: int | None = None
+    found_line: int | None = None
     while (event := next_event()) is not None:
         if isinstance(event, DocumentStartEvent):
             if wanted:
-                return found
+                return found_line
             continue
         if isinstance(event, CollectionEndEvent):
             steps.pop()
@@ -88,7 +88,7 @@ def _find(next_event: Callable[[], object], path: tuple[str, ...], document: int
                     key_line = line
                 # The last of several equal keys is the one that counts.
                 if wanted and len(steps) == len(path) and tuple(map(str, steps)) == path:
-                    found = key_line + 1
+                    found_line = key_line + 1
             if isinstance(event, MappingStartEvent):
                 steps.append(None)
                 continue
@@ -99,4 +99,4 @@ def _find(next_event: Callable[[], object], path: tuple[str, ...], document: int
             continue
         if steps and isinstance(steps[-1], str):
             steps[-1] = None  # the value is complete: next comes a key
-    return found
+    return found_line

@@ -115,12 +115,12 @@ def tagged(tag: str, value: str) -> Scalar:
         return value
     if kind == "timestamp" and _TIMESTAMP.fullmatch(value):
         return value
-    found = plain(value)
-    got = _kind(found)
+    scalar = plain(value)
+    got = _kind(scalar)
     if got == kind:
-        return found
-    if kind == "float" and got == "int" and not isinstance(found, Unsigned):
-        return found
+        return scalar
+    if kind == "float" and got == "int" and not isinstance(scalar, Unsigned):
+        return scalar
     # The value itself is not told: it may be a secret.
     raise Invalid(f"cannot decode a !!{got} as a !!{kind}")
 

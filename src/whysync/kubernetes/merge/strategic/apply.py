@@ -189,14 +189,16 @@ def _merge_lists(old: list[Json], new: list[Json], field: Field, element: Type, 
         elif order == "delete":
             gone = key_of(item, key)
             if mode.patches:
-                merged = [one for one in merged if key_of(one, key) != gone] + [item]
+                merged = [kept for kept in merged if key_of(kept, key) != gone] + [item]
             else:
-                merged = [one for one in merged if key_of(one, key) != gone]
+                merged = [kept for kept in merged if key_of(kept, key) != gone]
         else:
             raise BadPatch(f"unknown patch type: {go_text(order)} in map: {go_text(item)}")
     for item in plain:
         assert isinstance(item, dict)
-        at = next((i for i, one in enumerate(merged) if key_of(one, key) == key_of(item, key)), None)
+        at = next(
+            (i for i, existing in enumerate(merged) if key_of(existing, key) == key_of(item, key)), None
+        )
         if at is None:
             merged.append(item)
             continue

@@ -54,7 +54,9 @@ def holds_maps(*lists: Sequence[Json]) -> bool:
     if list in seen:
         raise BadPatch("lists of lists are not supported")
     if len(seen) > 1 and (dict in seen or seen - {int, float}):
-        raise BadPatch(f"list element types are not identical: {go_text([list(one) for one in lists])}")
+        raise BadPatch(
+            f"list element types are not identical: {go_text([list(sequence) for sequence in lists])}"
+        )
     return dict in seen
 
 
@@ -77,10 +79,10 @@ def identity(merge_key: str) -> Callable[[Json], Json]:
 
 
 def first_positions(items: Sequence[Json], same: Callable[[Json], Json]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for index, item in enumerate(items):
-        found.setdefault(written(same(item)), index)
-    return found
+        positions.setdefault(written(same(item)), index)
+    return positions
 
 
 def in_order(items: list[Json], order: Sequence[Json], same: Callable[[Json], Json]) -> list[Json]:

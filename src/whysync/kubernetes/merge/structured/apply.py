@@ -29,7 +29,7 @@ class Claim(NamedTuple):
 
 def decode_managers(live: Object) -> dict[Manager, Claim]:
     """Mirrors `DecodeManagedFields`, with its complaints."""
-    found: dict[Manager, Claim] = {}
+    claims: dict[Manager, Claim] = {}
     for index, raw in enumerate(items(fields(live.get("metadata")).get("managedFields"))):
         entry = fields(raw)
         operation, version = text(entry.get("operation")), text(entry.get("apiVersion"))
@@ -56,8 +56,8 @@ def decode_managers(live: Object) -> dict[Manager, Claim]:
             text(entry.get("subresource")),
             "" if operation == "Apply" else version,
         )
-        found[manager] = Claim(owned, version)
-    return found
+        claims[manager] = Claim(owned, version)
+    return claims
 
 
 def applied(

@@ -19,22 +19,22 @@ class Comparison(NamedTuple):
 
 
 def compare(left: Json, right: Json, atom: Atom) -> Comparison:
-    found = Comparison(FieldSet(), FieldSet(), FieldSet())
-    _compare(left, right, atom, (), found)
-    return found
+    comparison = Comparison(FieldSet(), FieldSet(), FieldSet())
+    _compare(left, right, atom, (), comparison)
+    return comparison
 
 
 def _compare(
-    left: Json | Missing, right: Json | Missing, atom: Atom, path: tuple[str, ...], found: Comparison
+    left: Json | Missing, right: Json | Missing, atom: Atom, path: tuple[str, ...], comparison: Comparison
 ) -> None:
     if not isinstance(left, Missing) and not isinstance(right, Missing) and same(left, right):
         return
     if isinstance(left, Missing):
         if not isinstance(right, Missing):
-            found.added.graft(path, _all_of(right, atom))
+            comparison.added.graft(path, _all_of(right, atom))
         return
     if isinstance(right, Missing):
-        found.removed.graft(path, _all_of(left, atom))
+        comparison.removed.graft(path, _all_of(left, atom))
         return
     form = atom.form(right)
     descends = False
@@ -43,15 +43,15 @@ def _compare(
         mine, theirs = _dict(left), _dict(right)
         if not atom.map.atomic and (mine or theirs):
             descends = True
-            _compare_maps(mine, theirs, atom.map, path, found)
+            _compare_maps(mine, theirs, atom.map, path, comparison)
     elif form == "list":
         assert atom.list is not None
         old, new = _list(left), _list(right)
         if atom.list.associative and (old or new):
             descends = True
-            _compare_lists(old, new, atom.list, path, found)
+            _compare_lists(old, new, atom.list, path, comparison)
     if not descends:
-        found.modified.insert(path)
+        comparison.modified.insert(path)
 
 
 def _all_of(value: Json, atom: Atom) -> FieldSet:
@@ -85,16 +85,16 @@ def _list(value: Json | Missing) -> list[Json]:
 
 
 def _compare_maps(
-    left: Object, right: Object, kind: MapType, path: tuple[str, ...], found: Comparison
+    left: Object, right: Object, kind: MapType, path: tuple[str, ...], comparison: Comparison
 ) -> None:
     for key in [*left, *(key for key in right if key not in left)]:
         inner = kind.at(key)
         if inner is not None:
-            _compare(left.get(key, MISSING), right.get(key, MISSING), inner, (*path, f"f:{key}"), found)
+            _compare(left.get(key, MISSING), right.get(key, MISSING), inner, (*path, f"f:{key}"), comparison)
 
 
 def _compare_lists(
-    left: list[Json], right: list[Json], kind: ListType, path: tuple[str, ...], found: Comparison
+    left: list[Json], right: list[Json], kind: ListType, path: tuple[str, ...], comparison: Comparison
 ) -> None:
     """Items that stand there twice are compared as one."""
     olds, news = _grouped(left, kind), _grouped(right, kind)
@@ -104,25 +104,25 @@ def _compare_lists(
         if len(before) <= 1 and len(after) <= 1:
             mine: Json | Missing = before[0] if before else MISSING
             theirs: Json | Missing = after[0] if after else MISSING
-            _compare(mine, theirs, kind.element, here, found)
+            _compare(mine, theirs, kind.element, here, comparison)
         elif len(before) >= 2 and len(after) >= 2:
             if not same(before, after):
-                found.modified.insert(here)
+                comparison.modified.insert(here)
         elif len(before) >= 2:
             if after:
-                _compare(MISSING, after[0], kind.element, here, found)
-            found.removed.insert(here)
+                _compare(MISSING, after[0], kind.element, here, comparison)
+            comparison.removed.insert(here)
         else:
             if before:
-                _compare(before[0], MISSING, kind.element, here, found)
-            found.added.insert(here)
+                _compare(before[0], MISSING, kind.element, here, comparison)
+            comparison.added.insert(here)
 
 
 def _grouped(items: list[Json], kind: ListType) -> dict[str, list[Json]]:
-    found: dict[str, list[Json]] = {}
+    groups: dict[str, list[Json]] = {}
     for index, item in enumerate(items):
         try:
-            found.setdefault(item_step(item, kind), []).append(item)
+            groups.setdefault(item_step(item, kind), []).append(item)
         except ValueError as problem:
             raise TypeErrors([f"element {index}: {problem}"]) from None
-    return found
+    return groups

@@ -25,10 +25,10 @@ class FieldSet:
 
     @classmethod
     def of(cls, paths: Iterable[tuple[str, ...]]) -> FieldSet:
-        found = cls()
+        field_set = cls()
         for path in paths:
-            found.insert(path)
-        return found
+            field_set.insert(path)
+        return field_set
 
     def insert(self, path: tuple[str, ...]) -> None:
         """Nobody owns the whole object: the empty path is passed over."""
@@ -74,10 +74,10 @@ class FieldSet:
     def has(self, path: tuple[str, ...]) -> bool:
         node = self
         for step in path[:-1]:
-            found = node.children.get(step)
-            if found is None:
+            child = node.children.get(step)
+            if child is None:
                 return False
-            node = found
+            node = child
         return bool(path) and path[-1] in node.members
 
     def union(self, other: FieldSet) -> FieldSet:
@@ -129,29 +129,29 @@ def from_fields_v1(claim: Json) -> FieldSet:
         return FieldSet()
     if not isinstance(claim, dict):
         raise ValueError(f"expected an object, got {claim!r}")
-    found = FieldSet()
+    field_set = FieldSet()
     for name, below in claim.items():
         if name == ".":
             continue
         step = canonical_step(name)
         child = from_fields_v1(below)
         if not below or (isinstance(below, dict) and "." in below):
-            found.members.add(step)
+            field_set.members.add(step)
         if child:
-            found.children[step] = child
-    return found
+            field_set.children[step] = child
+    return field_set
 
 
 def to_fields_v1(owned: FieldSet) -> Object:
     """`fieldsV1` as the API server writes it, sorted."""
-    found: Object = {}
+    encoded: Object = {}
     for step in sorted(owned.members | owned.children.keys()):
         child = owned.children.get(step)
         below = to_fields_v1(child) if child else {}
         if below and step in owned.members:
             below = {".": {}, **below}
-        found[step] = below
-    return found
+        encoded[step] = below
+    return encoded
 
 
 @lru_cache(maxsize=16384)

@@ -99,17 +99,17 @@ def _indexed(
 ) -> tuple[list[str], dict[str, Json | Missing]]:
     """Items by step. One that stands there twice is not merged with anything."""
     steps: list[str] = []
-    found: dict[str, Json | Missing] = {}
+    items_by_step: dict[str, Json | Missing] = {}
     for index, item in enumerate(items):
         try:
             step = item_step(item, kind)
         except ValueError as problem:
             raise TypeErrors([f"element {index}: {problem}"]) from None
-        if step in found and unique:
+        if step in items_by_step and unique:
             raise TypeErrors([f"duplicate entries for key {told(step)}"])
-        found[step] = None if step in found else item
+        items_by_step[step] = None if step in items_by_step else item
         steps.append(step)
-    return steps, found
+    return steps, items_by_step
 
 
 def remove_items(value: Json, gone: FieldSet, atom: Atom) -> Json:

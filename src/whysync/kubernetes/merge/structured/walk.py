@@ -52,22 +52,22 @@ def _problems(value: Json, atom: Atom) -> _Problems:
 
 def _map_problems(value: Object, kind: MapType) -> _Problems:
     """Upstream stops at the first undeclared field it happens to meet; here that is the first by name."""
-    found: list[tuple[str, str]] = []
+    problems: list[tuple[str, str]] = []
     known, element = kind.known, kind.element
     complete = element is not None or value.keys() <= known.keys()
     for key in value if complete else sorted(value):
         inner = known.get(key) or element
         if inner is None:
-            found.append((f".{key}", "field not declared in schema"))
+            problems.append((f".{key}", "field not declared in schema"))
             break
         below = _problems(value[key], inner)
         if below:
-            found.extend((f".{key}{path}", problem) for path, problem in below)
-    return found
+            problems.extend((f".{key}{path}", problem) for path, problem in below)
+    return problems
 
 
 def _list_problems(value: list[Json], kind: ListType) -> _Problems:
-    found: list[tuple[str, str]] = []
+    problems: list[tuple[str, str]] = []
     seen: set[str] = set()
     for index, item in enumerate(value):
         step = f"i:{index}"
@@ -75,15 +75,15 @@ def _list_problems(value: list[Json], kind: ListType) -> _Problems:
             try:
                 step = item_step(item, kind)
             except ValueError as problem:
-                found.append(("", f"element {index}: {problem}"))
+                problems.append(("", f"element {index}: {problem}"))
                 break
             if step in seen:
-                found.append(("", f"duplicate entries for key {told(step)}"))
+                problems.append(("", f"duplicate entries for key {told(step)}"))
             seen.add(step)
         below = _problems(item, kind.element)
         if below:
-            found.extend((told(step) + path, problem) for path, problem in below)
-    return found
+            problems.extend((told(step) + path, problem) for path, problem in below)
+    return problems
 
 
 def scalar_problem(value: Json, scalar: str) -> str:
@@ -165,33 +165,33 @@ def _collect(value: Json, atom: Atom, step: str, into: FieldSet) -> None:
     into.members.add(step)
 
 
-def _put(into: FieldSet, step: str, found: FieldSet) -> None:
-    if found.members or found.children:
-        into.children[step] = found
+def _put(into: FieldSet, step: str, child: FieldSet) -> None:
+    if child.members or child.children:
+        into.children[step] = child
 
 
 def _of_map(value: Object, kind: MapType) -> FieldSet:
-    found = FieldSet()
+    fields_of_map = FieldSet()
     known, element = kind.known, kind.element
     for key, item in value.items():
         inner = known.get(key)
         step = f"f:{key}"
         if inner is None:
-            found.members.add(step)
+            fields_of_map.members.add(step)
             inner = element
         elif item is None or item == {}:
-            found.members.add(step)
+            fields_of_map.members.add(step)
         if inner is not None:
-            _collect(item, inner, step, found)
-    return found
+            _collect(item, inner, step, fields_of_map)
+    return fields_of_map
 
 
 def _of_list(value: list[Json], kind: ListType) -> FieldSet:
-    found = FieldSet()
+    fields_of_list = FieldSet()
     steps = [safe_step(item, kind) for item in value]
     repeated = {step for step in steps if steps.count(step) > 1} if len(set(steps)) < len(steps) else ()
     for step, item in zip(steps, value, strict=True):
-        found.members.add(step)
+        fields_of_list.members.add(step)
         if step not in repeated:
-            _collect(item, kind.element, step, found)
-    return found
+            _collect(item, kind.element, step, fields_of_list)
+    return fields_of_list
