@@ -62,7 +62,7 @@ def _auto_sync(record: Object, expect: Object) -> list[str]:
         sync_status=fields(record["sync_status"]),
         resources=[fields(row) for row in items(record["resources"])],
         revisions_have_changes=record["compare_revisions"] is True,
-        pace=autosync.SelfHealBackoff(base=None, plain=_seconds(record["self_heal_timeout_seconds"])),
+        backoff=autosync.SelfHealBackoff(base=None, plain=_seconds(record["self_heal_timeout_seconds"])),
     )
     failures = mismatch("error_condition", expect["error_condition"], found.condition != "")
     if "starts" in expect:

@@ -69,23 +69,23 @@ class ChildApps:
 
     def _taken(self, key: Key, store: Store) -> bool:
         name = f"{key.namespace}/{key.name}"
-        found = store.get(_place(name))
+        stored = store.get(_place(name))
         known = self._written.get(name)
-        if found is None:
+        if stored is None:
             self._written.pop(name, None)
             if known is None or name not in self._registry.applications:
                 return False
             self._registry.drop(name)
             return True
-        if known is not None and known[1] is found:
+        if known is not None and known[1] is stored:
             return False
         before = self._registry.applications.get(name)
         if before is None:
-            self._add(found)
+            self._add(stored)
         else:
             kept = {part: before[part] for part in ("status", "operation") if part in before}
-            self._registry.save(name, {**found, **kept})
-        self._written[name] = self._registry.applications[name], found
+            self._registry.save(name, {**stored, **kept})
+        self._written[name] = self._registry.applications[name], stored
         return True
 
     def write_back(self) -> None:

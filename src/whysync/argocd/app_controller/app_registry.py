@@ -36,10 +36,10 @@ class AppRegistry:
         """The qualified name of an app that may be called by its bare name. Raises `NoSuchApp`."""
         if app in self.applications:
             return app
-        found = [name for name in self.applications if name.rpartition("/")[2] == app]
-        if len(found) != 1:
+        matching = [name for name in self.applications if name.rpartition("/")[2] == app]
+        if len(matching) != 1:
             raise NoSuchApp(app)
-        return found[0]
+        return matching[0]
 
     def add(self, application: Object) -> str:
         """A new Application, or one that is applied again: then what Argo CD says of it stays."""
@@ -101,12 +101,12 @@ class AppRegistry:
         old, new = fields(before.get("status")), fields(after.get("status"))
         if _codes(old) != _codes(new):
             yield TraceEvent(at=now, app=name, what=TraceKind.STATUS, text=", ".join(_codes(new)))
-        known, found = _conditions(old), _conditions(new)
-        for type, message in found:
+        known, current = _conditions(old), _conditions(new)
+        for type, message in current:
             if (type, message) not in known:
                 yield TraceEvent(at=now, app=name, what=TraceKind.CONDITION, text=message, status=type)
         for type in dict.fromkeys(type for type, _ in known):
-            if type not in {one for one, _ in found}:
+            if type not in {current_type for current_type, _ in current}:
                 yield TraceEvent(at=now, app=name, what=TraceKind.CLEARED, text=type, status=type)
         yield from self._operation_moments(name, now, old, new)
 
@@ -187,5 +187,5 @@ def _codes(status: Object) -> tuple[str, str]:
 
 
 def _conditions(status: Object) -> list[tuple[str, str]]:
-    found = (fields(condition) for condition in items(status.get("conditions")))
-    return [(text(one.get("type")), text(one.get("message"))) for one in found]
+    conditions = (fields(condition) for condition in items(status.get("conditions")))
+    return [(text(condition.get("type")), text(condition.get("message"))) for condition in conditions]

@@ -111,13 +111,13 @@ def already_attempted(app: Object, desired: Sequence[str], *, revisions_have_cha
     return Attempt(attempted=same_revisions and same_sources(spec, result), phase=phase, revisions=tried)
 
 
-def self_heal_wait(app: Object, attempts: int, now: datetime, pace: SelfHealBackoff) -> timedelta:
+def self_heal_wait(app: Object, attempts: int, now: datetime, backoff: SelfHealBackoff) -> timedelta:
     """What is left of the wait; zero or less means: now."""
     state = fields(dig(app, "status", "operationState"))
     if not state:
         return timedelta()
     finished = _time(state.get("finishedAt"))
-    delay = pace.delay(attempts)
+    delay = backoff.delay(attempts)
     return delay if finished is None else delay - (now - finished)
 
 
@@ -128,7 +128,7 @@ def auto_sync(
     sync_status: Object | None = None,
     resources: Sequence[Object] | None = None,
     revisions_have_changes: bool = True,
-    pace: SelfHealBackoff | None = None,
+    backoff: SelfHealBackoff | None = None,
     windows: WindowVerdict | None = None,
 ) -> AutoSync:
     """Would the controller start a sync? What was compared last is in the app, unless given anew."""
@@ -154,7 +154,7 @@ def auto_sync(
     healed: Object = {}
     if attempt.attempted:
         attempts = integer(dig(app, "status", "operationState", "operation", "sync", "autoHealAttemptsCount"))
-        refused = _refused_again(app, automated, attempt, attempts, now, pace or SelfHealBackoff())
+        refused = _refused_again(app, automated, attempt, attempts, now, backoff or SelfHealBackoff())
         if refused is not None:
             return refused
         healed = {"autoHealAttemptsCount": attempts + 1, "resources": _selected(rows)}
@@ -187,7 +187,7 @@ def _refused(app: Object, automated: Object, status: Object, rows: Sequence[Obje
 
 
 def _refused_again(
-    app: Object, automated: Object, attempt: Attempt, attempts: int, now: datetime, pace: SelfHealBackoff
+    app: Object, automated: Object, attempt: Attempt, attempts: int, now: datetime, backoff: SelfHealBackoff
 ) -> AutoSync | None:
     if attempt.phase != Phase.SUCCEEDED:
         message = text(dig(app, "status", "operationState", "message"))
@@ -199,7 +199,7 @@ def _refused_again(
     if automated.get("selfHeal") is not True:
         cites = ("/spec/syncPolicy/automated/selfHeal", "/status/operationState/syncResult")
         return AutoSync(reason=AutoSyncReason.SYNCED_BEFORE, cites=cites)
-    wait = self_heal_wait(app, attempts, now, pace)
+    wait = self_heal_wait(app, attempts, now, backoff)
     if wait > timedelta():
         cites = ("/status/operationState/operation/sync/autoHealAttemptsCount",)
         return AutoSync(reason=AutoSyncReason.BACKING_OFF, retry_in=wait, cites=cites)
@@ -243,7 +243,7 @@ def _go_list(revisions: Sequence[str]) -> str:
 
 def _time(value: Json) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text(value))
+        parsed = datetime.fromisoformat(text(value))
     except ValueError:
         return None
-    return found if found.tzinfo is not None else None
+    return parsed if parsed.tzinfo is not None else None

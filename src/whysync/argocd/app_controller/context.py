@@ -60,8 +60,8 @@ class ControllerContext:
         projects: Iterable[Object],
         config_maps: Iterable[Object],
         namespace: str,
-        ground: GroundOf | None,
-        pace: Timings | None,
+        cluster_ops: GroundOf | None,
+        timings: Timings | None,
     ) -> None:
         self.clock = clock
         self.namespace = namespace
@@ -72,14 +72,14 @@ class ControllerContext:
         self.projects = {text(dig(project, "metadata", "name")): project for project in projects}
         self.projects.setdefault("default", DEFAULT_PROJECT)
         self.settings = self._settings()
-        self._paced = pace is not None
-        self.pace = pace or Timings.of(self.data(PARAMETERS))
+        self._paced = timings is not None
+        self.pace = timings or Timings.of(self.data(PARAMETERS))
         self._clients: dict[str, Client] = {}
         self.repo_server = RepoServer(repository, clock)
-        self._ground = ground
+        self._ground = cluster_ops
         self.caches = {
-            server: LiveCache(one, self.settings, watches_all=self._watches_all)
-            for server, one in self.destinations.items()
+            server: LiveCache(destination, self.settings, watches_all=self._watches_all)
+            for server, destination in self.destinations.items()
         }
         self._typed: dict[str, AppProject] | None = None
         self._effective: dict[str, AppProject] = {}
@@ -99,9 +99,11 @@ class ControllerContext:
             self.settings = settings
             for cache in self.caches.values():
                 cache.learn(settings, watches_all=self._watches_all)
-        told = dig(self.config_maps.get("argocd-cm", {}), "data", "timeout.reconciliation")
+        interval = dig(self.config_maps.get("argocd-cm", {}), "data", "timeout.reconciliation")
         seconds = timedelta(seconds=settings.reconciliation_seconds)
-        self.repo_server.revisions_kept = seconds if isinstance(told, str) and told else REVISIONS_KEPT
+        self.repo_server.revisions_kept = (
+            seconds if isinstance(interval, str) and interval else REVISIONS_KEPT
+        )
         self._effective = {}
 
     @property
@@ -148,19 +150,20 @@ class ControllerContext:
     def typed_projects(self) -> dict[str, AppProject]:
         """Each with what it inherits from global projects."""
         if self._typed is None:
-            found = {name: decode(body, AppProject)[0] for name, body in self.projects.items()}
-            self._typed = {name: one for name, one in found.items() if one is not None}
+            decoded = {name: decode(body, AppProject)[0] for name, body in self.projects.items()}
+            self._typed = {name: project for name, project in decoded.items() if project is not None}
         if not self._effective:
             globals = self.settings.global_projects
             self._effective = {
-                name: effective_project(one, globals, self._typed) for name, one in self._typed.items()
+                name: effective_project(project, globals, self._typed)
+                for name, project in self._typed.items()
             }
         return self._effective
 
     def looks_after(self, app: Object) -> bool:
         """Neither refreshes nor operations of other Applications are ever looked at."""
-        found = processing(app, self.namespace, self.settings.application_namespaces)
-        return found is Processing.PROCESSED
+        result = processing(app, self.namespace, self.settings.application_namespaces)
+        return result is Processing.PROCESSED
 
     def project_of(self, app: Application) -> AppProject | str:
         """The project, or why it cannot be had."""
@@ -188,8 +191,8 @@ class ControllerContext:
         cache = self.caches.get(IN_CLUSTER)
         if cache is None or not cache.own_kinds:
             return []
-        found, cache.own_kinds = cache.own_kinds, []
-        return found
+        written, cache.own_kinds = cache.own_kinds, []
+        return written
 
     @property
     def writes(self) -> int:

@@ -45,8 +45,8 @@ class ApplicationController:
         projects: Iterable[Object] = (),
         config_maps: Iterable[Object] = (),
         namespace: str = "argocd",
-        ground: GroundOf | None = None,
-        pace: Timings | None = None,
+        cluster_ops: GroundOf | None = None,
+        timings: Timings | None = None,
     ) -> None:
         there = list(destinations)
         clock = there[0].model.clock
@@ -57,8 +57,8 @@ class ApplicationController:
             projects=projects,
             config_maps=config_maps,
             namespace=namespace,
-            ground=ground,
-            pace=pace,
+            cluster_ops=cluster_ops,
+            timings=timings,
         )
         self.context.tell = self._handle_object_updated
         self._registry = AppRegistry(clock)
@@ -132,10 +132,10 @@ class ApplicationController:
         """The refresh annotation, as a webhook, the CLI and the UI set it."""
         kind = "hard" if hard else "normal"
 
-        def asked(found: Object) -> Object:
-            meta = fields(found.get("metadata"))
+        def asked(application: Object) -> Object:
+            meta = fields(application.get("metadata"))
             annotations: Object = {**fields(meta.get("annotations")), REFRESH: kind}
-            return {**found, "metadata": {**meta, "annotations": annotations}}
+            return {**application, "metadata": {**meta, "annotations": annotations}}
 
         self.edit(app, asked)
 
@@ -165,7 +165,9 @@ class ApplicationController:
             self._registry.drop(name)
         elif not meta.get("deletionTimestamp"):
             stamp = go_time(self.context.clock.now)
-            self.edit(name, lambda found: {**found, "metadata": {**meta, "deletionTimestamp": stamp}})
+            self.edit(
+                name, lambda application: {**application, "metadata": {**meta, "deletionTimestamp": stamp}}
+            )
 
     def set_project(self, project: Object) -> None:
         """A project that was made or changed; apps learn of it when they are next looked at."""

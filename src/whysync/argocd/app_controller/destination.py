@@ -30,9 +30,9 @@ class Destination:
 
     def secret(self, namespace: str) -> Object:
         """By which Argo CD knows the cluster; without credentials, which nobody needs to see."""
-        told = {"name": self.name, "server": self.server, "project": self.project}
-        told |= {"namespaces": ",".join(self.namespaces)}
-        told |= {"clusterResources": "true"} if self.cluster_resources else {}
+        values = {"name": self.name, "server": self.server, "project": self.project}
+        values |= {"namespaces": ",".join(self.namespaces)}
+        values |= {"clusterResources": "true"} if self.cluster_resources else {}
         host = self.server.partition("://")[2].partition("/")[0].partition(":")[0]
         return {
             "apiVersion": "v1",
@@ -43,7 +43,7 @@ class Destination:
                 "labels": {"argocd.argoproj.io/secret-type": "cluster"},
             },
             "type": "Opaque",
-            "data": {key: b64encode(value.encode()).decode() for key, value in told.items() if value},
+            "data": {key: b64encode(value.encode()).decode() for key, value in values.items() if value},
         }
 
     @property

@@ -88,8 +88,10 @@ class AppFinalizer:
                     cluster=cluster,
                 )
             except NoServiceAccount as problem:
-                told = f"cannot apply impersonation: error deriving service account to impersonate: {problem}"
-                return Finalized(finalizers=Finalizers.of(app).names, error=told)
+                message = (
+                    f"cannot apply impersonation: error deriving service account to impersonate: {problem}"
+                )
+                return Finalized(finalizers=Finalizers.of(app).names, error=message)
 
         def mark(obj: Object) -> Object:
             return settings.with_tracking(obj, app=instance, namespace=typed.spec.destination.namespace)
@@ -110,10 +112,10 @@ class AppFinalizer:
         self._office.follow()
         others = self._office.clusters_of(app.project)
         try:
-            found = cache.managed(instance, ())
+            managed = cache.managed(instance, ())
             return {
                 key: obj
-                for key, obj in found.items()
+                for key, obj in managed.items()
                 if live_verdict(project, ref_of(obj), cache.destination.cluster, others).permitted
             }
         except (LiveStateProblem, ProjectClustersUnknown) as problem:

@@ -108,7 +108,7 @@ class LiveCache:
             server = self.destination.server
             raise LiveStateProblem(f'failed to get cluster info for "{server}": {self.problem}')
         self._check_managed(targets)
-        found = dict(self._by_owner[instance]) if instance in self._by_owner else {}
+        managed = dict(self._by_owner[instance]) if instance in self._by_owner else {}
         if len(self._keys) > _MOST_KEYS:
             self._keys.clear()
         for target in targets:
@@ -118,8 +118,8 @@ class LiveCache:
             key = known[1]
             live = self._by_key.get(key)
             if live is not None:
-                found[key] = in_version(live, target)
-        return found
+                managed[key] = in_version(live, target)
+        return managed
 
     def _check_managed(self, targets: Sequence[Object]) -> None:
         """Where Argo CD looks after some namespaces only, one object elsewhere spoils the comparison."""
@@ -128,8 +128,8 @@ class LiveCache:
             if self._is_managed(key):
                 continue
             if not key.namespace:
-                told = f'cluster level {key.kind} "{key.name}" can not be managed when in namespaced mode'
-                raise LiveStateProblem(told)
+                message = f'cluster level {key.kind} "{key.name}" can not be managed when in namespaced mode'
+                raise LiveStateProblem(message)
             raise LiveStateProblem(f'namespace "{key.namespace}" for {key.kind} "{key.name}" is not managed')
 
     @property
@@ -217,13 +217,13 @@ class LiveCache:
 
     def _is_excluded(self, key: Key) -> bool:
         group_kind = key.group, key.kind
-        found = self._excluded.get(group_kind)
-        if found is None:
-            found = group_kind in _UNSEEN or resource_excluded(
+        is_excluded = self._excluded.get(group_kind)
+        if is_excluded is None:
+            is_excluded = group_kind in _UNSEEN or resource_excluded(
                 self._settings, key.group, key.kind, self.destination.server
             )
-            self._excluded[group_kind] = found
-        return found or not self._is_managed(key)
+            self._excluded[group_kind] = is_excluded
+        return is_excluded or not self._is_managed(key)
 
     def _is_managed(self, key: Key) -> bool:
         only = self.destination.namespaces
@@ -255,9 +255,9 @@ class LiveCache:
                 return {app: here == key}
             for owner in owners:
                 parent = _owner_key(fields(owner), key.namespace)
-                found = self._by_key.get(parent)
-                if found is not None:
-                    waiting.append((parent, found))
+                owner_object = self._by_key.get(parent)
+                if owner_object is not None:
+                    waiting.append((parent, owner_object))
         return {}
 
     # --- what is news ----------------------------------------------------------------------------

@@ -160,24 +160,24 @@ def spec_conditions(
     """The conditions after a look at project and spec; those of other types stay as they were."""
     project = projects.get(app.project)
     if project is None:
-        told = f"Application referencing project {app.spec.project} which does not exist"
-        found = [Condition(type=INVALID_SPEC, message=told)]
+        message = f"Application referencing project {app.spec.project} which does not exist"
+        evaluated = [Condition(type=INVALID_SPEC, message=message)]
     elif not app_namespace_permitted(project, app.namespace, controller_namespace):
-        told = (
+        message = (
             f"application '{app.name}' in namespace '{app.namespace}' is not permitted to use "
             f"project '{project.metadata.name}'"
         )
-        found = [Condition(type=UNKNOWN_ERROR, message=told)]
+        evaluated = [Condition(type=UNKNOWN_ERROR, message=message)]
     else:
         problems = spec_problems(app.spec, project, clusters)
-        found = [Condition(type=INVALID_SPEC, message=problem) for problem in problems]
-    conditions = set_conditions(app.status.conditions, found, (INVALID_SPEC, UNKNOWN_ERROR), now)
-    return SpecConditions(conditions=conditions, has_errors=bool(found))
+        evaluated = [Condition(type=INVALID_SPEC, message=problem) for problem in problems]
+    conditions = set_conditions(app.status.conditions, evaluated, (INVALID_SPEC, UNKNOWN_ERROR), now)
+    return SpecConditions(conditions=conditions, has_errors=bool(evaluated))
 
 
 def _time(value: str) -> datetime | None:
     try:
-        found = datetime.fromisoformat(value)
+        parsed = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return found if found.tzinfo is not None else None
+    return parsed if parsed.tzinfo is not None else None

@@ -73,8 +73,8 @@ def begin(
     if state.phase == Phase.TERMINATING:
         return Begun(start=Start.RESUMED, state=state)
     if timeout and state.started_at is not None and now - state.started_at > timeout:
-        told = "operation is terminating due to timeout"
-        ending = msgspec.structs.replace(state, phase=Phase.TERMINATING.value, message=told)
+        message = "operation is terminating due to timeout"
+        ending = msgspec.structs.replace(state, phase=Phase.TERMINATING.value, message=message)
         return Begun(start=Start.TIMED_OUT, state=ending)
     if state.phase == Phase.RUNNING and state.finished_at is not None:
         return _retried(state, state.finished_at, now)
@@ -132,8 +132,8 @@ def _scheduled(state: OperationState, now: datetime) -> OperationState:
     try:
         retry_at = next_retry_at(state.operation.retry, now, state.retry_count)
     except BadBackoff as problem:
-        told = f"{state.message} (failed to retry: {problem})"
-        return msgspec.structs.replace(state, phase=Phase.ERROR.value, message=told)
+        message = f"{state.message} (failed to retry: {problem})"
+        return msgspec.structs.replace(state, phase=Phase.ERROR.value, message=message)
     count = state.retry_count + 1
     return msgspec.structs.replace(
         state,

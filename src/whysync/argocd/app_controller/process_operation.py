@@ -138,16 +138,18 @@ class _Turn:
 
     @property
     def not_before(self) -> datetime | None:
-        told = (getattr(ground, "not_before", None) for ground in self._grounds)
-        return max((one for one in told if isinstance(one, datetime)), default=None)
+        start_times = (getattr(cluster_ops, "not_before", None) for cluster_ops in self._grounds)
+        return max(
+            (start_time for start_time in start_times if isinstance(start_time, datetime)), default=None
+        )
 
     def take(self, state: Object) -> SyncPass:
         operator, context = self._operator, self._operator.context
         typed = decode(self._app, Application)[0] or Application()
         project = context.project_of(typed)
         if isinstance(project, str):
-            told = f"Failed to load application project: {project}"
-            return SyncPass(operation_state={**state, "phase": "Error", "message": told})
+            message = f"Failed to load application project: {project}"
+            return SyncPass(operation_state={**state, "phase": "Error", "message": message})
         sync = AppSync(
             application=self._app,
             project=project,
@@ -161,9 +163,9 @@ class _Turn:
         return sync_app(sync, state)
 
     def _ground(self, app: Application, user: str) -> ClusterOps:
-        ground = self._operator.context.ground(self._operator.context.cluster_of(app).server, user)
-        self._grounds.append(ground)
-        return ground
+        cluster_ops = self._operator.context.ground(self._operator.context.cluster_of(app).server, user)
+        self._grounds.append(cluster_ops)
+        return cluster_ops
 
 
 def _local(manifests: tuple[str, ...]) -> tuple[Object, ...]:

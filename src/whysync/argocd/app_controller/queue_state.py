@@ -46,8 +46,8 @@ class QueueState:
         """The wave of each object of Git, by group, kind and name."""
         if self._waves is None or self._waves[0] is not self.targets:
             refs = ((ref_of(target), target) for target in self.targets)
-            found = {(ref.group, ref.kind, ref.name): wave_of(one) for ref, one in refs}
-            self._waves = self.targets, found
+            waves = {(ref.group, ref.kind, ref.name): wave_of(target) for ref, target in refs}
+            self._waves = self.targets, waves
         return self._waves[1]
 
     def ask(self, level: CompareWith) -> None:
@@ -63,14 +63,14 @@ class QueueState:
         self.operate_at = at if self.operate_at is None else min(self.operate_at, at)
 
     def dues(self) -> list[datetime]:
-        found = list(self.later.values())
+        due_times = list(self.later.values())
         if self.look_at is not None:
-            found.append(self.look_at)
+            due_times.append(self.look_at)
         if self.operate_at is not None:
-            found.append(
+            due_times.append(
                 self.operate_at if self.not_before is None else max(self.operate_at, self.not_before)
             )
-        return found
+        return due_times
 
     def wake(self, now: datetime) -> None:
         """What is due is moved into the queues."""

@@ -105,12 +105,12 @@ class Refresher:
         with_conditions: Object = {**app, "status": status}
         aim = aim_at_spec(with_conditions, recent=recent, hard=need.hard, fresh=forced)
         try:
-            found = self.compare(name, with_conditions, aim, forced=forced)
+            compared = self.compare(name, with_conditions, aim, forced=forced)
         except (NotComparedYet, NoCluster):
             return False
         record.compared = True
-        record.targets = found.comparison.inputs.targets
-        return self._conclude(name, app, typed, found, need)
+        record.targets = compared.comparison.inputs.targets
+        return self._conclude(name, app, typed, compared, need)
 
     # --- comparing -------------------------------------------------------------------------------
 
@@ -134,30 +134,34 @@ class Refresher:
             memory=_memory(record, app, context.settings, project, cache, cache.schemas, cache.scopes),
         )
         try:
-            found = compared(app, typed, aim, setting, error_since=record.repo_error_since, forced=forced)
+            comparison = compared(
+                app, typed, aim, setting, error_since=record.repo_error_since, forced=forced
+            )
         except NotComparedYet:
             record.repo_error_since = record.repo_error_since or context.clock.now
             raise
-        if found.comparison.inputs.target_error is None:
+        if comparison.comparison.inputs.target_error is None:
             record.repo_error_since = None
-        return found
+        return comparison
 
     # --- what comes of it ------------------------------------------------------------------------
 
-    def _conclude(self, name: str, app: Object, typed: Application, found: Compared, need: Refresh) -> bool:
+    def _conclude(
+        self, name: str, app: Object, typed: Application, compared: Compared, need: Refresh
+    ) -> bool:
         context, record, now = self._office, self._registry.records[name], self._office.clock.now
-        comparison = found.comparison
+        comparison = compared.comparison
         status = dict(comparison.status)
         before = fields(app.get("status"))
         if need.level < CompareWith.CompareWithLatest and before.get("reconciledAt"):
             status["reconciledAt"] = before["reconciledAt"]
-        status |= source_types(comparison.inputs.spec, found.source_types)
+        status |= source_types(comparison.inputs.spec, compared.source_types)
         status["controllerNamespace"] = context.namespace
         cache = context.cache_of(typed)
         if cache is not None:
             status |= self._summary(typed, cache)
-            status = self._orphans(typed, cache, found, status)
-        decided = self._decide(name, app, typed, status, found)
+            status = self._orphans(typed, cache, compared, status)
+        decided = self._decide(name, app, typed, status, compared)
         if decided.reason is not AutoSyncReason.WINDOW:
             status = with_condition(status, _SYNC_ERROR, decided.condition, now)
         after: Object = {**app, "status": status}
@@ -173,7 +177,7 @@ class Refresher:
         return self._registry.save(name, without_refresh(after))
 
     def _decide(
-        self, name: str, app: Object, typed: Application, status: Object, found: Compared
+        self, name: str, app: Object, typed: Application, status: Object, compared: Compared
     ) -> AutoSync:
         context, record = self._office, self._registry.records[name]
         project = context.typed_projects()[typed.project]
@@ -184,15 +188,15 @@ class Refresher:
             context.clock.now,
             sync_status=fields(status.get("sync")),
             resources=rows,
-            revisions_have_changes=found.has_changes,
-            pace=context.pace.self_heal,
+            revisions_have_changes=compared.has_changes,
+            backoff=context.pace.self_heal,
             windows=windows,
         )
-        said = str(decided.reason)
-        if said != record.decided or decided.starts:
+        reason = str(decided.reason)
+        if reason != record.decided or decided.starts:
             if decided.reason not in (AutoSyncReason.NOT_AUTOMATED, AutoSyncReason.DISABLED):
-                self._registry.say(name, TraceKind.AUTO_SYNC, _why(decided), status=said)
-            record.decided = said
+                self._registry.say(name, TraceKind.AUTO_SYNC, _why(decided), status=reason)
+            record.decided = reason
         return decided
 
     def _summary(self, typed: Application, cache: LiveCache) -> Object:
@@ -202,7 +206,7 @@ class Refresher:
             known = self._summaries[instance] = cache.seen, summary_of(cache.tree(instance))
         return {"summary": known[1]}
 
-    def _orphans(self, typed: Application, cache: LiveCache, found: Compared, status: Object) -> Object:
+    def _orphans(self, typed: Application, cache: LiveCache, compared: Compared, status: Object) -> Object:
         """A warning of objects that nobody owns, where the project asks for it."""
         project = self._office.typed_projects()[typed.project]
         count = 0
@@ -214,12 +218,12 @@ class Refresher:
             keys = orphans(
                 project,
                 cache.top_level(typed.spec.destination.namespace),
-                managed=(resource.key for resource in found.comparison.resources),
+                managed=(resource.key for resource in compared.comparison.resources),
                 existing_apps=names,
             )
             count = sum(1 for _ in cache.below(keys))
-        told = orphan_warning(project, count) or ""
-        return with_condition(status, _ORPHANS, told, self._office.clock.now)
+        message = orphan_warning(project, count) or ""
+        return with_condition(status, _ORPHANS, message, self._office.clock.now)
 
     def _persist(self, name: str, app: Object, status: Object) -> bool:
         return self._registry.save(name, without_refresh({**app, "status": status}))
@@ -238,7 +242,7 @@ def _memory(record: QueueState, app: Object, *rules: object) -> Memory:
     )
     now = (*rules, own)
     same = len(record.rules) == len(now) and all(
-        one is other for one, other in zip(record.rules[:-1], rules, strict=True)
+        old_rule is other for old_rule, other in zip(record.rules[:-1], rules, strict=True)
     )
     if not record.rules or not same or record.rules[-1] != own:
         record.memory = Memory()
@@ -265,17 +269,19 @@ def _shortened(timeout: timedelta) -> timedelta:
 
 def _time(value: object) -> datetime | None:
     try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+        parsed = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
-    return found if found is not None and found.tzinfo is not None else None
+    return parsed if parsed is not None and parsed.tzinfo is not None else None
 
 
 def with_condition(status: Object, type: str, message: str, now: datetime) -> Object:
     """The status with the one condition of this type, or without any."""
     before = [decode(fields(condition), Condition)[0] for condition in items(status.get("conditions"))]
-    told = [Condition(type=type, message=message)] if message else []
-    after = set_conditions([one for one in before if one is not None], told, (type,), now)
+    incoming = [Condition(type=type, message=message)] if message else []
+    after = set_conditions(
+        [condition for condition in before if condition is not None], incoming, (type,), now
+    )
     left: Object = {key: value for key, value in status.items() if key != "conditions"}
     return left | conditions_json(after)
 
@@ -355,8 +361,8 @@ def _images(pod: Object) -> Iterator[str]:
 
 def _addresses(ingress: Object) -> Iterator[str]:
     """None before a load balancer has taken the Ingress."""
-    given = [fields(one) for one in items(dig(ingress, "status", "loadBalancer", "ingress"))]
-    fallback = [text(one.get("hostname")) or text(one.get("ip")) for one in given]
+    given = [fields(entry) for entry in items(dig(ingress, "status", "loadBalancer", "ingress"))]
+    fallback = [text(entry.get("hostname")) or text(entry.get("ip")) for entry in given]
     if not given:
         return
     secured = {
@@ -366,6 +372,6 @@ def _addresses(ingress: Object) -> Iterator[str]:
         host = text(fields(rule).get("host"))
         for path in items(dig(fields(rule), "http", "paths")):
             where = text(fields(path).get("path")).removesuffix("*")
-            for name in [host] if host else [one for one in fallback if one]:
+            for name in [host] if host else [address for address in fallback if address]:
                 scheme = "https" if host and host in secured else "http"
                 yield f"{scheme}://{name}{where}"

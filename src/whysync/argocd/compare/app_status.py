@@ -87,15 +87,15 @@ def go_time(instant: datetime) -> str:
 
 def conditions_json(conditions: Iterable[Condition]) -> Object:
     """The part of the status that holds them; none, and there is no such part."""
-    told: list[Json] = [_condition(condition) for condition in conditions]
-    return {"conditions": told} if told else {}
+    rows: list[Json] = [_condition(condition) for condition in conditions]
+    return {"conditions": rows} if rows else {}
 
 
-def _condition(one: Condition) -> Object:
-    said: Object = {"type": one.type, "message": one.message}
-    if one.last_transition_time is not None:
-        said["lastTransitionTime"] = go_time(one.last_transition_time)
-    return said
+def _condition(condition: Condition) -> Object:
+    row: Object = {"type": condition.type, "message": condition.message}
+    if condition.last_transition_time is not None:
+        row["lastTransitionTime"] = go_time(condition.last_transition_time)
+    return row
 
 
 class _Row(NamedTuple):
@@ -110,8 +110,8 @@ class _Rows(NamedTuple):
 def _rows(inputs: Inputs, resources: Sequence[ComparedResource], *, inline: bool) -> _Rows:
     """By name; of one name, in the order of the comparison."""
 
-    def row(one: ComparedResource) -> _Row:
-        return _Row(_by_name(one), _row(one, inline=inline))
+    def row(resource: ComparedResource) -> _Row:
+        return _Row(_by_name(resource), _row(resource, inline=inline))
 
     def ordered(rows: Iterable[_Row]) -> _Rows:
         return _Rows(tuple(sorted(rows, key=lambda row: row.name)))
@@ -120,32 +120,34 @@ def _rows(inputs: Inputs, resources: Sequence[ComparedResource], *, inline: bool
         return ordered(map(row, resources))
     known = inputs.memory.memo(_Row)
     return inputs.memory.memo(_Rows).recall(
-        lambda: ordered(known.recall(lambda one=resource: row(one), resource) for resource in resources),
+        lambda: ordered(
+            known.recall(lambda compared=resource: row(compared), resource) for resource in resources
+        ),
         resources,
     )
 
 
-def _row(one: ComparedResource, *, inline: bool) -> Object:
+def _row(resource: ComparedResource, *, inline: bool) -> Object:
     row: Object = {
-        "group": one.ref.group,
-        "version": one.ref.version,
-        "kind": one.ref.kind,
-        "namespace": one.ref.namespace,
-        "name": one.ref.name,
-        "status": str(one.sync or ""),
-        "hook": one.hook,
-        "requiresPruning": one.requires_pruning,
-        "requiresDeletionConfirmation": one.requires_deletion_confirmation,
-        "syncWave": one.sync_wave,
+        "group": resource.ref.group,
+        "version": resource.ref.version,
+        "kind": resource.ref.kind,
+        "namespace": resource.ref.namespace,
+        "name": resource.ref.name,
+        "status": str(resource.sync or ""),
+        "hook": resource.hook,
+        "requiresPruning": resource.requires_pruning,
+        "requiresDeletionConfirmation": resource.requires_deletion_confirmation,
+        "syncWave": resource.sync_wave,
     }
-    if inline and one.health is not None:
-        health = {"status": str(one.health.code or ""), "message": one.health.message}
+    if inline and resource.health is not None:
+        health = {"status": str(resource.health.code or ""), "message": resource.health.message}
         row["health"] = {key: value for key, value in health.items() if value}
     return {key: value for key, value in row.items() if value}  # Go leaves out what is empty
 
 
-def _by_name(one: ComparedResource) -> str:
-    return f"{one.ref.group}/{one.ref.kind}/{one.ref.namespace}/{one.ref.name}"
+def _by_name(resource: ComparedResource) -> str:
+    return f"{resource.ref.group}/{resource.ref.kind}/{resource.ref.namespace}/{resource.ref.name}"
 
 
 def _without(tree: Object, *names: str) -> Object:
@@ -160,13 +162,18 @@ def set_conditions(
     Mirrors `ApplicationStatus.SetConditions`, Argo CD 3.6.
     """
     before = tuple(existing)
-    found = [_timed(one, now) for one in before if one.type not in evaluated]
+    conditions = [_timed(condition, now) for condition in before if condition.type not in evaluated]
     for condition in incoming:
         # upstream looks at the first of its type only
-        old = next((one for one in before if one.type == condition.type), None)
+        old = next((previous for previous in before if previous.type == condition.type), None)
         same = old is not None and old.message == condition.message
-        found.append(old if same and old is not None else _timed(condition, now))
-    return tuple(sorted(found, key=lambda one: (one.type, one.message, str(one.last_transition_time))))
+        conditions.append(old if same and old is not None else _timed(condition, now))
+    return tuple(
+        sorted(
+            conditions,
+            key=lambda condition: (condition.type, condition.message, str(condition.last_transition_time)),
+        )
+    )
 
 
 def _timed(condition: Condition, now: datetime) -> Condition:

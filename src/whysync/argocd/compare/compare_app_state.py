@@ -132,36 +132,36 @@ class _Run:
         targets = self.included(prepared)
         live = self.live(targets)
         if inputs.memory is None or self.failed or self.scripted:
-            found = self.found(prepared, targets, live)
+            results = self.found(prepared, targets, live)
         else:
             # Whatever was found for the very same objects would be found again.
-            found = inputs.memory.memo(_Found).recall(
+            results = inputs.memory.memo(_Found).recall(
                 lambda: self.found(prepared, targets, live), inputs.targets, *live.values()
             )
-        self.conditions += found.conditions
-        self.failed = self.failed or found.failed
-        sync = self.sync(found.sync)
+        self.conditions += results.conditions
+        self.failed = self.failed or results.failed
+        sync = self.sync(results.sync)
         for problem in inputs.integrity_problems:
             self.say("ComparisonError", problem)
         return Comparison(
             sync=sync,
-            health=found.health,
-            resources=found.resources,
-            hooks=found.hooks,
+            health=results.health,
+            resources=results.resources,
+            hooks=results.hooks,
             conditions=tuple(self.conditions),
             status=status_after(
                 inputs,
                 sync=sync,
-                health=found.health,
-                resources=found.resources,
+                health=results.health,
+                resources=results.resources,
                 conditions=self.conditions,
             ),
-            strategy=found.diffs.strategy,
+            strategy=results.diffs.strategy,
             inputs=inputs,
-            rules=found.diffs.rules,
-            notes=found.diffs.notes,
-            has_pre_delete_hooks=found.has_pre_delete_hooks,
-            has_post_delete_hooks=found.has_post_delete_hooks,
+            rules=results.diffs.rules,
+            notes=results.diffs.notes,
+            has_pre_delete_hooks=results.has_pre_delete_hooks,
+            has_post_delete_hooks=results.has_post_delete_hooks,
         )
 
     def found(self, prepared: Sequence[Object], targets: Sequence[Object], live: dict[Key, Object]) -> _Found:
@@ -179,7 +179,7 @@ class _Run:
         self.conditions += rows.conditions
         if health.error is not None:
             self.say("ComparisonError", f"error setting app health: {health.error}")
-        said = tuple(self.conditions[before:])
+        new_conditions = tuple(self.conditions[before:])
         del self.conditions[before:]
         return _Found(
             diffs=diffs,
@@ -187,7 +187,7 @@ class _Run:
             resources=rows.resources,
             sync=rows.sync,
             hooks=pairing.hooks,
-            conditions=said,
+            conditions=new_conditions,
             failed=self.failed,
             has_pre_delete_hooks=wanted.has_pre_delete_hooks,
             has_post_delete_hooks=wanted.has_post_delete_hooks,
@@ -237,12 +237,12 @@ class _Run:
         """Without the kinds that the settings exclude."""
         memory = self.inputs.memory
         if memory is None:
-            found = self.sorted_out(targets)
+            included = self.sorted_out(targets)
         else:
-            found = memory.memo(_Included).recall(lambda: self.sorted_out(targets), targets)
-        for message in found.excluded:
+            included = memory.memo(_Included).recall(lambda: self.sorted_out(targets), targets)
+        for message in included.excluded:
             self.say("ExcludedResourceWarning", message)
-        return found.kept
+        return included.kept
 
     def sorted_out(self, targets: Sequence[Object]) -> _Included:
         kept: list[Object] = []
@@ -259,11 +259,11 @@ class _Run:
     def live(self, targets: Sequence[Object]) -> dict[Key, Object]:
         """What is the app's in the cluster, as far as its project lets it see it."""
         try:
-            found = self.inputs.live.managed(self.instance, targets)
+            managed = self.inputs.live.managed(self.instance, targets)
         except LiveStateProblem as problem:
             self.fail(f"Failed to load live state: {problem}")
             return {}
-        live = {key: (body, self.seen(key, body)) for key, body in found.items()}
+        live = {key: (body, self.seen(key, body)) for key, body in managed.items()}
         own = ("", self.instance)
         for body, seen in live.values():
             if seen.visible and seen.owner not in own:
@@ -311,8 +311,8 @@ class _Run:
     def sought(self, targets: Sequence[Object]) -> _Wanted:
         parts = partition_for_sync(targets)
         namespace = self.app.spec.destination.namespace
-        found = sought(parts.sync, namespace=namespace, is_namespaced=self.is_namespaced)
-        return _Wanted(found, parts.has_pre_delete, parts.has_post_delete)
+        sought_targets = sought(parts.sync, namespace=namespace, is_namespaced=self.is_namespaced)
+        return _Wanted(sought_targets, parts.has_pre_delete, parts.has_post_delete)
 
     def paired(self, sought: Sought, live: Mapping[Key, Object]) -> Pairing:
         """Objects without a UID, which only hand-written facts have, are no twins of each other."""

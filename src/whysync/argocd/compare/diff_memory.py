@@ -26,11 +26,11 @@ class Memo(Generic[T]):
     def recall(self, make: Callable[[], T], *about: object) -> T:
         # The objects are kept with the result: as long as they are, nothing else can have their identity.
         key = tuple(map(id, about))
-        found = self._now.get(key)
-        if found is None:
-            found = self._before.get(key) or (about, make())
-            self._now[key] = found
-        return found[1]
+        remembered = self._now.get(key)
+        if remembered is None:
+            remembered = self._before.get(key) or (about, make())
+            self._now[key] = remembered
+        return remembered[1]
 
     def turn(self) -> None:
         """Another comparison begins."""
@@ -45,10 +45,10 @@ class Memory:
 
     def memo(self, of: type[T]) -> Memo[T]:
         """The results of this type."""
-        found = self._memos.get(of)
-        if found is None:
-            found = self._memos[of] = Memo()
-        return cast("Memo[T]", found)
+        memo = self._memos.get(of)
+        if memo is None:
+            memo = self._memos[of] = Memo()
+        return cast("Memo[T]", memo)
 
     def turn(self) -> None:
         """Something changed, and a comparison is made in earnest: what it does not ask for is old."""

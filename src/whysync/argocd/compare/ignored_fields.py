@@ -48,10 +48,10 @@ class IgnoredFields:
         self._found: dict[int, tuple[IgnoredField, ...]] = {}
 
     def of(self, resource: ComparedResource) -> tuple[IgnoredField, ...]:
-        found = self._found.get(id(resource))
-        if found is None:
-            found = self._found[id(resource)] = tuple(self._look(resource))
-        return found
+        ignored_fields = self._found.get(id(resource))
+        if ignored_fields is None:
+            ignored_fields = self._found[id(resource)] = tuple(self._look(resource))
+        return ignored_fields
 
     def idle_rules(self) -> tuple[IdleRule, ...]:
         """Those of `spec.ignoreDifferences` that hide nothing in any resource."""
@@ -75,8 +75,8 @@ class IgnoredFields:
         if self._differ is None:
             normalization = replace(normalization_of(self._comparison.inputs), rules=Normalizer(()))
             self._differ = StateDiffer(self._comparison.inputs, normalization)
-        found = self._differ.diffed(target, live).diff
-        return found.changes if found is not None else ()
+        diff = self._differ.diffed(target, live).diff
+        return diff.changes if diff is not None else ()
 
 
 def _responsible(

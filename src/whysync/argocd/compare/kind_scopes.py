@@ -83,10 +83,10 @@ class Scopes:
 
     def is_namespaced(self, group: str, kind: str) -> bool | None:
         """`None`: nobody knows."""
-        found = self._known.get((group, kind))
-        if found is None:
-            found = _builtin(group, kind)
-        return self._otherwise if found is None else found
+        namespaced = self._known.get((group, kind))
+        if namespaced is None:
+            namespaced = _builtin(group, kind)
+        return self._otherwise if namespaced is None else namespaced
 
 
 def _builtin(group: str, kind: str) -> bool | None:
@@ -98,8 +98,10 @@ def _builtin(group: str, kind: str) -> bool | None:
 @cache
 def _namespaced_kinds() -> dict[str, frozenset[str]]:
     """All built-in kinds that are not in the table above, by group."""
-    found: dict[str, frozenset[str]] = {}
+    kinds_by_group: dict[str, frozenset[str]] = {}
     for api_version, served in kinds().items():
         group = group_of(api_version)
-        found[group] = found.get(group, frozenset()) | (served - set(_CLUSTER_SCOPED.get(group, ())))
-    return found
+        kinds_by_group[group] = kinds_by_group.get(group, frozenset()) | (
+            served - set(_CLUSTER_SCOPED.get(group, ()))
+        )
+    return kinds_by_group

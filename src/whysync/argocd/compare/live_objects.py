@@ -57,13 +57,13 @@ class LiveIndex:
         return bool(self._by_owner)
 
     def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:
-        found = dict(self._by_owner[instance]) if instance in self._by_owner else {}
+        managed = dict(self._by_owner[instance]) if instance in self._by_owner else {}
         for target in targets:
             key = ref_of(target).key
             live = self._by_key.get(key) or self._elsewhere(key)
             if live is not None:
-                found[key] = in_version(live, target)
-        return found
+                managed[key] = in_version(live, target)
+        return managed
 
     def _elsewhere(self, key: Key) -> Object | None:
         """A hand-written object may leave out its namespace; no kind is both with and without one."""

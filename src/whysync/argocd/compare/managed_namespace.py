@@ -45,11 +45,11 @@ def managed_namespaces(app: Application, targets: Iterable[Object], live: Iterab
     metadata = app.spec.sync_policy.managed_namespace_metadata
     if metadata is None or any(is_managed_namespace(target, app) for target in targets):
         return []
-    found = next((body for body in live if is_managed_namespace(body, app)), None)
-    if found is None:
+    namespace = next((body for body in live if is_managed_namespace(body, app)), None)
+    if namespace is None:
         return []
-    plain: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ref_of(found).name}}
-    wanted = managed_namespace(plain, found, metadata)
+    plain: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ref_of(namespace).name}}
+    wanted = managed_namespace(plain, namespace, metadata)
     return [] if wanted is None else [wanted]
 
 

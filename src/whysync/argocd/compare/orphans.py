@@ -41,12 +41,12 @@ def orphans(
     )
 
 
-def orphan_warning(project: AppProject, found: int) -> str | None:
+def orphan_warning(project: AppProject, count: int) -> str | None:
     """The message of the OrphanedResourceWarning; only a project that asks for it gets one."""
     settings = project.spec.orphaned_resources
-    if not found or settings is None or settings.warn is not True:
+    if not count or settings is None or settings.warn is not True:
         return None
-    return f"Application has {found} orphaned resources"
+    return f"Application has {count} orphaned resources"
 
 
 def is_expected(key: Key, settings: OrphanedResources) -> bool:

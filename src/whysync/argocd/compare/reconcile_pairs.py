@@ -22,9 +22,9 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def obj(self) -> Object:
-        found = self.live if self.live is not None else self.target
-        assert found is not None
-        return found
+        body = self.live if self.live is not None else self.target
+        assert body is not None
+        return body
 
 
 class Pairing(msgspec.Struct, frozen=True):
@@ -55,23 +55,25 @@ def sought(
     targets: Iterable[Object], *, namespace: str, is_namespaced: Callable[[Ref], bool | None]
 ) -> Sought:
     plain, hooks = split_hooks(targets)
-    found: list[tuple[Object, tuple[Key, ...]]] = []
+    targets_with_keys: list[tuple[Object, tuple[Key, ...]]] = []
     for target in plain:
         ref = ref_of(target)
         scope = is_namespaced(ref)
         places = [ref.namespace or namespace] if scope is not False else []
         if not scope:
             places.append("")
-        found.append((target, tuple(Key(ref.group, ref.kind, place, ref.name) for place in places)))
-    return Sought(tuple(found), hooks)
+        targets_with_keys.append(
+            (target, tuple(Key(ref.group, ref.kind, place, ref.name) for place in places))
+        )
+    return Sought(tuple(targets_with_keys), hooks)
 
 
 def matched(sought: Sought, lives: Mapping[Key, Object]) -> Pairing:
     remaining = without_twins((target for target, _ in sought.targets), lives)
     pairs: list[Pair] = []
     for target, keys in sought.targets:
-        found = next((key for key in keys if key in remaining), None)
-        pairs.append(Pair(target, remaining.pop(found) if found is not None else None))
+        live_key = next((key for key in keys if key in remaining), None)
+        pairs.append(Pair(target, remaining.pop(live_key) if live_key is not None else None))
     pairs += [Pair(None, remaining[key]) for key in sorted(remaining)]
     return Pairing(tuple(pairs), sought.hooks)
 

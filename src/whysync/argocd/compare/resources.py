@@ -107,7 +107,7 @@ class RowBuilder:
     def _asks_first(self, pair: Pair, *, plain: bool) -> bool:
         if plain:
             return self._app_asks_first
-        return any(requires_confirmation(one, self._options) for one in (pair.target, pair.live))
+        return any(requires_confirmation(body, self._options) for body in (pair.target, pair.live))
 
     def _wave(self, pair: Pair, ref: Ref, *, hook: bool) -> int:
         if pair.target is not None:
@@ -120,11 +120,11 @@ class RowBuilder:
             return True
         # Names count for cluster-scoped kinds alone.
         key = ref.group, ref.kind, "" if namespaced else ref.name, namespaced
-        found = self._permissions.get(key)
-        if found is None:
+        permitted = self._permissions.get(key)
+        if permitted is None:
             verdict = kind_verdict(project, ref.group, ref.kind, ref.name, namespaced=namespaced)
-            found = self._permissions[key] = verdict.permitted
-        return found
+            permitted = self._permissions[key] = verdict.permitted
+        return permitted
 
     def _wave_in_git(self, ref: Ref) -> int:
         """Of a live hook; Git's one was set aside before the comparison."""

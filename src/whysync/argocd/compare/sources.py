@@ -40,9 +40,9 @@ def same_sources(spec: Object, other: Object) -> bool:
     return same(source_of(spec), fields(other.get("source")))
 
 
-def same(one: Json | Missing, other: Json | Missing) -> bool:
+def same(left: Json | Missing, other: Json | Missing) -> bool:
     """Equal as Go's structs: a field that is empty is as good as absent. An empty list is not."""
-    return _plain(one) == _plain(other)
+    return _plain(left) == _plain(other)
 
 
 def _plain(value: Json | Missing) -> Json:

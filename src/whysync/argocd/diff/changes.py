@@ -121,12 +121,12 @@ def _names(items: list[Json], keys: tuple[str, ...]) -> dict[str, int] | None:
     """Items by name; `None` when they have none, or not each its own."""
     if not keys:
         return None
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for index, item in enumerate(items):
         if not isinstance(item, dict) or not any(key in item for key in keys):
             return None
         name = ",".join(f"{key}={item[key]}" for key in keys if key in item)
-        if name in found:
+        if name in positions:
             return None
-        found[name] = index
-    return found
+        positions[name] = index
+    return positions

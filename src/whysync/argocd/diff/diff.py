@@ -64,9 +64,12 @@ def _equal_sides(desired: Object, live: Object, options: DiffOptions) -> Sides:
 
 
 def _legacy(
-    applied: Object | None, config: tuple[Object, bool], found: tuple[Object, bool], options: DiffOptions
+    applied: Object | None,
+    config: tuple[Object, bool],
+    live_config: tuple[Object, bool],
+    options: DiffOptions,
 ) -> DiffResult:
-    (desired, desired_fits), (live, live_fits) = config, found
+    (desired, desired_fits), (live, live_fits) = config, live_config
     way, outcome = "two-way", None
     if applied is not None:
         applied = normalize(

@@ -69,19 +69,21 @@ def _map_within(desired: Object, live: Object, kind: Type | None) -> bool:
 def _field_within(key: str, value: object, live: Object, kind: Type | None) -> bool:
     if key not in live:
         return False
-    found = live[key]
+    live_value = live[key]
     if value.__class__ is dict:
-        if found.__class__ is not dict:
+        if live_value.__class__ is not dict:
             return False
         field = kind.struct.fields.get(key) if kind is not None and kind.kind == "struct" else None
         if kind is not None and kind.kind == "struct" and field is None:
-            return same(value, found)  # type: ignore[arg-type]
-        if field is not None and field.retain_keys and value.keys() != found.keys():  # type: ignore[attr-defined]
+            return same(value, live_value)  # type: ignore[arg-type]
+        if field is not None and field.retain_keys and value.keys() != live_value.keys():  # type: ignore[attr-defined]
             return False
-        return _map_within(value, found, field.type if field is not None else None)  # type: ignore[arg-type]
+        return _map_within(value, live_value, field.type if field is not None else None)  # type: ignore[arg-type]
     if value.__class__ is list:
-        return same(value, found) or (found.__class__ is list and _list_within(key, value, found, kind))  # type: ignore[arg-type]
-    return value == found and value.__class__ is found.__class__
+        if same(value, live_value):  # type: ignore[arg-type]
+            return True
+        return live_value.__class__ is list and _list_within(key, value, live_value, kind)  # type: ignore[arg-type]
+    return value == live_value and value.__class__ is live_value.__class__
 
 
 def _list_within(key: str, desired: list[object], live: list[object], kind: Type | None) -> bool:
@@ -93,15 +95,15 @@ def _list_within(key: str, desired: list[object], live: list[object], kind: Type
         return False
     merge_key, element = field.merge_key, field.type.of
     seen: set[object] = set()
-    for item, found in zip(desired, live, strict=True):
-        if not isinstance(item, dict) or not isinstance(found, dict):
+    for item, live_item in zip(desired, live, strict=True):
+        if not isinstance(item, dict) or not isinstance(live_item, dict):
             return False
         name = item.get(merge_key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if name is None or isinstance(name, (dict, list)) or name in seen:
             return False
-        if field.retain_keys and item.keys() != found.keys():
+        if field.retain_keys and item.keys() != live_item.keys():
             return False
         seen.add(name)  # pyright: ignore[reportUnknownArgumentType]
-        if not _map_within(item, found, element):  # pyright: ignore[reportUnknownArgumentType]
+        if not _map_within(item, live_item, element):  # pyright: ignore[reportUnknownArgumentType]
             return False
     return True

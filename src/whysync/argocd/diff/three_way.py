@@ -81,11 +81,11 @@ def _with_trimmed_claims(last_applied: Object, live: Object) -> Object:
 
     Mirrors gitops-engine `statefulSetWorkaround`.
     """
-    applied, found = (
+    applied, live_templates = (
         dig(last_applied, "spec", "volumeClaimTemplates"),
         dig(live, "spec", "volumeClaimTemplates"),
     )
-    if not isinstance(applied, list) or not isinstance(found, list):
+    if not isinstance(applied, list) or not isinstance(live_templates, list):
         return live
-    claims: Json = trimmed_list(applied, found)
+    claims: Json = trimmed_list(applied, live_templates)
     return {**live, "spec": {**fields(live.get("spec")), "volumeClaimTemplates": claims}}

@@ -64,11 +64,11 @@ def part_of(
         return None
     if live is None or _is_ignored(live):
         return Part(key=pair.key, live=live)
-    found = assess(live, overrides, lua=lua, now=now)
-    if found is None:
+    assessed = assess(live, overrides, lua=lua, now=now)
+    if assessed is None:
         return Part(key=pair.key, live=live)
-    error = None if found.error is None else _row_error(live, found.error)
-    return Part(key=pair.key, live=live, verdict=found.verdict, error=error)
+    error = None if assessed.error is None else _row_error(live, assessed.error)
+    return Part(key=pair.key, live=live, verdict=assessed.verdict, error=error)
 
 
 def health_from(parts: Sequence[Part | None], *, app: Object | None = None) -> AppHealth:

@@ -41,8 +41,8 @@ def health_of(
     now: float | None = None,
 ) -> HealthVerdict | None:
     """`None`: Argo CD has no opinion. `overrides` are the settings'; `now` is for scripts that ask."""
-    found = assess(obj, overrides, lua=lua, now=now)
-    return None if found is None else found.verdict
+    assessed = assess(obj, overrides, lua=lua, now=now)
+    return None if assessed is None else assessed.verdict
 
 
 def assess(
@@ -115,11 +115,11 @@ def verdict_of(result: Returned | Failed) -> HealthVerdict:
 
 def _from_fields(result: Returned) -> HealthVerdict:
     # Go matches names in any case and lets the last one win; they come sorted.
-    found = {"status": "", "message": ""}
+    values = {"status": "", "message": ""}
     for name, value in result.fields:
         if value is None:
             return HealthVerdict(None)
-        found[name.lower()] = value
-    if found["status"] not in _CODES:
+        values[name.lower()] = value
+    if values["status"] not in _CODES:
         return HealthVerdict(HealthCode.UNKNOWN, "Lua returned an invalid health status")
-    return HealthVerdict(HealthCode(found["status"]), found["message"])
+    return HealthVerdict(HealthCode(values["status"]), values["message"])

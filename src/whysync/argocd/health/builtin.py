@@ -55,7 +55,7 @@ def conditions(obj: Object) -> Iterator[Object]:
 
 def condition(obj: Object, kind: str) -> Object | None:
     """The first condition of that type."""
-    return next((found for found in conditions(obj) if found.get("type") == kind), None)
+    return next((entry for entry in conditions(obj) if entry.get("type") == kind), None)
 
 
 # Deployment. A crash loop is only Progressing until the progress deadline has passed.
@@ -432,15 +432,15 @@ def _get_batchv1_job_health(job: Object) -> HealthVerdict:
     failed: str | None = None
     message = ""
     complete = suspended = False
-    for found in conditions(job):
-        match found.get("type"):
+    for condition in conditions(job):
+        match condition.get("type"):
             case "Failed":
-                complete, failed = True, text(found.get("message"))
+                complete, failed = True, text(condition.get("message"))
             case "Complete":
-                complete, message = True, text(found.get("message"))
+                complete, message = True, text(condition.get("message"))
             case "Suspended":
-                complete, message = True, text(found.get("message"))
-                suspended = suspended or found.get("status") == "True"
+                complete, message = True, text(condition.get("message"))
+                suspended = suspended or condition.get("status") == "True"
             case _:
                 pass
     if not complete:
@@ -482,13 +482,13 @@ _HPA_FAILURES: Final = {
 def _get_hpa_health(autoscaler: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getHPAHealth`, Argo CD 3.6."""
     if version_of(text(autoscaler.get("apiVersion"))) == "v1":
-        found = _annotated_conditions(autoscaler)
+        conditions = _annotated_conditions(autoscaler)
     else:
-        found = [fields(condition) for condition in items(status_of(autoscaler).get("conditions"))]
-    for condition in found:
+        conditions = [fields(condition) for condition in items(status_of(autoscaler).get("conditions"))]
+    for condition in conditions:
         if (condition.get("type"), condition.get("reason")) in _HPA_FAILURES:
             return HealthVerdict(HealthCode.DEGRADED, text(condition.get("message")))
-    for condition in found:
+    for condition in conditions:
         if condition.get("type") in ("AbleToScale", "ScalingLimited") and condition.get("status") == "True":
             return HealthVerdict(HealthCode.HEALTHY, text(condition.get("message")))
     return _WAITING_TO_AUTOSCALE

@@ -64,18 +64,18 @@ def conversion_problem(value: Json, shape: Shape) -> str | None:
 
 
 def _scalar_problem(value: Json, go_type: str) -> str | None:
-    found = _kind(value)
+    kind = _kind(value)
     if go_type in ("int32", "int64"):
-        if found == "int64" or (isinstance(value, float) and value.is_integer()):
+        if kind == "int64" or (isinstance(value, float) and value.is_integer()):
             return None
         return (
-            f"cannot convert float64 to {go_type}" if found == "float64" else f"unrecognized type: {go_type}"
+            f"cannot convert float64 to {go_type}" if kind == "float64" else f"unrecognized type: {go_type}"
         )
     wanted = "bool" if go_type == "bool" else "string"
-    if found == wanted:
+    if kind == wanted:
         return None
     # Go would turn a number into the character of that code, so it gets an error of its own.
-    if wanted == "string" and found == "int64":
+    if wanted == "string" and kind == "int64":
         return f"cannot convert int64 to {go_type}"
     return f"unrecognized type: {wanted}"
 

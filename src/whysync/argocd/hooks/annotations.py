@@ -23,15 +23,15 @@ _NUMBER: Final = r"[+-]?[0-9]{1,18}"
 def written(obj: Object) -> Object:
     """As they stand there, values that are no strings too."""
     meta = obj.get("metadata")
-    found = meta.get("annotations") if isinstance(meta, dict) else None
-    return found if isinstance(found, dict) else {}
+    annotations = meta.get("annotations") if isinstance(meta, dict) else None
+    return annotations if isinstance(annotations, dict) else {}
 
 
 def annotations_of(obj: Object) -> dict[str, str]:
     """As Go reads them: one value that is no string, and there are no annotations at all."""
-    found = written(obj)
-    texts = {key: value for key, value in found.items() if isinstance(value, str)}
-    return texts if len(texts) == len(found) else {}
+    annotations = written(obj)
+    texts = {key: value for key, value in annotations.items() if isinstance(value, str)}
+    return texts if len(texts) == len(annotations) else {}
 
 
 def annotation(obj: Object, key: str) -> str | None:

@@ -74,8 +74,8 @@ _HELM_DELETION: Final = {DeletionHook.PRE_DELETE: "pre-delete", DeletionHook.POS
 
 def is_unmarked(obj: Object) -> bool:
     """No annotation of hooks at all, as with nearly all objects: then nothing need be read from them."""
-    found = written(obj)
-    return HOOK not in found and HELM_HOOK not in found
+    annotations = written(obj)
+    return HOOK not in annotations and HELM_HOOK not in annotations
 
 
 def is_hook(obj: Object) -> bool:
@@ -166,7 +166,7 @@ class Partition:
 
 def partition_for_sync(targets: Iterable[Object]) -> Partition:
     """Hooks of the deletion alone are set aside; one that also names a sync phase stays."""
-    found = dict.fromkeys(DeletionHook, False)
+    present = dict.fromkeys(DeletionHook, False)
     kept: list[Object] = []
     for obj in targets:
         if is_unmarked(obj):
@@ -176,20 +176,20 @@ def partition_for_sync(targets: Iterable[Object]) -> Partition:
         in_a_sync = any(kind is not HookType.SKIP for kind in hook_types(obj))
         # upstream looks no further once the first kind has taken the object out
         for kind in kinds if in_a_sync else kinds[:1]:
-            found[kind] = True
+            present[kind] = True
         if in_a_sync or not kinds:
             kept.append(obj)
     return Partition(
         sync=tuple(kept),
-        has_pre_delete=found[DeletionHook.PRE_DELETE],
-        has_post_delete=found[DeletionHook.POST_DELETE],
+        has_pre_delete=present[DeletionHook.PRE_DELETE],
+        has_post_delete=present[DeletionHook.POST_DELETE],
     )
 
 
 def first_deleted(objects: Iterable[Object]) -> tuple[Object, ...]:
     """What goes first when the Application is deleted: the highest wave, all of it."""
-    found = tuple(objects)
-    if not found:
+    remaining = tuple(objects)
+    if not remaining:
         return ()
-    highest = max(wave_of(obj) for obj in found)
-    return tuple(obj for obj in found if wave_of(obj) == highest)
+    highest = max(wave_of(obj) for obj in remaining)
+    return tuple(obj for obj in remaining if wave_of(obj) == highest)

@@ -70,24 +70,24 @@ def in_order(tasks: Iterable[Task]) -> tuple[Task, ...]:
 
 def with_prunes_reversed(tasks: Iterable[Task]) -> tuple[Task, ...]:
     """Prunes run the other way round: the lowest of their waves trades places with the highest, and so on."""
-    found = tuple(tasks)
-    if not any(task.is_prune for task in found):
-        return found
-    waves = sorted({task.wave for task in found if task.is_prune})
+    all_tasks = tuple(tasks)
+    if not any(task.is_prune for task in all_tasks):
+        return all_tasks
+    waves = sorted({task.wave for task in all_tasks if task.is_prune})
     mirrored = dict(zip(waves, reversed(waves), strict=True))
     return tuple(
-        replace(task, wave_override=mirrored[task.wave]) if task.is_prune else task for task in found
+        replace(task, wave_override=mirrored[task.wave]) if task.is_prune else task for task in all_tasks
     )
 
 
 def with_prune_last(tasks: Iterable[Task], is_last: Callable[[Task], bool]) -> tuple[Task, ...]:
     """`PruneLast=true`: such prunes wait for a wave of their own behind all others of the phase Sync."""
-    found = tuple(tasks)
-    if not any(task.is_prune for task in found):
-        return found
-    last = max((0, *(task.wave for task in found if task.phase == SyncPhase.SYNC))) + 1
+    all_tasks = tuple(tasks)
+    if not any(task.is_prune for task in all_tasks):
+        return all_tasks
+    last = max((0, *(task.wave for task in all_tasks if task.phase == SyncPhase.SYNC))) + 1
     return tuple(
-        replace(task, wave_override=last) if task.is_prune and is_last(task) else task for task in found
+        replace(task, wave_override=last) if task.is_prune and is_last(task) else task for task in all_tasks
     )
 
 

@@ -52,9 +52,9 @@ def known_type(name: str) -> Type | None:
             pass
     if not name.startswith("core/v1/") or name.count("/") != 2:
         return None
-    found = type_named(f"core/v1.{name.rpartition('/')[2]}")
+    named = type_named(f"core/v1.{name.rpartition('/')[2]}")
     try:
-        return found if found.struct else None
+        return named if named.struct else None
     except KeyError:
         return None
 
@@ -85,13 +85,13 @@ def _rewritten(obj: Object, known: Sequence[KnownField]) -> Object:
 def _rewrite(obj: Object, path: list[str], kind: Type) -> None:
     """Lists on the way are entered item by item."""
     for depth in range(1, len(path) + 1):
-        found = dig(obj, *path[:depth])
-        if not isinstance(found, list):
+        value_list = dig(obj, *path[:depth])
+        if not isinstance(value_list, list):
             continue
-        for index, item in enumerate(found):
+        for index, item in enumerate(value_list):
             if isinstance(item, dict):
                 if depth == len(path):
-                    found[index] = round_trip(item, kind)
+                    value_list[index] = round_trip(item, kind)
                 else:
                     _rewrite(item, path[depth:], kind)
         return

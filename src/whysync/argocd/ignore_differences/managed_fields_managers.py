@@ -42,23 +42,23 @@ def without_trusted_changes(
 
 def trusted_changes(live: Object, desired: Object, managers: tuple[str, ...], atom: Atom) -> FieldSet:
     """The fields that such a rule takes out; none where the objects do not fit their type."""
-    found = FieldSet()
+    trusted = FieldSet()
     claims = [
         entry.get("fieldsV1")
         for entry in map(fields, items(fields(live.get("metadata")).get("managedFields")))
         if text(entry.get("manager")) in managers
     ]
     if not claims:
-        return found
+        return trusted
     try:
         validate(live, atom)
         validate(desired, atom)
         modified = compare_typed(live, desired, atom).modified
     except (TypeErrors, RecursionError):
-        return found
+        return trusted
     for claim in claims:
-        found = found.union(_owned(claim).intersection(modified))
-    return found
+        trusted = trusted.union(_owned(claim).intersection(modified))
+    return trusted
 
 
 def _owned(claim: Json) -> FieldSet:

@@ -99,7 +99,7 @@ class Normalizer:
 
     def trusted_managers(self, ref: Ref) -> tuple[str, ...]:
         """Whose fields may differ, argocd-cm's first; each once."""
-        matching = [one.rule for one in self._compiled if one.rule.trusts_managers_for(ref)]
+        matching = [compiled.rule for compiled in self._compiled if compiled.rule.trusts_managers_for(ref)]
         matching.sort(key=_system_first)
         return tuple(dict.fromkeys(manager for rule in matching for manager in rule.managers))
 

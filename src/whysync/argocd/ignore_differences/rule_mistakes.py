@@ -83,10 +83,10 @@ def _of_mismatch(rule: Rule, ref: Ref, mismatch: Mismatch) -> RuleMistake:
             )
         case Mismatch.KIND:
             near = same_kind or rule.kind.lower() in _plurals(ref.kind)
-            said = f"kind `{rule.kind}` is not `{ref.kind}`"
+            message = f"kind `{rule.kind}` is not `{ref.kind}`"
             return RuleMistake(
                 kind=MistakeKind.KIND,
-                text=said,
+                text=message,
                 selector=rule.kind,
                 suggestion=ref.kind if near else "",
                 near=near,
@@ -95,8 +95,8 @@ def _of_mismatch(rule: Rule, ref: Ref, mismatch: Mismatch) -> RuleMistake:
             return _of_name(MistakeKind.NAME, rule.name, ref.name)
         case Mismatch.NAMESPACE:
             if not ref.namespace:
-                said = "the object has no namespace, so a rule with a namespace never matches it"
-                return RuleMistake(kind=MistakeKind.NAMESPACE, text=said, selector=rule.namespace)
+                message = "the object has no namespace, so a rule with a namespace never matches it"
+                return RuleMistake(kind=MistakeKind.NAMESPACE, text=message, selector=rule.namespace)
             return _of_name(MistakeKind.NAMESPACE, rule.namespace, ref.namespace)
 
 
@@ -117,10 +117,10 @@ def _plurals(kind: str) -> tuple[str, ...]:
 
 def _of_name(kind: MistakeKind, written: str, actual: str) -> RuleMistake:
     is_glob = any(char in written for char in "*?[{")
-    said = f"{kind} `{written}` is compared as it stands, no glob" if is_glob else ""
+    message = f"{kind} `{written}` is compared as it stands, no glob" if is_glob else ""
     near = is_glob or written.lower() == actual.lower()
     return RuleMistake(
-        kind=kind, text=said or f"{kind} `{written}` is not `{actual}`", selector=written, near=near
+        kind=kind, text=message or f"{kind} `{written}` is not `{actual}`", selector=written, near=near
     )
 
 
@@ -137,33 +137,33 @@ def _of_pointer(pointer: str, obj: Object, differing: Sequence[str]) -> RuleMist
         miss = problem(pointer, differing)
         if miss is not None:
             return miss
-    said = (
+    message = (
         "nothing is at this pointer"
         if isinstance(path, PointerOutcome)
         else "the pointer is of another field"
     )
-    return RuleMistake(kind=MistakeKind.ELSEWHERE, text=said, selector=pointer)
+    return RuleMistake(kind=MistakeKind.ELSEWHERE, text=message, selector=pointer)
 
 
 def _misspelt(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
     if pointer.startswith(".") or (not pointer.startswith("/") and "." in pointer):
-        said, right = "a jq expression stands under jsonPointers", _as_pointer(pointer)
+        message, right = "a jq expression stands under jsonPointers", _as_pointer(pointer)
     elif not pointer.startswith("/"):
-        said, right = "a JSON pointer starts with `/`", f"/{pointer}"
+        message, right = "a JSON pointer starts with `/`", f"/{pointer}"
     elif re.search(_BRACKETED, pointer):
-        said, right = "a JSON pointer has no brackets: a position is a part of its own", ""
+        message, right = "a JSON pointer has no brackets: a position is a part of its own", ""
         right = re.sub(_BRACKETED, r"/\1", pointer)
     elif "*" in pointer.split("/") or "[]" in pointer:
-        said, right = "a JSON pointer has no wildcards; use jqPathExpressions", ""
+        message, right = "a JSON pointer has no wildcards; use jqPathExpressions", ""
     elif pointer.endswith("/"):
-        said, right = "the `/` at the end names an empty key", pointer.rstrip("/")
+        message, right = "the `/` at the end names an empty key", pointer.rstrip("/")
     elif pointer not in differing and (other := _same_letters(pointer, differing)):
-        said, right = "upper and lower case count", other
+        message, right = "upper and lower case count", other
     elif "." in pointer and (other := _dotted(pointer, differing)):
-        said, right = "the parts of a JSON pointer are separated by `/`", other
+        message, right = "the parts of a JSON pointer are separated by `/`", other
     else:
         return None
-    return RuleMistake(kind=MistakeKind.POINTER, text=said, selector=pointer, suggestion=right)
+    return RuleMistake(kind=MistakeKind.POINTER, text=message, selector=pointer, suggestion=right)
 
 
 def _as_pointer(expression: str) -> str:
@@ -192,8 +192,8 @@ def _unescaped(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
     """Keys such as `example.com/owner` hold slashes, which a pointer writes as `~1`."""
     for field in differing:
         if "~1" in field and field.replace("~1", "/").replace("~0", "~") == pointer:
-            said = "the `/` inside a key must be written `~1`"
-            return RuleMistake(kind=MistakeKind.POINTER, text=said, selector=pointer, suggestion=field)
+            message = "the `/` inside a key must be written `~1`"
+            return RuleMistake(kind=MistakeKind.POINTER, text=message, selector=pointer, suggestion=field)
     return None
 
 
@@ -202,8 +202,8 @@ def _shifted(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
         ours, theirs = pointer.split("/"), field.split("/")
         others = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
         if len(ours) <= len(theirs) and others and all(a.isdecimal() and b.isdecimal() for a, b in others):
-            said = "the difference is at another position of the list; select the item by its name with jq"
-            return RuleMistake(kind=MistakeKind.POINTER, text=said, selector=pointer)
+            message = "the difference is at another position of the list; select the item by its name with jq"
+            return RuleMistake(kind=MistakeKind.POINTER, text=message, selector=pointer)
     return None
 
 
@@ -213,31 +213,31 @@ def _of_expression(expression: str, obj: Object, differing: Sequence[str]) -> Ru
     except BadExpression as problem:
         return RuleMistake(kind=MistakeKind.EXPRESSION, text=f"jq error: {problem}", selector=expression)
     except DeletionFailed as problem:
-        said = str(problem).removeprefix("JQ patch returned error: ")
+        message = str(problem).removeprefix("JQ patch returned error: ")
         return RuleMistake(
             kind=MistakeKind.EXPRESSION,
-            text=f"jq error: {said}",
+            text=f"jq error: {message}",
             selector=expression,
             suggestion=expression.replace("[]", "[]?")
-            if "iterate" in said and "[]?" not in expression
+            if "iterate" in message and "[]?" not in expression
             else "",
         )
     if any(pointers.resolve(obj, field) != pointers.resolve(left, field) for field in differing):
         return None
-    said = "the expression removes nothing" if left == obj else "the expression removes another field"
-    return RuleMistake(kind=MistakeKind.ELSEWHERE, text=said, selector=expression)
+    message = "the expression removes nothing" if left == obj else "the expression removes another field"
+    return RuleMistake(kind=MistakeKind.ELSEWHERE, text=message, selector=expression)
 
 
 def _of_managers(rule: Rule, ref: Ref, obj: Object) -> RuleMistake | None:
     """Only whether the managers are there: which fields differ, the comparison of both sides knows."""
     if not rule.trusts_managers_for(ref):
-        said = "managers in argocd-cm count only under the exact group and kind, or for all kinds"
-        return RuleMistake(kind=MistakeKind.MANAGER, text=said, selector=rule.override_key or "")
+        message = "managers in argocd-cm count only under the exact group and kind, or for all kinds"
+        return RuleMistake(kind=MistakeKind.MANAGER, text=message, selector=rule.override_key or "")
     entries = items(fields(obj.get("metadata")).get("managedFields"))
     present = {text(fields(entry).get("manager")) for entry in entries}
     absent = [manager for manager in rule.managers if manager not in present]
     if len(absent) < len(rule.managers):
         return None
     near = next((name for name in sorted(present) if name.lower() == absent[0].lower()), "")
-    said = f"no field of the object is owned by `{absent[0]}`"
-    return RuleMistake(kind=MistakeKind.MANAGER, text=said, selector=absent[0], suggestion=near)
+    message = f"no field of the object is owned by `{absent[0]}`"
+    return RuleMistake(kind=MistakeKind.MANAGER, text=message, selector=absent[0], suggestion=near)

@@ -22,15 +22,15 @@ def destination_cluster(
 ) -> Cluster:
     """The cluster of a destination; `lookup_error` is what a source got instead of an answer."""
     if destination.name and destination.server:
-        told = "application destination can't have both name and server defined"
-        raise NoCluster(f"{told}: {destination.name} {destination.server}")
+        problem = "application destination can't have both name and server defined"
+        raise NoCluster(f"{problem}: {destination.name} {destination.server}")
     if destination.server:
         server = destination.server.rstrip("/")
-        found = next((cluster for cluster in clusters if cluster.server.rstrip("/") == server), None)
-        if found is None:
+        matching = next((cluster for cluster in clusters if cluster.server.rstrip("/") == server), None)
+        if matching is None:
             reason = lookup_error or f'cluster "{server}" not found'
             raise NoCluster(f'error getting cluster by server "{destination.server}": {reason}')
-        return found
+        return matching
     if not destination.name:
         raise NoCluster("Destination server missing from app spec")
     if lookup_error:
@@ -39,7 +39,7 @@ def destination_cluster(
     if not named:
         raise NoCluster(f"there are no clusters with this name: {destination.name}")
     if len(named) > 1:
-        servers = " ".join(one.server for one in named)
+        servers = " ".join(cluster.server for cluster in named)
         raise NoCluster(f"there are {len(named)} clusters with the same name: [{servers}]")
     return named[0]
 
@@ -98,8 +98,8 @@ def _missing_in_source(source: Source, *, multiple: bool) -> str | None:
     origin = source.path or source.chart or (source.ref if multiple else "")
     if not source.repo_url or not origin:
         if multiple:
-            told = "spec.source.repoURL and either source.path, source.chart, or source.ref are required"
-            return f"{told} for source {source.repo_url}"
+            problem = "spec.source.repoURL and either source.path, source.chart, or source.ref are required"
+            return f"{problem} for source {source.repo_url}"
         return "spec.source.repoURL and either spec.source.path or spec.source.chart are required"
     if source.chart and not source.target_revision:
         return "spec.source.targetRevision is required if the manifest source is a helm chart"

@@ -15,9 +15,9 @@ def told_by(secret: Object) -> dict[str, str]:
     return values | {key: text(value) for key, value in fields(secret.get("stringData")).items()}
 
 
-def namespaces_in(told: dict[str, str]) -> tuple[str, ...]:
+def namespaces_in(secret_data: dict[str, str]) -> tuple[str, ...]:
     """Where Argo CD manages some namespaces of the cluster only; nothing where it manages all."""
-    return tuple(space for part in told.get("namespaces", "").split(",") if (space := part.strip()))
+    return tuple(space for part in secret_data.get("namespaces", "").split(",") if (space := part.strip()))
 
 
 def _decoded(value: str) -> str:

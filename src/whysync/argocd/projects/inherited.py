@@ -29,7 +29,7 @@ def global_projects_of(
     project: AppProject, settings: Iterable[GlobalProjectSetting], existing: Mapping[str, AppProject]
 ) -> tuple[AppProject, ...]:
     """The projects that this one inherits from; the first setting that cannot be used ends the search."""
-    found: list[AppProject] = []
+    parents: list[AppProject] = []
     for setting in settings:
         if setting.name == project.metadata.name:
             continue
@@ -40,8 +40,8 @@ def global_projects_of(
             parent = existing.get(setting.name)
             if parent is None:
                 break
-            found.append(parent)
-    return tuple(found)
+            parents.append(parent)
+    return tuple(parents)
 
 
 def merged(project: AppProject, parent: AppProject) -> AppProject:

@@ -53,15 +53,15 @@ def project_glob(pattern: str, value: str, *, negation: bool, separators: str = 
 def source_verdict(project: AppProject, repo_url: str) -> PermissionResult:
     """May an Application take manifests from this repository? `*` does not cross a slash, unless alone."""
     url = normalize_git_url(repo_url)
-    found = PermissionResult.NO_MATCH
+    result = PermissionResult.NO_MATCH
     for pattern in project.spec.source_repos:
         denies = pattern.startswith("!")
         normalized = normalize_git_url(pattern.removeprefix("!"))
         if project_glob(f"!{normalized}" if denies else normalized, url, negation=True, separators="/"):
-            found = PermissionResult.PERMITTED
+            result = PermissionResult.PERMITTED
         elif denies:
             return PermissionResult.DENIED
-    return found
+    return result
 
 
 def destination_verdict(
@@ -77,13 +77,16 @@ def destination_verdict(
     if verdict.permitted and project.spec.permit_only_project_scoped_clusters:
         if clusters is None:
             raise ProjectClustersUnknown("could not retrieve project clusters")
-        own = any(cluster.name == one.name or cluster.server == one.server for one in clusters)
+        own = any(
+            cluster.name == own_cluster.name or cluster.server == own_cluster.server
+            for own_cluster in clusters
+        )
         return PermissionResult.PERMITTED if own else PermissionResult.NOT_PROJECT_SCOPED
     return verdict
 
 
 def _listed(destinations: Iterable[ProjectDestination], cluster: Cluster, namespace: str) -> PermissionResult:
-    found = PermissionResult.NO_MATCH
+    result = PermissionResult.NO_MATCH
     for item in destinations:
         name = cluster.name != "" and project_glob(item.name, cluster.name, negation=True)
         server = cluster.server != "" and project_glob(item.server, cluster.server, negation=True)
@@ -91,14 +94,14 @@ def _listed(destinations: Iterable[ProjectDestination], cluster: Cluster, namesp
         denies_name = not name and item.name.startswith("!")
         denies_server = not server and item.server.startswith("!")
         if (server or name) and inside:
-            found = PermissionResult.PERMITTED
+            result = PermissionResult.PERMITTED
         elif (
             denies_name
             or (denies_server and inside)
             or (not inside and item.namespace.startswith("!") and server)
         ):
             return PermissionResult.DENIED
-    return found
+    return result
 
 
 def kind_verdict(

@@ -94,27 +94,27 @@ def _within_role(project: str, role: ProjectRole) -> Iterator[str]:
 def policy_problem(project: str, role: str, policy: str) -> str | None:
     """What is wrong with one line of a role's policy."""
     parts = [part.strip(" ") for part in policy.split(",")]
-    told = f"invalid policy rule '{policy}': "
+    prefix = f"invalid policy rule '{policy}': "
     if len(parts) != 6 or parts[0] != "p":
-        return f"{told}must be of the form: 'p, sub, res, act, obj, eft'"
+        return f"{prefix}must be of the form: 'p, sub, res, act, obj, eft'"
     _, subject, resource, action, target, effect = parts
     expected = f"proj:{project}:{role}"
     if subject != expected:
-        return f"{told}policy subject must be: '{expected}', not '{subject}'"
+        return f"{prefix}policy subject must be: '{expected}', not '{subject}'"
     if resource not in _PROJECT_SCOPED:
         return (
-            f"{told}project resource must be: 'applications', 'applicationsets', 'repositories', 'exec', "
+            f"{prefix}project resource must be: 'applications', 'applicationsets', 'repositories', 'exec', "
             f"'logs' or 'clusters', not '{resource}'"
         )
     if not is_role_action(action):
-        return f"{told}invalid action '{action}'"
+        return f"{prefix}invalid action '{action}'"
     if not is_policy_object(project, target):
         return (
-            f"{told}object must be of form '{project}/*', '{project}[/<NAMESPACE>]/<APPNAME>' or "
+            f"{prefix}object must be of form '{project}/*', '{project}[/<NAMESPACE>]/<APPNAME>' or "
             f"'{project}/<APPNAME>', not '{target}'"
         )
     if effect not in ("allow", "deny"):
-        return f"{told}effect must be: 'allow' or 'deny'"
+        return f"{prefix}effect must be: 'allow' or 'deny'"
     return None
 
 
@@ -151,8 +151,8 @@ def _window_problems(
         if window_problem and (problem := window_problem(window)):
             yield problem
         if not (window.applications or window.namespaces or window.clusters):
-            told = f"window '{window.kind}':'{window.schedule}':'{window.duration}'"
-            yield f"{told} requires one of application, cluster or namespace"
+            window_text = f"window '{window.kind}':'{window.schedule}':'{window.duration}'"
+            yield f"{window_text} requires one of application, cluster or namespace"
 
 
 def _service_account_problems(project: AppProject) -> Iterator[str]:

@@ -64,7 +64,9 @@ def asker_of(claims: Object, scopes: Sequence[str]) -> Asker:
     groups: list[str] = []
     for scope in scopes:
         value = claims.get(scope)
-        groups += [value] if isinstance(value, str) else [one for one in items(value) if isinstance(one, str)]
+        groups += (
+            [value] if isinstance(value, str) else [group for group in items(value) if isinstance(group, str)]
+        )
     return Asker(subject=name, groups=tuple(groups), is_token=True)
 
 
@@ -115,13 +117,17 @@ def _with_extra(policy: Policy, extra: Iterable[Line]) -> Policy:
 
 
 def _allowed(reason: Reason, answer: Answer, tried: Sequence[Answer]) -> Decision:
-    asked = (*(one.subject for one in tried), answer.subject)
+    asked = (*(earlier.subject for earlier in tried), answer.subject)
     return Decision(allowed=True, reason=reason, answer=answer, asked=asked)
 
 
 def _refused(tried: Sequence[Answer], default: Answer | None) -> Decision:
     """A pattern that breaks or a line that denies tells more than the absence of a line."""
-    asked = tuple(one.subject for one in ((default, *tried) if default else tried) if one.subject)
+    asked = tuple(
+        tried_answer.subject
+        for tried_answer in ((default, *tried) if default else tried)
+        if tried_answer.subject
+    )
     for answer in tried:
         if answer.broken is not None:
             return Decision(allowed=False, reason=Reason.BROKEN_PATTERN, answer=answer, asked=asked)

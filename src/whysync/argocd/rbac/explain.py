@@ -52,13 +52,15 @@ def explain(
 def nearest(policy: Policy, asker: Asker, request: Request) -> Nearest | None:
     """The asker's own lines first, then those that miss least; one for another resource is not near."""
     own = _own_roles(policy, asker)
-    found: list[tuple[bool, int, int, Nearest]] = []
+    candidates: list[tuple[bool, int, int, Nearest]] = []
     for place, line in enumerate(policy.permissions):
         misses = _misses(policy, line, request)
         if line.allows and PolicyPart.RESOURCE not in misses:
             is_own = line.subject in own
-            found.append((not is_own, len(misses), place, Nearest(line=line, misses=misses, is_own=is_own)))
-    return min(found, key=lambda one: one[:3])[3] if found else None
+            candidates.append(
+                (not is_own, len(misses), place, Nearest(line=line, misses=misses, is_own=is_own))
+            )
+    return min(candidates, key=lambda candidate: candidate[:3])[3] if candidates else None
 
 
 def remedy(

@@ -81,12 +81,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Off with `server.disable.auth`: everybody may do everything."""
 
     def with_lines(self, lines: Iterable[Line]) -> Policy:
-        found = tuple(lines)
+        all_lines = tuple(lines)
         return replace(
             self,
-            permissions=(*self.permissions, *(one for one in found if isinstance(one, Permission))),
-            grants=(*self.grants, *(one for one in found if isinstance(one, Grant))),
-            problems=(*self.problems, *(one for one in found if isinstance(one, BadLine))),
+            permissions=(*self.permissions, *(line for line in all_lines if isinstance(line, Permission))),
+            grants=(*self.grants, *(line for line in all_lines if isinstance(line, Grant))),
+            problems=(*self.problems, *(line for line in all_lines if isinstance(line, BadLine))),
         )
 
     def roles_of(self, subject: str) -> dict[str, tuple[Grant, ...]]:
@@ -94,17 +94,17 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         by_member: dict[str, list[Grant]] = {}
         for grant in self.grants:
             by_member.setdefault(grant.member, []).append(grant)
-        found: dict[str, tuple[Grant, ...]] = {subject: ()}
+        roles: dict[str, tuple[Grant, ...]] = {subject: ()}
         edge = [subject]
         for _ in range(_MOST_STEPS):
             reached: list[str] = []
             for member in edge:
                 for grant in by_member.get(member, ()):
-                    if grant.role not in found:
-                        found[grant.role] = (*found[member], grant)
+                    if grant.role not in roles:
+                        roles[grant.role] = (*roles[member], grant)
                         reached.append(grant.role)
             edge = reached
-        return found
+        return roles
 
     def answer(self, subject: str, request: Request) -> Answer:
         roles = self.roles_of(subject)
@@ -189,13 +189,13 @@ def project_lines(project: AppProject) -> tuple[Line, ...]:
     Each role may see its project. One line that cannot be read, and Argo CD takes none of them.
     """
     name = project.metadata.name
-    found: list[Line] = []
+    read: list[Line] = []
     for role in project.spec.roles:
         subject = f"proj:{name}:{role.name}"
         texts = [f"p, {subject}, projects, get, {name}, allow", *role.policies]
         texts += [f"g, {group}, {subject}" for group in role.groups]
-        found += read_lines("\n".join(texts), f"project {name}, role {role.name}")
-    return () if any(isinstance(line, BadLine) for line in found) else tuple(found)
+        read += read_lines("\n".join(texts), f"project {name}, role {role.name}")
+    return () if any(isinstance(line, BadLine) for line in read) else tuple(read)
 
 
 def policy_problem(text: str) -> str | None:

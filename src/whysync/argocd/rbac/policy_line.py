@@ -84,8 +84,8 @@ def read_line(raw: str, origin: Origin) -> Line | None:
     try:
         tokens = split_csv(line)
     except ValueError as problem:
-        told = f'error parsing policy line "{line}": {problem}'
-        return BadLine(text=line, problem=told, origin=origin)
+        problem_text = f'error parsing policy line "{line}": {problem}'
+        return BadLine(text=line, problem=problem_text, origin=origin)
     match tokens:
         case ["p", subject, resource, action, target, effect]:
             return Permission(

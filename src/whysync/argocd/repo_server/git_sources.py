@@ -111,12 +111,12 @@ class GitSources:
             )
             made = render(application, source, tree, commit=commit, options=options)
         except (GitFailed, RevisionUnknown, RenderProblem, SourceError) as problem:
-            told = _as_repo_problem(problem)
+            repo_problem = _as_repo_problem(problem)
             if isinstance(problem, SourceError):
                 self.unavailable[name] = problem
             elif self._failed is not None:
-                self._failed[key] = told
-            raise told from problem
+                self._failed[key] = repo_problem
+            raise repo_problem from problem
         self._rendered[key] = made
         return made
 
@@ -127,16 +127,16 @@ class GitSources:
     def repo(self, url: str) -> Repo:
         """Raises `SourceError`, `GitFailed`."""
         key = repository_key(url)
-        found = self._repos.get(key)
-        if found is None:
+        repo = self._repos.get(key)
+        if repo is None:
             if not self.options.network:
                 raise CannotRender(
                     what=f"the repository {without_credentials(url)} is not at hand",
                     why="no local clone of it was given, and the network is used only where it was asked for",
                     next="give a clone of it, or allow the network with --network",
                 )
-            found = self._repos[key] = open_repo(url, network=True)
-        return found
+            repo = self._repos[key] = open_repo(url, network=True)
+        return repo
 
     def refresh(self) -> None:
         """Branches are asked for once, so that virtual hours cost no real requests; this asks them anew."""
@@ -163,30 +163,30 @@ class GitSources:
         if chart:
             return chart_version(url, chart, revision, self.options)
         _check_scheme(url)
-        told = self._stands_for(url, revision) if self._stands_for is not None else ""
-        return told or self.repo(url).resolve(revision, tag_prefix=text(source.get("tagPrefix")))
+        known_commit = self._stands_for(url, revision) if self._stands_for is not None else ""
+        return known_commit or self.repo(url).resolve(revision, tag_prefix=text(source.get("tagPrefix")))
 
     def _tree(self, source: Object, commit: str) -> Tree:
         url, chart = text(source.get("repoURL")), text(source.get("chart"))
         key = (f"{url}#{chart}" if chart else repository_key(url)), commit
-        found = self._given.get(key) or self._trees.pop(key, None)
-        if found is None:
+        tree = self._given.get(key) or self._trees.pop(key, None)
+        if tree is None:
             _check_scheme(url)
             if chart:
-                found = pulled_chart(url, chart, commit, self.options)
+                tree = pulled_chart(url, chart, commit, self.options)
             else:
-                found = self.repo(url).tree(commit)
+                tree = self.repo(url).tree(commit)
         if key not in self._given:
-            self._trees[key] = found  # the last used is last, the first goes first
+            self._trees[key] = tree  # the last used is last, the first goes first
             while len(self._trees) > _MOST_TREES:
                 self._trees.pop(next(iter(self._trees))).close()
-        return found
+        return tree
 
     def _refs(self, application: Object, source: Object, commit: str) -> dict[str, RefSource]:
         """Mirrors `GetRefSources` and the checks of `runManifestGenAsync`, Argo CD 3.6."""
         named: dict[str, Object] = {}
-        for one in map(fields, items(dig(application, "spec", "sources"))):
-            ref = text(one.get("ref"))
+        for source_fields in map(fields, items(dig(application, "spec", "sources"))):
+            ref = text(source_fields.get("ref"))
             if not ref:
                 continue
             if _REF.fullmatch(ref) is None:
@@ -195,16 +195,18 @@ class GitSources:
                 )
             if f"${ref}" in named:
                 raise RenderProblem("invalid sources: multiple sources had the same `ref` key")
-            named[f"${ref}"] = one
+            named[f"${ref}"] = source_fields
         used = _used(source)
         refs: dict[str, RefSource] = {}
         revisions: dict[str, tuple[str, str]] = {}
-        for name, one in named.items():
-            url, wanted = text(one.get("repoURL")), text(one.get("targetRevision"))
+        for name, ref_source in named.items():
+            url, wanted = text(ref_source.get("repoURL")), text(ref_source.get("targetRevision"))
             tree = None
-            if name in used and not one.get("chart"):
-                tree = self._ref_tree(name, one, source, commit, revisions)
-            refs[name] = RefSource(repo=url, target_revision=wanted, chart=text(one.get("chart")), tree=tree)
+            if name in used and not ref_source.get("chart"):
+                tree = self._ref_tree(name, ref_source, source, commit, revisions)
+            refs[name] = RefSource(
+                repo=url, target_revision=wanted, chart=text(ref_source.get("chart")), tree=tree
+            )
         return refs
 
     def _ref_tree(
@@ -219,20 +221,20 @@ class GitSources:
                 f'while {before[0]} references "{before[1]}")'
             )
         try:
-            found = self._commit(ref, wanted)
+            resolved = self._commit(ref, wanted)
         except (GitFailed, RevisionUnknown) as problem:
             raise RenderProblem(f"failed to get git client for repo {without_credentials(url)}") from problem
         if (
             normalize_git_url(text(source.get("repoURL"))) == same
             and not source.get("chart")
-            and found != commit
+            and resolved != commit
         ):
             raise RenderProblem(
                 "cannot reference a different revision of the same repository "
-                f'({name} references "{wanted}" which resolves to "{found}" while the application references '
-                f'"{text(source.get("targetRevision"))}" which resolves to "{commit}")'
+                f'({name} references "{wanted}" which resolves to "{resolved}" while the application '
+                f'references "{text(source.get("targetRevision"))}" which resolves to "{commit}")'
             )
-        return self._tree(ref, found)
+        return self._tree(ref, resolved)
 
     def _instance(self, application: Object) -> str:
         meta = fields(application.get("metadata"))

@@ -41,8 +41,8 @@ def _parsed(url: str) -> str:
         return ""
     rest, has_fragment, fragment = url.partition("#")
     scheme = ""
-    if found := re.fullmatch(_SCHEME, rest):
-        scheme, rest = f"{found[1]}:", found[2]
+    if matched := re.fullmatch(_SCHEME, rest):
+        scheme, rest = f"{matched[1]}:", matched[2]
     elif rest.startswith(":"):
         return ""
     rest, has_query, query = rest.partition("?")

@@ -123,8 +123,8 @@ class GitRepository:
         after = {
             **before,
             **{
-                path: one if isinstance(one, Folder) else Folder(manifests=tuple(one))
-                for path, one in folders.items()
+                path: folder if isinstance(folder, Folder) else Folder(manifests=tuple(folder))
+                for path, folder in folders.items()
             },
         }
         name = commit or self._name(branch, after)
@@ -133,15 +133,15 @@ class GitRepository:
         return name
 
     def _name(self, branch: str, folders: Mapping[str, Folder]) -> str:
-        said = msgspec.json.encode(
+        identity = msgspec.json.encode(
             [
                 self.url,
                 self.branches.get(branch, ""),
                 len(self.commits),
-                [[path, one.error, one.manifests] for path, one in sorted(folders.items())],
+                [[path, folder.error, folder.manifests] for path, folder in sorted(folders.items())],
             ]
         )
-        return hashlib.sha256(said).hexdigest()[:40]
+        return hashlib.sha256(identity).hexdigest()[:40]
 
     def _branch(self, revision: str) -> str:
         """`HEAD` is the default branch, for a push as for a look."""
@@ -153,9 +153,9 @@ class GitRepository:
 
     def resolve(self, revision: str) -> str:
         self.check()
-        found = self.branches.get(self._branch(revision))
-        if found is not None:
-            return found
+        head = self.branches.get(self._branch(revision))
+        if head is not None:
+            return head
         if len(revision) == 40 and all(letter in "0123456789abcdef" for letter in revision):
             return revision
         short = [name for name in self.commits if len(revision) >= 7 and name.startswith(revision)]
@@ -186,8 +186,8 @@ class GitRepository:
 
     def _made_up(self, manifest: Object) -> Object:
         """Sixteen letters and digits, the same in all of one rendering."""
-        told = f"{self.url} {self.renderings}".encode()
-        fresh = hashlib.sha256(told).hexdigest()[:16].encode()
+        seed = f"{self.url} {self.renderings}".encode()
+        fresh = hashlib.sha256(seed).hexdigest()[:16].encode()
         made: Object = msgspec.json.decode(msgspec.json.encode(manifest).replace(b"RANDOM", fresh))
         return made
 
@@ -206,7 +206,9 @@ class GitRepositories:
 
     def get(self, url: str) -> GitRepository | None:
         wanted = normalize_git_url(url)
-        return next((one for one in self.all if normalize_git_url(one.url) == wanted), None)
+        return next(
+            (repository for repository in self.all if normalize_git_url(repository.url) == wanted), None
+        )
 
     def resolve(self, source: Object, revision: str) -> str:
         return self._repository(source).resolve(revision)
@@ -218,22 +220,22 @@ class GitRepositories:
         """Does any commit deploy Applications?"""
         return any(
             obj.get("kind") == "Application"
-            for one in self.all
-            for folders in one.commits.values()
+            for repository in self.all
+            for folders in repository.commits.values()
             for folder in folders.values()
             for obj in folder.manifests
         )
 
     def heads(self) -> Sequence[Head]:
         return tuple(
-            Head(repo=one.url, revision=branch, commit=commit)
-            for one in self.all
-            for branch, commit in sorted({**one.default_head(), **one.branches}.items())
+            Head(repo=repository.url, revision=branch, commit=commit)
+            for repository in self.all
+            for branch, commit in sorted({**repository.default_head(), **repository.branches}.items())
         )
 
     def _repository(self, source: Object) -> GitRepository:
         url = text(fields(source).get("repoURL"))
-        found = self.get(url)
-        if found is None:
+        repository = self.get(url)
+        if repository is None:
             raise RepoProblem("failed to list refs: authentication required: Repository not found.")
-        return found
+        return repository

@@ -86,32 +86,32 @@ class RepoServer:
         self, wish: ManifestRequest, sources: Sequence[Object], revisions: Sequence[str]
     ) -> Manifests:
         """Raises `NoTargets`, in the words of the controller."""
-        found: list[tuple[str, Rendered]] = []
+        rendered_sources: list[tuple[str, Rendered]] = []
         for index, source in enumerate(sources):
-            told = revisions[index] if len(revisions) == len(sources) else ""
-            revision = told or text(source.get("targetRevision"))
+            requested = revisions[index] if len(revisions) == len(sources) else ""
+            revision = requested or text(source.get("targetRevision"))
             try:
-                found.append(self._generate(wish, source, revision, several=len(sources) > 1))
+                rendered_sources.append(self._generate(wish, source, revision, several=len(sources) > 1))
             except RepoProblem as problem:
                 raise NoTargets(
                     f"failed to generate manifest for source {index + 1} of {len(sources)}: "
                     f"rpc error: code = {problem.code} desc = {problem.message}"
                 ) from problem
-        return self._together(found)
+        return self._together(rendered_sources)
 
-    def _together(self, found: Sequence[tuple[str, Rendered]]) -> Manifests:
-        revisions = tuple(commit for commit, _ in found)
-        parts = tuple(rendered for _, rendered in found)
+    def _together(self, rendered_sources: Sequence[tuple[str, Rendered]]) -> Manifests:
+        revisions = tuple(commit for commit, _ in rendered_sources)
+        parts = tuple(rendered for _, rendered in rendered_sources)
         known = self._joined.get(revisions, ())
         for before, joined in known:
             if len(before) == len(parts) and all(map(is_, before, parts)):
                 return joined
         manifests = Manifests(
-            objects=found[0][1].manifests
-            if len(found) == 1
-            else tuple(obj for _, rendered in found for obj in rendered.manifests),
+            objects=rendered_sources[0][1].manifests
+            if len(rendered_sources) == 1
+            else tuple(obj for _, rendered in rendered_sources for obj in rendered.manifests),
             revisions=revisions,
-            source_types=tuple(rendered.source_type for _, rendered in found),
+            source_types=tuple(rendered.source_type for _, rendered in rendered_sources),
         )
         self._joined[revisions] = (*known[-_MOST_JOINED:], (parts, manifests))
         return manifests
@@ -200,16 +200,16 @@ def _marked(rendered: Rendered, wish: ManifestRequest) -> Rendered:
         try:
             marked.append(settings.with_tracking(obj, app=wish.instance, namespace=wish.namespace))
         except (MalformedMetadata, LabelTooLong) as problem:
-            told = f"failed to set app instance tracking info on manifest: {problem}"
-            raise RepoProblem(told) from problem
+            message = f"failed to set app instance tracking info on manifest: {problem}"
+            raise RepoProblem(message) from problem
     return Rendered(manifests=tuple(marked), source_type=rendered.source_type)
 
 
 def _unlisted(objects: Sequence[Object]) -> list[Object]:
-    found: list[Object] = []
+    unlisted: list[Object] = []
     for obj in objects:
         if text(obj.get("kind")).endswith("List") and isinstance(obj.get("items"), list):
-            found += [fields(item) for item in items(obj.get("items"))]
+            unlisted += [fields(item) for item in items(obj.get("items"))]
         elif obj:
-            found.append(obj)
-    return found
+            unlisted.append(obj)
+    return unlisted

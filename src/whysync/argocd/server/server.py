@@ -124,15 +124,17 @@ class Server:
         spec = fields(app.get("spec"))
         policy = fields(spec.get("syncPolicy"))
         if wanted.get("manifests") and _is_automated(policy) and wanted.get("dryRun") is not True:
-            told = "cannot use local sync when Automatic Sync Policy is enabled unless for dry run"
-            raise _denied("FailedPrecondition", told)
+            message = "cannot use local sync when Automatic Sync Policy is enabled unless for dry run"
+            raise _denied("FailedPrecondition", message)
         self._check_alive(app)
         self._check_revision(wanted, spec, policy)
         sync: Object = {**wanted}
         if has_multiple_sources(spec):
-            sources = [fields(one) for one in items(spec["sources"])]
-            told = [text(revision) for revision in items(wanted.get("revisions"))] or [""] * len(sources)
-            commits: list[Json] = [self._commit(*one, wanted) for one in zip(sources, told, strict=False)]
+            sources = [fields(source_entry) for source_entry in items(spec["sources"])]
+            revisions = [text(revision) for revision in items(wanted.get("revisions"))] or [""] * len(sources)
+            commits: list[Json] = [
+                self._commit(*pair, wanted) for pair in zip(sources, revisions, strict=False)
+            ]
             sync |= {"sources": spec["sources"], "revisions": commits}
         else:
             source = source_of(spec)
@@ -193,12 +195,12 @@ class Server:
     def _set_cascading(self, name: str, propagation: str | None) -> None:
         app = self._registry.applications[name]
         meta = fields(app.get("metadata"))
-        found = Finalizers.of(app)
+        finalizers = Finalizers.of(app)
         if propagation is None:
-            found.stop_cascading()
+            finalizers.stop_cascading()
         elif not meta.get("deletionTimestamp"):  # Kubernetes lets nobody add one then
-            found.cascade(propagation)
-        left: list[Json] = [*found.names]
+            finalizers.cascade(propagation)
+        left: list[Json] = [*finalizers.names]
         if left != items(meta.get("finalizers")):
             self._registry.save(name, {**app, "metadata": {**meta, "finalizers": left}})
 
@@ -232,18 +234,25 @@ class Server:
             raise _denied("FailedPrecondition", "application is deleting")
 
     def _check_revision(self, wanted: Object, spec: Object, policy: Object) -> None:
-        told = text(wanted.get("revision"))
+        revision = text(wanted.get("revision"))
         own = text(source_of(spec).get("targetRevision"))
-        if told and _is_automated(policy) and wanted.get("dryRun") is not True and told != (own or "HEAD"):
-            raise _denied("FailedPrecondition", f"Cannot sync to {told}: auto-sync currently set to {own}")
+        if (
+            revision
+            and _is_automated(policy)
+            and wanted.get("dryRun") is not True
+            and revision != (own or "HEAD")
+        ):
+            raise _denied(
+                "FailedPrecondition", f"Cannot sync to {revision}: auto-sync currently set to {own}"
+            )
 
     def _commit(self, source: Object, revision: str, wanted: Object) -> str:
         """A person who syncs means what the branch is now, whatever a cache knows."""
         if wanted.get("manifests"):
             return ""
         try:
-            told = revision or text(source.get("targetRevision"))
-            return self._office.repo_server.commit(source, told, fresh=True)
+            target = revision or text(source.get("targetRevision"))
+            return self._office.repo_server.commit(source, target, fresh=True)
         except RepoProblem as problem:
             inner = f"rpc error: code = {problem.code} desc = {problem.message}"
             raise _denied("FailedPrecondition", f"error resolving repo revision: {inner}") from problem
@@ -272,8 +281,8 @@ def _place(url: str) -> str:
     return bare.rpartition("@")[2].replace(":", "/").removesuffix(".git").lower()
 
 
-def _denied(code: str, told: str) -> Denied:
-    return Denied(f"rpc error: code = {code} desc = {told}")
+def _denied(code: str, message: str) -> Denied:
+    return Denied(f"rpc error: code = {code} desc = {message}")
 
 
 def _is_automated(policy: Object) -> bool:

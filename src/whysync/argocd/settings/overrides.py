@@ -105,14 +105,14 @@ def health_override(overrides: Overrides, group: str, kind: str) -> ResourceOver
 
 def known_type_fields(overrides: Overrides) -> dict[tuple[str, str], tuple[KnownTypeField, ...]]:
     """By group and kind. Mirrors `NewKnownTypesNormalizer`, Argo CD 3.6, with its one preset."""
-    found: dict[tuple[str, str], tuple[KnownTypeField, ...]] = {}
+    type_fields: dict[tuple[str, str], tuple[KnownTypeField, ...]] = {}
     for key in sorted(overrides):
         if overrides[key].known_type_fields and key.count("/") < 2:
             group, _, kind = key.rpartition("/")
-            found[group, kind] = overrides[key].known_type_fields
+            type_fields[group, kind] = overrides[key].known_type_fields
     preset = KnownTypeField(field="spec.template.spec", type="core/v1/PodSpec")
-    found.setdefault(("argoproj.io", "Rollout"), (preset,))
-    return found
+    type_fields.setdefault(("argoproj.io", "Rollout"), (preset,))
+    return type_fields
 
 
 def overrides_from_json(tree: Object) -> dict[str, ResourceOverride]:
@@ -134,17 +134,17 @@ def read_overrides(data: Mapping[str, str]) -> dict[str, ResourceOverride]:
         if key.startswith(CUSTOMIZATIONS) and len(parts) == 4:
             try:
                 name = _override_key(parts[3])
-                found = overrides.get(name, ResourceOverride())
-                overrides[name] = _with_split_key(found, parts[2], data[key])
+                override = overrides.get(name, ResourceOverride())
+                overrides[name] = _with_split_key(override, parts[2], data[key])
             except Malformed as problem:
                 raise Malformed(str(problem), key=key) from None
     return overrides
 
 
 def with_ignored_pointer(overrides: Overrides, key: str, pointer: str) -> dict[str, ResourceOverride]:
-    found = overrides.get(key, ResourceOverride())
-    rule = found.ignore_differences + IgnoreRule(json_pointers=(pointer,))
-    return {**overrides, key: replace(found, ignore_differences=rule)}
+    override = overrides.get(key, ResourceOverride())
+    rule = override.ignore_differences + IgnoreRule(json_pointers=(pointer,))
+    return {**overrides, key: replace(override, ignore_differences=rule)}
 
 
 def resource_update_overrides(
@@ -226,14 +226,14 @@ def _rule(value: Json) -> IgnoreRule:
 
 
 def _known_types(value: Json) -> tuple[KnownTypeField, ...]:
-    found: list[KnownTypeField] = []
+    type_fields: list[KnownTypeField] = []
     for item in sequence(value, "[]v1alpha1.KnownTypeField"):
         raw = mapping(item, "v1alpha1.KnownTypeField")
         owner = "KnownTypeField"
-        found.append(
+        type_fields.append(
             KnownTypeField(field=text_field(raw, "field", owner), type=text_field(raw, "type", owner))
         )
-    return tuple(found)
+    return tuple(type_fields)
 
 
 def _go_bool(value: str) -> bool:

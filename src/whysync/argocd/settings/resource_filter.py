@@ -75,17 +75,17 @@ def excluded_by(settings: Filters, group: str, kind: str, cluster: str) -> Exclu
 
 def read_filters(tree: Json) -> tuple[FilteredResource, ...]:
     owner = "FilteredResource"
-    found: list[FilteredResource] = []
+    filters: list[FilteredResource] = []
     for item in sequence(tree, "[]settings.FilteredResource"):
         raw = mapping(item, "settings.FilteredResource")
-        found.append(
+        filters.append(
             FilteredResource(
                 api_groups=texts_field(raw, "apiGroups", owner),
                 kinds=texts_field(raw, "kinds", owner),
                 clusters=texts_field(raw, "clusters", owner),
             )
         )
-    return tuple(found)
+    return tuple(filters)
 
 
 def _matches(filters: Iterable[FilteredResource], group: str, kind: str, cluster: str) -> bool:

@@ -193,12 +193,14 @@ def _filters(cm: Mapping[str, str], key: str, adjective: str) -> tuple[FilteredR
 
 
 def _global_projects(cm: Mapping[str, str]) -> tuple[GlobalProject, ...]:
-    found: list[GlobalProject] = []
+    global_projects: list[GlobalProject] = []
     for item in sequence(read_yaml(cm.get("globalProjects", "")), "[]settings.GlobalProjectSettings"):
         raw = mapping(item, "settings.GlobalProjectSettings")
         name = text_field(raw, "projectName", "GlobalProjectSettings")
-        found.append(GlobalProject(name=name, label_selector=fields(field_of(raw, "labelSelector"))))
-    return tuple(found)
+        global_projects.append(
+            GlobalProject(name=name, label_selector=fields(field_of(raw, "labelSelector")))
+        )
+    return tuple(global_projects)
 
 
 def _sensitive_annotations(value: str) -> frozenset[str]:

@@ -59,8 +59,8 @@ def _sound(obj: Object) -> Object:
 
 
 def _is_row(row: Object) -> bool:
-    told = text(row.get("apiVersion")) and text(row.get("fieldsType")) and text(row.get("operation"))
-    return bool(told) and _is_set(row.get("fieldsV1"))
+    has_header = text(row.get("apiVersion")) and text(row.get("fieldsType")) and text(row.get("operation"))
+    return bool(has_header) and _is_set(row.get("fieldsV1"))
 
 
 def _is_set(value: Json) -> bool:
@@ -90,7 +90,11 @@ def cluster_of(application: Object, secrets: Iterable[Object] = ()) -> WorldClus
     """The cluster that an app names, with the settings of its Secret if there is one; without objects."""
     app = decode(application, Application)[0] or Application()
     destination, default = app.spec.destination, WorldCluster()
-    named = (one for one in map(told_by, secrets) if _is_named(one, destination.server, destination.name))
+    named = (
+        cluster_data
+        for cluster_data in map(told_by, secrets)
+        if _is_named(cluster_data, destination.server, destination.name)
+    )
     known = next(named, dict[str, str]())
     return WorldCluster(
         server=known.get("server", "")

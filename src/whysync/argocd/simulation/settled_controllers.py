@@ -19,13 +19,13 @@ _ALWAYS: Final = frozenset({"HorizontalPodAutoscaler", "Namespace", "Node", "Ser
 
 
 class SettledControllerManager(ControllerManager):
-    def __init__(self, model: ApiServer, script: Behavior | None = None, *, nodes: int = 3) -> None:
-        super().__init__(model, script, nodes=nodes)
+    def __init__(self, api_server: ApiServer, behavior: Behavior | None = None, *, nodes: int = 3) -> None:
+        super().__init__(api_server, behavior, nodes=nodes)
         journal = self.model.store.journal
         for change in journal:
-            told = self._by_kind.get(change.place[0], ()) if is_in_motion(change.obj) else ()
-            for one in (*told, *self._all):
-                one.on_event(change)
+            watching = self._by_kind.get(change.place[0], ()) if is_in_motion(change.obj) else ()
+            for controller in (*watching, *self._all):
+                controller.on_event(change)
         self._seen_changes = len(journal)
 
 
@@ -64,9 +64,9 @@ def _pod_moves(status: Object) -> bool:
     if status.get("phase") in ("Succeeded", "Failed"):
         return False
     states = [
-        fields(one)
+        fields(container_status)
         for group in ("initContainerStatuses", "containerStatuses")
-        for one in items(status.get(group))
+        for container_status in items(status.get(group))
     ]
     if any(text(dig(state, "state", "waiting", "reason")) in _STUCK for state in states):
         return False

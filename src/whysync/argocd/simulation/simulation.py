@@ -51,8 +51,8 @@ class NotCreated(Exception):
 class GarbageCollectionOnly:
     """The cleanup after deletions, in a cluster without controllers."""
 
-    def __init__(self, model: ApiServer) -> None:
-        self._model = model
+    def __init__(self, api_server: ApiServer) -> None:
+        self._model = api_server
         self._seen = -1
 
     def reconcile(self) -> bool:
@@ -90,8 +90,8 @@ class Simulation:
             projects=world.projects,
             config_maps=world.config_maps,
             namespace=world.namespace,
-            ground=world.cluster_ops,
-            pace=world.timings,
+            cluster_ops=world.cluster_ops,
+            timings=world.timings,
         )
         self.controller_managers = [
             _controllers(cluster, destination.model)
@@ -141,18 +141,18 @@ def _destination(cluster: WorldCluster, world: World) -> Destination:
     )
 
 
-def _controllers(cluster: WorldCluster, model: ApiServer) -> Participant:
+def _controllers(cluster: WorldCluster, api_server: ApiServer) -> Participant:
     match cluster.controllers:
         case Controllers.GARBAGE_COLLECTION:
-            return GarbageCollectionOnly(model)
+            return GarbageCollectionOnly(api_server)
         case Controllers.ALL:
-            return ControllerManager(model, cluster.behavior, nodes=cluster.nodes)
+            return ControllerManager(api_server, cluster.behavior, nodes=cluster.nodes)
         case Controllers.SETTLED:
-            return SettledControllerManager(model, cluster.behavior, nodes=cluster.nodes)
+            return SettledControllerManager(api_server, cluster.behavior, nodes=cluster.nodes)
 
 
-def _create(objects: Iterable[Object], model: ApiServer) -> None:
-    terminal = Terminal(model)
+def _create(objects: Iterable[Object], api_server: ApiServer) -> None:
+    terminal = Terminal(api_server)
     for obj in objects:
         message, failed = terminal.create(obj)
         if failed:

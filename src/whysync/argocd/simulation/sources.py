@@ -36,7 +36,7 @@ class Sources:
     @property
     def main(self) -> SourceOf:
         """The one that all manifests are said to come from: which comes from which the facts do not tell."""
-        return next((one for one in self.all if one.renders), self.all[0])
+        return next((source for source in self.all if source.renders), self.all[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +58,9 @@ def held_by(application: Object, desired: Iterable[Object], live: Iterable[Objec
         return None
     namespace = text(dig(application, "spec", "destination", "namespace"))
     applied = {
-        ref_of(live_object).key: found
+        ref_of(live_object).key: applied_object
         for live_object in live
-        if (found := last_applied(live_object)) is not None
+        if (applied_object := last_applied(live_object)) is not None
     }
     made = [
         applied.get(key) or applied.get(key._replace(namespace=namespace)) or desired_object
@@ -89,14 +89,14 @@ def sources_of(application: Object) -> Sources:
     return Sources(
         all=tuple(
             SourceOf(
-                url=text(one.get("repoURL")),
-                path=(text(one.get("path")) or text(one.get("chart"))).strip("/") or ".",
-                branch=text(one.get("targetRevision")),
+                url=text(source.get("repoURL")),
+                path=(text(source.get("path")) or text(source.get("chart"))).strip("/") or ".",
+                branch=text(source.get("targetRevision")),
                 commit=commits[index] if index < len(commits) else "",
                 type=(types[index] if index < len(types) else "") or "Directory",
-                renders=len(raw) == 1 or bool(one.get("path") or one.get("chart")),
+                renders=len(raw) == 1 or bool(source.get("path") or source.get("chart")),
             )
-            for index, one in enumerate(raw)
+            for index, source in enumerate(raw)
         )
     )
 
@@ -106,9 +106,11 @@ def repositories_of(
 ) -> GitRepositories:
     """Each branch points at the commit that was compared last; `held` is one before it, still needed."""
     sources = sources_of(application)
-    found: dict[str, GitRepository] = {}
+    repositories: dict[str, GitRepository] = {}
     for source in sources.all:
-        git = found.setdefault(normalize_git_url(source.url), GitRepository(url=source.url, clock=clock))
+        git = repositories.setdefault(
+            normalize_git_url(source.url), GitRepository(url=source.url, clock=clock)
+        )
         objects = tuple(desired) if source is sources.main else ()
         branch = source.branch or git.default_branch
         if held is not None and source is sources.main:
@@ -116,4 +118,4 @@ def repositories_of(
             git.push({source.path: before}, branch=branch, commit=held.commit)
         folder = Folder(manifests=objects, source_type=source.type)
         git.push({source.path: folder}, branch=branch, commit=source.commit)
-    return GitRepositories(found.values())
+    return GitRepositories(repositories.values())

@@ -66,8 +66,8 @@ def _selection(comparison: Comparison, operation: Object) -> Callable[[Pair], bo
     chosen = items(operation.get("resources"))
     if not foreign and not chosen:
         return None
-    read = (decode(fields(one), SelectedResource)[0] for one in chosen)
-    selected = [one for one in read if one is not None]
+    read = (decode(fields(resource), SelectedResource)[0] for resource in chosen)
+    selected = [resource for resource in read if resource is not None]
 
     def includes(pair: Pair) -> bool:
         ref = ref_of(pair.obj)
@@ -104,7 +104,7 @@ def contains_sync_resource(selected: Sequence[SelectedResource], ref: Ref) -> bo
     Mirrors `ContainsSyncResource`, Argo CD 3.6.
     """
     return any(
-        (one.name, one.kind, one.group) == (ref.name, ref.kind, ref.group)
-        and one.namespace in ("", ref.namespace)
-        for one in selected
+        (resource.name, resource.kind, resource.group) == (ref.name, ref.kind, ref.group)
+        and resource.namespace in ("", ref.namespace)
+        for resource in selected
     )

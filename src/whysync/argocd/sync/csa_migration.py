@@ -17,17 +17,17 @@ from whysync.kubernetes.merge.structured.fieldset import from_fields_v1, to_fiel
 _ATTEMPTS: Final = 5
 
 
-def migrate(ground: ClusterOps, live: Object, *, from_manager: str, to_manager: str) -> None:
+def migrate(cluster_ops: ClusterOps, live: Object, *, from_manager: str, to_manager: str) -> None:
     """Raises `Refused`; an object that others change meanwhile is read again and again, five times in all."""
     ref = ref_of(live)
     try:
-        ground.discover(ref.api_version, ref.kind, "patch")
+        cluster_ops.discover(ref.api_version, ref.kind, "patch")
     except Refused as problem:
-        told = f"failed to get api resource for {ref.group}/{ref.version}, Kind={ref.kind}"
-        raise problem.within(told) from problem
+        message = f"failed to get api resource for {ref.group}/{ref.version}, Kind={ref.kind}"
+        raise problem.within(message) from problem
     for attempt in range(_ATTEMPTS):
         try:
-            fresh = ground.get(ref)
+            fresh = cluster_ops.get(ref)
         except Refused as problem:
             raise problem.within("failed to get fresh object for CSA migration") from problem
         if not needs_migration(fresh, from_manager):
@@ -35,12 +35,12 @@ def migrate(ground: ClusterOps, live: Object, *, from_manager: str, to_manager: 
         try:
             patch = migration_patch(fresh, from_manager=from_manager, to_manager=to_manager)
         except (ValueError, RecursionError) as problem:
-            told = (
+            message = (
                 f"failed to generate csaupgrade migration patch: failed to convert fields to set: {problem}"
             )
-            raise Refused(told) from problem
+            raise Refused(message) from problem
         try:
-            ground.patch(ref, patch)
+            cluster_ops.patch(ref, patch)
         except Refused as problem:
             if problem.reason is not Reason.CONFLICT or attempt == _ATTEMPTS - 1:
                 raise
@@ -93,5 +93,5 @@ def upgraded_managed_fields(rows: list[Object], *, from_manager: str, to_manager
 
 def _is(row: Object, manager: str, operation: str) -> bool:
     """Rows of a subresource, such as `status`, stay with whom they are."""
-    found = text(row.get("manager")), text(row.get("operation")), text(row.get("subresource"))
-    return found == (manager, operation, "")
+    actual = text(row.get("manager")), text(row.get("operation")), text(row.get("subresource"))
+    return actual == (manager, operation, "")

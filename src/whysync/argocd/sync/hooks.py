@@ -36,9 +36,9 @@ class HookOutcome(NamedTuple):
     """Its health cannot be told; then the phase is empty."""
 
 
-def judged(ground: ClusterOps, live: Object) -> HookOutcome:
+def judged(cluster_ops: ClusterOps, live: Object) -> HookOutcome:
     """How far a hook has come. One that nobody can judge has succeeded as soon as it is there."""
-    assessment = ground.health(live)
+    assessment = cluster_ops.health(live)
     if assessment is not None:
         if assessment.error is not None:
             return HookOutcome("", "", assessment.error)
@@ -48,20 +48,20 @@ def judged(ground: ClusterOps, live: Object) -> HookOutcome:
     return HookOutcome(Phase.SUCCEEDED.value, messages.hook_created(text(dig(live, "metadata", "name"))))
 
 
-def remove_finalizer(ground: ClusterOps, work: SyncTask) -> None:
+def remove_finalizer(cluster_ops: ClusterOps, work: SyncTask) -> None:
     """Raises `Refused`. Argo CD may know an old version of the object: on a conflict it reads it again."""
     for attempt in range(_ATTEMPTS):
         if work.live is None or not is_held(work.live):
             return
         work.live = released(work.live)
         try:
-            access.write(ground, work, work.live)
+            access.write(cluster_ops, work, work.live)
         except Refused as problem:
             if problem.reason is Reason.NOT_FOUND:
                 return
             if problem.reason is Reason.CONFLICT:
                 try:
-                    work.live = access.read(ground, work)
+                    work.live = access.read(cluster_ops, work)
                 except Refused as gone:
                     if gone.reason is Reason.NOT_FOUND:
                         return
@@ -79,8 +79,8 @@ def free_completed(step: Step, works: Iterable[SyncTask]) -> None:
             try:
                 remove_finalizer(step.ground, work)
             except Refused as problem:
-                told = messages.finalizer_stays(problem.message)
-                step.record(work, work.status, Phase.ERROR.value, told)
+                message = messages.finalizer_stays(problem.message)
+                step.record(work, work.status, Phase.ERROR.value, message)
 
 
 def delete_hooks(step: Step, works: Iterable[SyncTask]) -> None:
@@ -89,8 +89,8 @@ def delete_hooks(step: Step, works: Iterable[SyncTask]) -> None:
             access.delete(step.ground, work, step.options.propagation)
         except Refused as problem:
             if problem.reason is not Reason.NOT_FOUND:
-                told = messages.not_deleted(problem.message)
-                step.record(work, work.status, Phase.ERROR.value, told)
+                message = messages.not_deleted(problem.message)
+                step.record(work, work.status, Phase.ERROR.value, message)
 
 
 def end_hooks(step: Step, works: Iterable[SyncTask]) -> bool:
@@ -100,44 +100,44 @@ def end_hooks(step: Step, works: Iterable[SyncTask]) -> bool:
 
 
 def _end(step: Step, work: SyncTask) -> bool:
-    ground = step.ground
+    cluster_ops = step.ground
     if work.live is None:
         try:
-            work.live = _read_if_there(ground, work)
+            work.live = _read_if_there(cluster_ops, work)
         except Refused as problem:
-            told = messages.not_read_at_end(problem.message)
-            step.record(work, work.status, Phase.ERROR.value, told)
+            message = messages.not_read_at_end(problem.message)
+            step.record(work, work.status, Phase.ERROR.value, message)
             return False
     if work.live is None:
         step.record(work, work.status, Phase.SUCCEEDED.value, messages.HOOK_TERMINATED)
         return True
-    found = judged(ground, work.live)
-    if found.error is not None:
-        step.record(work, work.status, Phase.ERROR.value, messages.no_health_at_end(found.error))
+    outcome = judged(cluster_ops, work.live)
+    if outcome.error is not None:
+        step.record(work, work.status, Phase.ERROR.value, messages.no_health_at_end(outcome.error))
     try:
-        remove_finalizer(ground, work)
+        remove_finalizer(cluster_ops, work)
     except Refused as problem:
         step.record(work, work.status, Phase.ERROR.value, messages.finalizer_stays(problem.message))
         return False
-    unfinished = found.error is not None or found.phase == Phase.RUNNING
+    unfinished = outcome.error is not None or outcome.phase == Phase.RUNNING
     if unfinished or work.is_deleted_on(DeletePolicy.HOOK_FAILED):
         try:
-            access.delete(ground, work, step.options.propagation)
+            access.delete(cluster_ops, work, step.options.propagation)
         except Refused as problem:
             if problem.reason is not Reason.NOT_FOUND:
-                told = messages.not_deleted_at_end(problem.message)
-                step.record(work, work.status, Phase.FAILED.value, told)
+                message = messages.not_deleted_at_end(problem.message)
+                step.record(work, work.status, Phase.FAILED.value, message)
                 return False
-    if found.phase in COMPLETED:
-        step.record(work, work.status, found.phase, found.message)
+    if outcome.phase in COMPLETED:
+        step.record(work, work.status, outcome.phase, outcome.message)
     elif work.state != Phase.ERROR:
         step.record(work, work.status, Phase.FAILED.value, messages.HOOK_TERMINATED)
     return True
 
 
-def _read_if_there(ground: ClusterOps, work: SyncTask) -> Object | None:
+def _read_if_there(cluster_ops: ClusterOps, work: SyncTask) -> Object | None:
     try:
-        return access.read(ground, work)
+        return access.read(cluster_ops, work)
     except Refused as problem:
         if problem.reason is Reason.NOT_FOUND:
             return None

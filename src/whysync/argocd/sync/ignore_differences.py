@@ -75,9 +75,9 @@ def _restored(patched: Object, target: Object, normalized_target: Object, normal
         key: value for key, value in patched.items() if key in target or key not in normalized_live
     }
     for key, wanted in target.items():
-        found, normalized = patched.get(key), normalized_target.get(key)
-        if isinstance(found, dict) and isinstance(wanted, dict) and isinstance(normalized, dict):
-            kept[key] = _restored(found, wanted, normalized, fields(normalized_live.get(key)))
+        patched_value, normalized = patched.get(key), normalized_target.get(key)
+        if isinstance(patched_value, dict) and isinstance(wanted, dict) and isinstance(normalized, dict):
+            kept[key] = _restored(patched_value, wanted, normalized, fields(normalized_live.get(key)))
         elif key in normalized_target and normalized == wanted:
             # the normaliser left it alone, so it is not ignored and Git's value counts
             kept[key] = wanted

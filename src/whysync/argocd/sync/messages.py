@@ -30,15 +30,15 @@ PRUNED_IN_DRY_RUN: Final = "pruned (dry run)"
 
 def not_valid(reasons: Iterable[str]) -> str:
     """Discovery or the project refused tasks; each reason once, in the order of the alphabet."""
-    told = sorted({reason for reason in reasons if reason})
+    unique_reasons = sorted({reason for reason in reasons if reason})
     message = "one or more synchronization tasks are not valid"
-    return f"{message}: {'; '.join(told)}" if told else message
+    return f"{message}: {'; '.join(unique_reasons)}" if unique_reasons else message
 
 
 def with_reasons(message: str, failed: Sequence[SyncTask]) -> str:
     """Each reason once. Differs: in the order of the tasks, where upstream leaves it to chance."""
-    told = dict.fromkeys(work.message for work in failed)
-    return f"{message}, reason: {','.join(told)}" if failed else message
+    reasons = dict.fromkeys(work.message for work in failed)
+    return f"{message}, reason: {','.join(reasons)}" if failed else message
 
 
 def with_failed_hooks(message: str, failed: Sequence[SyncTask]) -> str:
@@ -143,9 +143,9 @@ def shared_resource(warning: str) -> str:
     return f"Shared resource found: {warning}"
 
 
-def conditions(found: Iterable[tuple[str, str]]) -> str:
+def conditions(rows: Iterable[tuple[str, str]]) -> str:
     """Type and message of each."""
-    return ";".join(f"{type}: {message}" for type, message in found)
+    return ";".join(f"{type}: {message}" for type, message in rows)
 
 
 def no_cluster(error: str) -> str:

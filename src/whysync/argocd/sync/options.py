@@ -97,45 +97,48 @@ class SyncOptions:
     @staticmethod
     def of(sync: Object, app: Object | None = None) -> SyncOptions:
         """Of `operation.sync`, raw; the Application may name the manager to take fields over from."""
-        told = [text(option) for option in items(sync.get("syncOptions"))]
+        sync_options = [text(option) for option in items(sync.get("syncOptions"))]
         strategy = fields(sync.get("syncStrategy"))
         is_apply = isinstance(strategy.get("apply"), dict)
         manager = text(dig(app or {}, "metadata", "annotations", _MIGRATION_MANAGER))
         return SyncOptions(
             dry_run=sync.get("dryRun") is True,
             prune=sync.get("prune") is True,
-            prune_option=next((one.removeprefix("Prune=") for one in told if one.startswith("Prune=")), None),
-            prune_last="PruneLast=true" in told,
-            propagation=_propagation(told),
-            validate=_NO_VALIDATION not in told,
-            replace=_REPLACE in told,
+            prune_option=next(
+                (option.removeprefix("Prune=") for option in sync_options if option.startswith("Prune=")),
+                None,
+            ),
+            prune_last="PruneLast=true" in sync_options,
+            propagation=_propagation(sync_options),
+            validate=_NO_VALIDATION not in sync_options,
+            replace=_REPLACE in sync_options,
             force=is_forced(strategy),
-            server_side_apply=_SERVER_SIDE in told,
-            migrate="ClientSideApplyMigration=false" not in told,
+            server_side_apply=_SERVER_SIDE in sync_options,
+            migrate="ClientSideApplyMigration=false" not in sync_options,
             migration_manager=manager or KUBECTL_MANAGER,
             # a sync of some resources only runs no hooks; so self-heal never does
             skip_hooks=is_apply or bool(items(sync.get("resources"))),
-            create_namespace="CreateNamespace=true" in told,
-            out_of_sync_only="ApplyOutOfSyncOnly=true" in told,
-            fail_on_shared="FailOnSharedResource=true" in told,
-            respect_ignored="RespectIgnoreDifferences=true" in told,
-            skip_dry_run_on_missing=_SKIP_DRY_RUN in told,
+            create_namespace="CreateNamespace=true" in sync_options,
+            out_of_sync_only="ApplyOutOfSyncOnly=true" in sync_options,
+            fail_on_shared="FailOnSharedResource=true" in sync_options,
+            respect_ignored="RespectIgnoreDifferences=true" in sync_options,
+            skip_dry_run_on_missing=_SKIP_DRY_RUN in sync_options,
         )
 
 
 def is_forced(strategy: Object) -> bool:
     """Mirrors `SyncStrategy.Force`: the first of both ways that is there has the word."""
     for way in ("apply", "hook"):
-        found = strategy.get(way)
-        if isinstance(found, dict):
-            return found.get("force") is True
+        strategy_fields = strategy.get(way)
+        if isinstance(strategy_fields, dict):
+            return strategy_fields.get("force") is True
     return False
 
 
-def _propagation(told: list[str]) -> Propagation:
+def _propagation(sync_options: list[str]) -> Propagation:
     """Several at once: the first in this order, not in the order written."""
     for policy in (Propagation.BACKGROUND, Propagation.FOREGROUND, Propagation.ORPHAN):
-        if f"PrunePropagationPolicy={policy.value.lower()}" in told:
+        if f"PrunePropagationPolicy={policy.value.lower()}" in sync_options:
             return policy
     return Propagation.FOREGROUND
 

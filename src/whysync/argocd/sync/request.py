@@ -62,10 +62,10 @@ class Request:
 
     @cached_property
     def _lives(self) -> dict[tuple[str, str, str], list[tuple[str, Object | None]]]:
-        found: dict[tuple[str, str, str], list[tuple[str, Object | None]]] = {}
+        lives: dict[tuple[str, str, str], list[tuple[str, Object | None]]] = {}
         for key, pair in self.resources.items():
-            found.setdefault((key.group, key.kind, key.name), []).append((key.namespace, pair.live))
-        return found
+            lives.setdefault((key.group, key.kind, key.name), []).append((key.namespace, pair.live))
+        return lives
 
     def live_of(self, target: Object) -> Object | None:
         """The live object of a target that came without one. Mirrors `liveObj`.

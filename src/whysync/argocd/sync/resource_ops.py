@@ -12,35 +12,35 @@ from whysync.argocd.sync.sync_task import SyncTask
 from whysync.json_tree import Object
 
 
-def read(ground: ClusterOps, work: SyncTask) -> Object:
+def read(cluster_ops: ClusterOps, work: SyncTask) -> Object:
     """Raises `Refused`."""
-    _discover(ground, work, "get")
+    _discover(cluster_ops, work, "get")
     try:
-        return ground.get(work.ref)
+        return cluster_ops.get(work.ref)
     except Refused as problem:
         raise problem.within("failed to get resource") from problem
 
 
-def write(ground: ClusterOps, work: SyncTask, obj: Object) -> None:
+def write(cluster_ops: ClusterOps, work: SyncTask, obj: Object) -> None:
     """Raises `Refused`."""
-    _discover(ground, work, "update")
+    _discover(cluster_ops, work, "update")
     try:
-        ground.update(obj, dry_run=False)
+        cluster_ops.update(obj, dry_run=False)
     except Refused as problem:
         raise problem.within("failed to update resource") from problem
 
 
-def delete(ground: ClusterOps, work: SyncTask, propagation: Propagation) -> None:
+def delete(cluster_ops: ClusterOps, work: SyncTask, propagation: Propagation) -> None:
     """Raises `Refused`."""
-    _discover(ground, work, "delete")
+    _discover(cluster_ops, work, "delete")
     try:
-        ground.delete(work.ref, propagation)
+        cluster_ops.delete(work.ref, propagation)
     except Refused as problem:
         raise problem.within("failed to delete resource") from problem
 
 
-def _discover(ground: ClusterOps, work: SyncTask, verb: str) -> None:
+def _discover(cluster_ops: ClusterOps, work: SyncTask, verb: str) -> None:
     try:
-        ground.discover(work.ref.api_version, work.ref.kind, verb)
+        cluster_ops.discover(work.ref.api_version, work.ref.kind, verb)
     except Refused as problem:
         raise problem.within("failed to get api resource") from problem

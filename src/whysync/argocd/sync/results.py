@@ -69,14 +69,14 @@ class State:
 
 def results_from_json(rows: Iterable[Object]) -> tuple[Result, ...]:
     """What is no result is left out."""
-    found: list[Result] = []
+    results: list[Result] = []
     for row in rows:
         try:
             given = {key: value for key, value in row.items() if value is not None}
-            found.append(msgspec.convert(given, Result))
+            results.append(msgspec.convert(given, Result))
         except msgspec.ValidationError:
             continue
-    return tuple(found)
+    return tuple(results)
 
 
 def result_json(result: Result) -> Object:
@@ -88,7 +88,7 @@ def result_json(result: Result) -> Object:
         "namespace": result.namespace,
         "name": result.name,
     }
-    said: Object = {
+    details: Object = {
         "status": result.status,
         "message": result.message,
         "hookType": result.hook_type,
@@ -96,15 +96,15 @@ def result_json(result: Result) -> Object:
         "syncPhase": result.sync_phase,
         "images": list(result.images),
     }
-    return row | {key: value for key, value in said.items() if value}
+    return row | {key: value for key, value in details.items() if value}
 
 
 def get_resource_images(obj: Object) -> tuple[str, ...]:
     """The images of the containers, not of init containers. Mirrors `GetResourceImages`, Argo CD 3.6."""
     for path in _CONTAINERS:
-        found = dig(obj, *path)
-        if isinstance(found, list):
-            images = (fields(container).get("image") for container in items(found))
+        containers = dig(obj, *path)
+        if isinstance(containers, list):
+            images = (fields(container).get("image") for container in items(containers))
             return tuple(image for image in images if isinstance(image, str))
     return ()
 
@@ -133,14 +133,17 @@ def augment_sync_msg(message: str, ref: Ref, installed: Sequence[Ref]) -> str:
 def _not_found(ref: Ref, installed: Sequence[Ref]) -> str:
     kind = f"{ref.group}/{ref.kind}"
     place = f"requested resource {ref.namespace}/{ref.name}"
-    same_kind = [one for one in installed if one.kind == ref.kind]
-    found = next((one for one in same_kind if one.group == ref.group), next(iter(same_kind), None))
-    if found is None:
+    same_kind = [candidate for candidate in installed if candidate.kind == ref.kind]
+    nearest = next(
+        (candidate for candidate in same_kind if candidate.group == ref.group), next(iter(same_kind), None)
+    )
+    if nearest is None:
         return (
             f"The Kubernetes API could not find {kind} for {place}. "
             f'Make sure the "{ref.kind}" CRD is installed on the destination cluster.'
         )
     return (
         f'The Kubernetes API could not find version "{ref.version}" of {kind} for {place}. '
-        f'Version "{found.version}" of {found.group}/{found.kind} is installed on the destination cluster.'
+        f'Version "{nearest.version}" of {nearest.group}/{nearest.kind} is installed '
+        "on the destination cluster."
     )

@@ -60,8 +60,8 @@ def _free_old_hooks(step: Step, works: Sequence[SyncTask]) -> bool:
             try:
                 remove_finalizer(step.ground, work)
             except Refused as problem:
-                told = messages.old_finalizer_stays(problem.message)
-                step.record(work, work.status, Phase.ERROR.value, told)
+                message = messages.old_finalizer_stays(problem.message)
+                step.record(work, work.status, Phase.ERROR.value, message)
                 freed = False
     return freed
 
@@ -112,11 +112,11 @@ def _apply(step: Step, works: Sequence[SyncTask], *, dry_run: bool) -> Outcome:
 def apply_object(step: Step, target: Object, live: Object | None, *, dry_run: bool) -> tuple[Code, str]:
     """The result, with the message of kubectl or the API server. Mirrors `applyObject`, Argo CD 3.6."""
     writing = writing_of(target, live, step.options, dry_run=dry_run)
-    ground, request = step.ground, step.request
+    cluster_ops, request = step.ground, step.request
     if writing.migrates and live is not None:
         old = step.options.migration_manager
         try:
-            migrate(ground, live, from_manager=old, to_manager=request.manager)
+            migrate(cluster_ops, live, from_manager=old, to_manager=request.manager)
         except Refused as problem:
             return Code.SYNC_FAILED, messages.not_migrated(str(ref_of(live).key), problem.message)
     mode = Mode(
@@ -127,29 +127,31 @@ def apply_object(step: Step, target: Object, live: Object | None, *, dry_run: bo
         manager=request.manager,
     )
     try:
-        message = _written(ground, target, live, writing, mode)
+        message = _written(cluster_ops, target, live, writing, mode)
     except Refused as problem:
         return Code.SYNC_FAILED, problem.message
     if is_definition(target) and not dry_run:
-        ground.established(ref_of(target).name)
+        cluster_ops.established(ref_of(target).name)
     return Code.SYNCED, message
 
 
-def _written(ground: ClusterOps, target: Object, live: Object | None, writing: Writing, mode: Mode) -> str:
+def _written(
+    cluster_ops: ClusterOps, target: Object, live: Object | None, writing: Writing, mode: Mode
+) -> str:
     match writing.method:
         case ApplyMethod.APPLY | ApplyMethod.SERVER_SIDE_APPLY:
-            return ground.apply(target, mode)
+            return cluster_ops.apply(target, mode)
         case ApplyMethod.CREATE:
-            return ground.create(target, mode)
+            return cluster_ops.create(target, mode)
         case ApplyMethod.REPLACE:
-            return ground.replace(target, mode)
+            return cluster_ops.replace(target, mode)
         case ApplyMethod.UPDATE:
             # replacing a Namespace or a definition could delete and recreate it, and all that hangs on it
             meta = {**fields(target.get("metadata"))}
             version = dig(live or {}, "metadata", "resourceVersion")
             if isinstance(version, str):
                 meta["resourceVersion"] = version
-            ground.update({**target, "metadata": meta}, dry_run=mode.dry_run)
+            cluster_ops.update({**target, "metadata": meta}, dry_run=mode.dry_run)
             ref = ref_of(target)
             return messages.updated(ref.kind, ref.name)
 

@@ -24,20 +24,20 @@ from whysync.argocd.sync.sync_task import SyncTask
 from whysync.argocd.sync.tasks import plan
 
 
-def step(state: State, request: Request, ground: ClusterOps) -> State:
+def step(state: State, request: Request, cluster_ops: ClusterOps) -> State:
     """The operation after its next step; one that is over stays as it is."""
     if state.is_finished:
         return state
-    now = Step(state, request, ground)
+    now = Step(state, request, cluster_ops)
     _advance(now)
     return now.state
 
 
-def terminate(state: State, request: Request, ground: ClusterOps) -> State:
+def terminate(state: State, request: Request, cluster_ops: ClusterOps) -> State:
     """End it: running hooks are deleted, what was applied stays."""
     if state.is_finished:
         return state
-    now = Step(state, request, ground)
+    now = Step(state, request, cluster_ops)
     works = plan(now).works
     free_completed(now, works)
     if end_hooks(now, works):
@@ -86,11 +86,11 @@ def _look_at_running(now: Step, works: Sequence[SyncTask]) -> None:
         if not work.is_running or work.live is None:
             continue
         if work.is_hook:
-            found = judged(now.ground, work.live)
-            if found.error is None:
-                now.record(work, work.status, found.phase, found.message)
+            outcome = judged(now.ground, work.live)
+            if outcome.error is None:
+                now.record(work, work.status, outcome.phase, outcome.message)
             else:
-                now.record(work, work.status, Phase.ERROR.value, messages.no_health(found.error))
+                now.record(work, work.status, Phase.ERROR.value, messages.no_health(outcome.error))
             continue
         assessment = now.ground.health(work.live)
         if assessment is None:
@@ -190,10 +190,10 @@ def execute_sync_fail_phase(
 
     If not, the hooks were started, and the operation keeps running until they are done.
     """
-    told = messages.with_reasons(message, refused)
+    failure = messages.with_reasons(message, refused)
     if all(hook.is_completed for hook in hooks):
         failed = [hook for hook in hooks if hook.was_refused]
-        step.say(Phase.FAILED, messages.with_failed_hooks(told, failed))
+        step.say(Phase.FAILED, messages.with_failed_hooks(failure, failed))
         return True
     waiting = [hook for hook in hooks if hook.is_pending]
     run(step, waiting, dry_run=False)

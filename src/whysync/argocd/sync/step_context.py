@@ -17,10 +17,10 @@ from whysync.kubernetes.api.ref import Key
 class Step:
     """Mirrors gitops-engine `syncContext`, Argo CD 3.6; differs: it lives for one step only."""
 
-    def __init__(self, state: State, request: Request, ground: ClusterOps) -> None:
+    def __init__(self, state: State, request: Request, cluster_ops: ClusterOps) -> None:
         self.request = request
         self.options = request.options
-        self.ground = ground
+        self.ground = cluster_ops
         self.phase = state.phase
         self.message = state.message
         self._results: dict[tuple[Key, str], Result] = {result.task: result for result in state.results}
@@ -47,8 +47,8 @@ class Step:
         self.message = message
 
     def say_waiting(self, works: Sequence[SyncTask], *, for_deletion: bool = False) -> None:
-        told = messages.waiting(works, for_deletion=for_deletion, asks_first=self.asks_first)
-        self.say(Phase.RUNNING, told)
+        message = messages.waiting(works, for_deletion=for_deletion, asks_first=self.asks_first)
+        self.say(Phase.RUNNING, message)
 
     def record(self, work: SyncTask, status: str, state: str, message: str) -> None:
         """What has become of one task. Mirrors `setResourceResult`: an empty message keeps the one before."""

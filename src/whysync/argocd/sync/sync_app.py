@@ -79,7 +79,7 @@ class _Turn:
             cluster = self.cluster()
             self.stop_without_overrides()
             pairs = self.pairs(comparison)
-            ground = self.sync.ground(self.user(cluster))
+            cluster_ops = self.sync.ground(self.user(cluster))
             request = request_for(
                 self.sync,
                 comparison,
@@ -89,7 +89,7 @@ class _Turn:
                 revision=text(self.result.get("revision")),
                 started_at=self.started_at,
             )
-            self.step(request, ground)
+            self.step(request, cluster_ops)
             if self.counts:
                 history = history_after(self.sync.application, self.state, self.sync.now)
         except _Stop:
@@ -157,7 +157,7 @@ class _Turn:
         several = items(self.result.get("sources"))
         revisions = items(self.result.get("revisions")) if several else [self.result.get("revision")]
         wanted = Wanted(
-            sources=tuple(fields(one) for one in several or [self.result.get("source")]),
+            sources=tuple(fields(source) for source in several or [self.result.get("source")]),
             revisions=tuple(text(revision) for revision in revisions),
             manifests=tuple(text(manifest) for manifest in items(self.operation.get("manifests"))),
         )
@@ -165,18 +165,18 @@ class _Turn:
             comparison = self.sync.compare(wanted)
         except NotCompared as problem:
             raise self.end(Phase.ERROR, str(problem)) from problem
-        found = fields(comparison.status.get("sync"))
-        self.state["syncResult"] = {**self.result, "revision": text(found.get("revision"))}
-        if items(found.get("revisions")):
-            self.result["revisions"] = found["revisions"]
+        sync_status = fields(comparison.status.get("sync"))
+        self.state["syncResult"] = {**self.result, "revision": text(sync_status.get("revision"))}
+        if items(sync_status.get("revisions")):
+            self.result["revisions"] = sync_status["revisions"]
         return comparison
 
     def stop_on_conditions(self, comparison: Comparison) -> None:
-        told = [
+        decoded = [
             decode(fields(condition), Condition)[0]
             for condition in items(comparison.status.get("conditions"))
         ]
-        conditions = [one for one in told if one is not None]
+        conditions = [condition for condition in decoded if condition is not None]
         shared = next(
             (condition for condition in conditions if condition.type == "SharedResourceWarning"), None
         )
@@ -222,35 +222,35 @@ class _Turn:
         except NoServiceAccount as problem:
             raise self.end(Phase.ERROR, messages.no_service_account(str(problem))) from problem
         if not user and settings.impersonation_enforced:
-            told = messages.no_matching_service_account(cluster.server, namespace)
-            raise self.end(Phase.ERROR, told)
+            message = messages.no_matching_service_account(cluster.server, namespace)
+            raise self.end(Phase.ERROR, message)
         return user
 
-    def step(self, request: Request, ground: ClusterOps) -> None:
+    def step(self, request: Request, cluster_ops: ClusterOps) -> None:
         rows = [fields(row) for row in items(self.result.get("resources"))]
         before = State(
             phase=self.phase, message=text(self.state.get("message")), results=results_from_json(rows)
         )
         act = terminate if self.phase == Phase.TERMINATING else step
-        after = act(before, request, ground)
+        after = act(before, request, cluster_ops)
         result: Object = {key: value for key, value in self.result.items() if key != "resources"}
         metadata = dig(self.sync.application, "spec", "syncPolicy", "managedNamespaceMetadata")
         if isinstance(metadata, dict):
             result["managedNamespaceMetadata"] = metadata
         if after.results:
-            result["resources"] = [_clearer(result, ground) for result in after.results]
+            result["resources"] = [_clearer(result, cluster_ops) for result in after.results]
         self.state |= {"phase": after.phase, "message": after.message, "syncResult": result}
 
 
-def _clearer(result: Result, ground: ClusterOps) -> Json:
+def _clearer(result: Result, cluster_ops: ClusterOps) -> Json:
     """Some messages of the API server get better words; the operation's own message keeps the old ones."""
     row, message = result_json(result), result.message
-    told = augment_sync_msg(message, result.ref, ())
-    if told != message:
+    augmented = augment_sync_msg(message, result.ref, ())
+    if augmented != message:
         try:
-            row["message"] = augment_sync_msg(message, result.ref, ground.kinds())
+            row["message"] = augment_sync_msg(message, result.ref, cluster_ops.kinds())
         except Refused:
-            row["message"] = told if message in told else message
+            row["message"] = augmented if message in augmented else message
     return row
 
 

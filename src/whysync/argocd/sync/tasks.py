@@ -129,9 +129,9 @@ def _auto_create_namespace(step: Step) -> list[Task]:
     return [Task(phase=SyncPhase.PRE_SYNC.value, target=wanted, live=live)]
 
 
-def _namespace(ground: ClusterOps, ref: Ref) -> Object | None:
+def _namespace(cluster_ops: ClusterOps, ref: Ref) -> Object | None:
     try:
-        return ground.get(ref)
+        return cluster_ops.get(ref)
     except Refused as problem:
         if problem.reason is Reason.NOT_FOUND:
             return None
@@ -157,16 +157,16 @@ class Kinds:
     Only where the cluster does not know who is asking is it asked again, five times in all.
     """
 
-    def __init__(self, ground: ClusterOps) -> None:
-        self._ground = ground
+    def __init__(self, cluster_ops: ClusterOps) -> None:
+        self._ground = cluster_ops
         self._known: dict[tuple[str, str], ApiResource | Refused] = {}
 
     def of(self, obj: Object) -> ApiResource | Refused:
         key = text(obj.get("apiVersion")), text(obj.get("kind"))
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._ask(*key)
-        return found
+        resource = self._known.get(key)
+        if resource is None:
+            resource = self._known[key] = self._ask(*key)
+        return resource
 
     def _ask(self, api_version: str, kind: str) -> ApiResource | Refused:
         for attempt in range(_ATTEMPTS):

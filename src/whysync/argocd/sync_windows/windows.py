@@ -229,13 +229,13 @@ def next_change(window: SyncWindow, now: datetime) -> datetime | None:
         shifted = after + _offset(window, after)
         if not is_open(window, after):
             start = schedule.next_after(shifted)
-            found = None if start is None else _unshifted(window, start)
+            change = None if start is None else _unshifted(window, start)
         else:
-            found = _closing(window, schedule, duration, shifted)
+            change = _closing(window, schedule, duration, shifted)
     except OverflowError:
         return None
     # where the offset changes on the way, a boundary may seem to lie behind us
-    return None if found is None else max(found, after)
+    return None if change is None else max(change, after)
 
 
 def _closing(

@@ -65,8 +65,8 @@ def owner_of(obj: Object, *, method: str, label_key: str = INSTANCE_LABEL, insta
             return label_of(obj, label_key)
         except MalformedMetadata:
             return ""
-    found = tracking_id_of(obj, installation_id=installation_id)
-    return found.app if found else ""
+    tracking_id = tracking_id_of(obj, installation_id=installation_id)
+    return tracking_id.app if tracking_id else ""
 
 
 def with_tracking(
@@ -134,8 +134,8 @@ def is_self_referenced(
         return TrackingId.of(desired, app=app).describes(live)
     if method not in (TrackingMethod.ANNOTATION, TrackingMethod.ANNOTATION_AND_LABEL):
         return True
-    found = tracking_id_of(live, installation_id=installation_id)
-    return found is None or found.describes(live)
+    tracking_id = tracking_id_of(live, installation_id=installation_id)
+    return tracking_id is None or tracking_id.describes(live)
 
 
 def _labelled(obj: Object, key: str, value: str, *, shorten: bool = False) -> Object:

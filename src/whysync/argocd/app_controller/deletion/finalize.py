@@ -83,10 +83,10 @@ def conditions_after(application: Object, finalized: Finalized, now: datetime) -
     before = tuple(row for row in rows if row is not None)
     if not finalized.error:
         return before
-    if any((one.type, one.message) == (DELETION_ERROR, finalized.error) for one in before):
+    if any((condition.type, condition.message) == (DELETION_ERROR, finalized.error) for condition in before):
         return before
-    told = Condition(type=DELETION_ERROR, message=finalized.error)
-    return tuple(set_conditions(before, [told], [DELETION_ERROR], now))
+    deletion_error = Condition(type=DELETION_ERROR, message=finalized.error)
+    return tuple(set_conditions(before, [deletion_error], [DELETION_ERROR], now))
 
 
 class _Look:

@@ -29,8 +29,8 @@ class Finalizers:
 
     @staticmethod
     def of(application: Object) -> Finalizers:
-        found = items(dig(application, "metadata", "finalizers"))
-        return Finalizers(tuple(one for one in found if isinstance(one, str)))
+        finalizers = items(dig(application, "metadata", "finalizers"))
+        return Finalizers(tuple(finalizer for finalizer in finalizers if isinstance(finalizer, str)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,13 +88,13 @@ def with_hook_finalizers(application: Object, *, pre_delete: bool, post_delete: 
 
     An Application that is being deleted keeps what it has. Mirrors `processAppRefreshQueueItem`.
     """
-    found = Finalizers.of(application)
+    finalizers = Finalizers.of(application)
     if dig(application, "metadata", "deletionTimestamp"):
-        return found.names
+        return finalizers.names
     for hook, wanted in ((DeletionHook.PRE_DELETE, pre_delete), (DeletionHook.POST_DELETE, post_delete)):
         if wanted:
-            found.add(hook)
+            finalizers.add(hook)
         else:
-            found.remove(hook)
-            found.remove(hook, CLEANUP)
-    return found.names
+            finalizers.remove(hook)
+            finalizers.remove(hook, CLEANUP)
+    return finalizers.names

@@ -23,7 +23,7 @@ class HooksFailed(Exception):
 
 
 def run_hooks(
-    ground: ClusterOps,
+    cluster_ops: ClusterOps,
     kind: DeletionHook,
     live: Mapping[Key, Object],
     targets: Iterable[Object],
@@ -36,19 +36,19 @@ def run_hooks(
     `targets` are all manifests of the Application; `mark` puts its tracking on a hook that is created.
     """
     running = {key: obj for key, obj in live.items() if is_deletion_hook(obj, kind)}
-    if _create(ground, _missing(kind, running, targets, namespace), mark):
+    if _create(cluster_ops, _missing(kind, running, targets, namespace), mark):
         return False
-    health = {key: _health(ground, obj) for key, obj in sorted(running.items())}
+    health = {key: _health(cluster_ops, obj) for key, obj in sorted(running.items())}
     failed = [key for key, code in health.items() if code is HealthCode.DEGRADED]
     if failed:
         for key in failed:
-            _delete_quietly(ground, running[key])
-        told = ", ".join(f"{key.namespace}/{key.name}" for key in failed)
-        raise HooksFailed(f"{kind.value} hook(s) failed: {told}")
+            _delete_quietly(cluster_ops, running[key])
+        names = ", ".join(f"{key.namespace}/{key.name}" for key in failed)
+        raise HooksFailed(f"{kind.value} hook(s) failed: {names}")
     return HealthCode.PROGRESSING not in health.values()
 
 
-def clean_up(ground: ClusterOps, kind: DeletionHook, live: Mapping[Key, Object]) -> bool:
+def clean_up(cluster_ops: ClusterOps, kind: DeletionHook, live: Mapping[Key, Object]) -> bool:
     """Is nothing left that has to go? Raises `Refused`.
 
     What surprises: a hook without a policy has one, `BeforeHookCreation`, and so it stays behind.
@@ -56,14 +56,14 @@ def clean_up(ground: ClusterOps, kind: DeletionHook, live: Mapping[Key, Object])
     hooks = [obj for _, obj in sorted(live.items()) if is_deletion_hook(obj, kind)]
     worst = HealthCode.HEALTHY
     for obj in hooks:
-        code = _health(ground, obj)
+        code = _health(cluster_ops, obj)
         if is_worse(code, than=worst):
             worst = code
     leaving = [obj for obj in hooks if _is_deleted(obj, worst)]
     for obj in leaving:
         if not dig(obj, "metadata", "deletionTimestamp"):
             try:
-                _delete(ground, obj)
+                _delete(cluster_ops, obj)
             except Refused as problem:
                 if problem.reason is not Reason.NOT_FOUND:
                     raise
@@ -80,7 +80,7 @@ def _is_deleted(hook: Object, worst: HealthCode) -> bool:
 def _missing(
     kind: DeletionHook, running: Mapping[Key, Object], targets: Iterable[Object], namespace: str
 ) -> list[Object]:
-    found: dict[Key, Object] = {}
+    missing: dict[Key, Object] = {}
     for target in targets:
         if not is_deletion_hook(target, kind):
             continue
@@ -90,21 +90,21 @@ def _missing(
             placed = {**target, "metadata": {**meta, "namespace": namespace}}
         key = ref_of(placed).key
         if key not in running:
-            found[key] = placed
-    return [obj for _, obj in sorted(found.items())]
+            missing[key] = placed
+    return [obj for _, obj in sorted(missing.items())]
 
 
-def _create(ground: ClusterOps, hooks: Iterable[Object], mark: Callable[[Object], Object]) -> int:
+def _create(cluster_ops: ClusterOps, hooks: Iterable[Object], mark: Callable[[Object], Object]) -> int:
     """How many were created; one that is there already is no error."""
     created = 0
     for hook in hooks:
         ref = ref_of(hook)
         try:
-            ground.discover(ref.api_version, ref.kind, "create")
+            cluster_ops.discover(ref.api_version, ref.kind, "create")
         except Refused as problem:
             raise problem.within("failed to get api resource") from problem
         try:
-            ground.create(mark(hook), Mode())
+            cluster_ops.create(mark(hook), Mode())
         except Refused as problem:
             if problem.reason is not Reason.ALREADY_EXISTS:
                 raise
@@ -113,23 +113,23 @@ def _create(ground: ClusterOps, hooks: Iterable[Object], mark: Callable[[Object]
     return created
 
 
-def _health(ground: ClusterOps, obj: Object) -> HealthCode:
+def _health(cluster_ops: ClusterOps, obj: Object) -> HealthCode:
     """Raises `Refused`. Whatever nobody can judge is healthy."""
-    found = ground.health(obj)
-    if found is None:
+    assessed = cluster_ops.health(obj)
+    if assessed is None:
         return HealthCode.HEALTHY
-    if found.error is not None:
-        raise Refused(found.error)
-    return found.verdict.code or HealthCode.HEALTHY
+    if assessed.error is not None:
+        raise Refused(assessed.error)
+    return assessed.verdict.code or HealthCode.HEALTHY
 
 
-def _delete(ground: ClusterOps, obj: Object) -> None:
-    ground.delete(ref_of(obj), Propagation.FOREGROUND)
+def _delete(cluster_ops: ClusterOps, obj: Object) -> None:
+    cluster_ops.delete(ref_of(obj), Propagation.FOREGROUND)
 
 
-def _delete_quietly(ground: ClusterOps, obj: Object) -> None:
+def _delete_quietly(cluster_ops: ClusterOps, obj: Object) -> None:
     """A failure is only logged."""
     try:
-        _delete(ground, obj)
+        _delete(cluster_ops, obj)
     except Refused:
         return

@@ -244,8 +244,8 @@ def _running(
         if upgrade_failed:
             return HealthVerdict(DEGRADED, "Failed progressive upgrade")
         if ill:
-            said = lua.at(ill[-1], "message") if names_the_ill_part else "Subresources are unhealthy"
-            return verdict(DEGRADED, said)
+            message = lua.at(ill[-1], "message") if names_the_ill_part else "Subresources are unhealthy"
+            return verdict(DEGRADED, message)
         if phase in paused:
             return HealthVerdict(HEALTHY, f"{kind} is paused")
         return HealthVerdict(HEALTHY, f"{kind} is healthy") if phase == "Running" else waiting
@@ -281,10 +281,10 @@ _NUMAPLANE_UPGRADE = "ProgressiveUpgradeSucceeded"
 
 def _numaplane_upgrade_failed(obj: Object, _it: Json) -> bool:
     entries = lua.named(obj, "status", "conditions")
-    found = False
+    failed = False
     for condition in lua.ipairs(entries) if entries is not None else ():
-        found |= lua.at(condition, "type") == _NUMAPLANE_UPGRADE and lua.at(condition, "status") == "False"
-    return found
+        failed |= lua.at(condition, "type") == _NUMAPLANE_UPGRADE and lua.at(condition, "status") == "False"
+    return failed
 
 
 _NOT_RECONCILED = when(

@@ -116,13 +116,13 @@ _WHICH = message(
 def _failed(obj: Object, it: Json = None, /) -> HealthVerdict:
     status = lua.at(obj, "status")
     retries, error = lua.at(status, "retryCount"), lua.at(status, "errorDescription")
-    said = "Failed to reconcile the Iamrole "
+    message = "Failed to reconcile the Iamrole "
     if retries is not None and lua.less(0, retries):
-        said = lua.concat(said, "(retry ", retries, ") ")
-    said = lua.concat(said, _WHICH(obj, it))
+        message = lua.concat(message, "(retry ", retries, ") ")
+    message = lua.concat(message, _WHICH(obj, it))
     if error is not None:
-        said = lua.concat(said, " Reconciliation error was: ", error)
-    return verdict(DEGRADED, said)
+        message = lua.concat(message, " Reconciliation error was: ", error)
+    return verdict(DEGRADED, message)
 
 
 CHECKS["iammanager.keikoproj.io"] = {

@@ -185,14 +185,14 @@ def _configuration_details(obj: Object, _it: Json = None, /) -> HealthVerdict:
     details = lua.named(obj, "status", "compliancyDetails")
     if details is None:
         return HealthVerdict(PROGRESSING, "Waiting for compliance")
-    said: list[str] = []
+    messages: list[str] = []
     for compliancy in lua.ipairs(details):
-        found = lua.at(compliancy, "conditions")
-        for condition in lua.ipairs(found) if found is not None else ():
+        conditions = lua.at(compliancy, "conditions")
+        for condition in lua.ipairs(conditions) if conditions is not None else ():
             kind, message = lua.at(condition, "type"), lua.at(condition, "message")
             if kind is not None and message is not None:
-                said.append(lua.concat(kind, " - ", message))
-    return HealthVerdict(_compliance(obj), "; ".join(said))
+                messages.append(lua.concat(kind, " - ", message))
+    return HealthVerdict(_compliance(obj), "; ".join(messages))
 
 
 def _who_does_not_comply(obj: Object, _it: Json = None, /) -> HealthVerdict:

@@ -105,8 +105,8 @@ def _provider(obj: Object) -> HealthVerdict:
             status[kind] = lua.at(condition, "status")
             reason[kind] = lua.at(condition, "reason")
     good = status.get("Installed") == "True" and status.get("Healthy") == "True"
-    said = lua.concat(reason.get("Installed"), " ", reason.get("Healthy"))
-    return HealthVerdict(HEALTHY if good else DEGRADED, said)
+    message = lua.concat(reason.get("Installed"), " ", reason.get("Healthy"))
+    return HealthVerdict(HEALTHY if good else DEGRADED, message)
 
 
 CHECKS["pkg.crossplane.io"] = {"Provider": _provider}
@@ -117,14 +117,14 @@ CHECKS["pkg.crossplane.io"] = {"Provider": _provider}
 
 def _stack_install(obj: Object) -> HealthVerdict:
     """Waits for a Ready that is True; meanwhile the last Ready says why."""
-    said: Json = "Waiting for stack to be installed"
+    message: Json = "Waiting for stack to be installed"
     entries = lua.maybe(obj, "status", "conditionedStatus", "conditions")
     for condition in lua.ipairs(entries) if entries is not None else ():
         if lua.at(condition, "type") == "Ready":
-            said = lua.at(condition, "reason")
+            message = lua.at(condition, "reason")
             if lua.at(condition, "status") == "True":
-                return verdict(HEALTHY, said)
-    return verdict(PROGRESSING, said)
+                return verdict(HEALTHY, message)
+    return verdict(PROGRESSING, message)
 
 
 CHECKS["stacks.crossplane.io"] = {"ClusterStackInstall": _stack_install}

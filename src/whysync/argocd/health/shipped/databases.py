@@ -131,13 +131,13 @@ def _walk(says: str, *ends: tuple[HealthCode, tuple[Test, ...]], at_the_end: Hea
         entries = lua.maybe(obj, "status", "conditions")
         if entries is None:
             return HealthVerdict(PROGRESSING, _NO_STATUS)
-        said: Json = _NO_STATUS if at_the_end is PROGRESSING else None
+        message: Json = _NO_STATUS if at_the_end is PROGRESSING else None
         for condition in lua.ipairs(entries):
-            said = write(obj, condition)
+            message = write(obj, condition)
             for code, tests in ends:
                 if all(test(obj, condition) for test in tests):
-                    return verdict(code, said)
-        return verdict(at_the_end, said)
+                    return verdict(code, message)
+        return verdict(at_the_end, message)
 
     return check
 

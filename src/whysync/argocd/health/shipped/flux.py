@@ -161,13 +161,13 @@ def canary(obj: Object) -> HealthVerdict:
     if status is None:
         return HealthVerdict(UNKNOWN, "No status")
     weight = lua.at(status, "canaryWeight")
-    told = ""
+    message = ""
     if lua.less(0, lua.to_number(weight)):
-        told = lua.concat("Canary Weight: ", weight, " %")
+        message = lua.concat("Canary Weight: ", weight, " %")
     for condition in lua.ipairs(lua.at(status, "conditions")):
-        told = lua.concat(told, _BETWEEN if told else "", lua.at(condition, "message"))
+        message = lua.concat(message, _BETWEEN if message else "", lua.at(condition, "message"))
     phase = lua.at(status, "phase")
-    return HealthVerdict(code_for(phase, _PHASES, UNKNOWN), lua.concat(phase, _BETWEEN, told))
+    return HealthVerdict(code_for(phase, _PHASES, UNKNOWN), lua.concat(phase, _BETWEEN, message))
 
 
 CHECKS["flagger.app"] = {"Canary": canary}

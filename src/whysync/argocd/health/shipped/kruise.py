@@ -246,8 +246,8 @@ def _rolling_update(obj: Object) -> Json:
 
 
 def _count(parent: Json, name: str) -> Json:
-    found = lua.at(parent, name)
-    return found if lua.truthy(found) else 0
+    count = lua.at(parent, name)
+    return count if lua.truthy(count) else 0
 
 
 CHECKS["game.kruise.io"] = {

@@ -71,15 +71,15 @@ CHECKS["batch"] = {
 
 def _pod_disruption_budget(obj: Object) -> HealthVerdict:
     """Too few pods is no failure of the budget: some are made to never allow a disruption."""
-    found = HealthVerdict(PROGRESSING, "Waiting for status")
+    result = HealthVerdict(PROGRESSING, "Waiting for status")
     entries = lua.maybe(obj, "status", "conditions")
     for condition in lua.ipairs(entries) if entries is not None else ():
         reason = lua.at(condition, "reason")
-        said = lua.concat("PodDisruptionBudget has ", reason)
+        message = lua.concat("PodDisruptionBudget has ", reason)
         if lua.at(condition, "status") == "False" and reason != "InsufficientPods":
-            return HealthVerdict(DEGRADED, said)
-        found = HealthVerdict(HEALTHY, said)
-    return found
+            return HealthVerdict(DEGRADED, message)
+        result = HealthVerdict(HEALTHY, message)
+    return result
 
 
 CHECKS["policy"] = {"PodDisruptionBudget": _pod_disruption_budget}
@@ -136,8 +136,8 @@ def _trouble(entries: Json, what: str) -> tuple[HealthCode, Json] | None:
 
 
 def _said(condition: Json, default: str) -> Json:
-    said = lua.at(condition, "message")
-    return said if lua.truthy(said) else default
+    message = lua.at(condition, "message")
+    return message if lua.truthy(message) else default
 
 
 def gateway(obj: Object) -> HealthVerdict:
@@ -149,8 +149,8 @@ def gateway(obj: Object) -> HealthVerdict:
         entries = lua.at(listener, "conditions")
         trouble = None if entries is None else _trouble(entries, "Listener")
         if trouble is not None:
-            code, said = trouble
-            return HealthVerdict(code, lua.concat("Listener: ", said))
+            code, message = trouble
+            return HealthVerdict(code, lua.concat("Listener: ", message))
     if own is not None or (listeners is not None and lua.length(listeners) > 0):
         return HealthVerdict(HEALTHY, "Gateway is healthy")
     return HealthVerdict(PROGRESSING, "Waiting for Gateway status")
@@ -164,7 +164,7 @@ def _route(kind: str, *, by_generation: bool) -> Check:
 
     def check(obj: Object) -> HealthVerdict:
         parents = lua.maybe(obj, "status", "parents")
-        told = False
+        has_conditions = False
         for parent in () if parents is None else lua.ipairs(parents):
             entries = lua.at(parent, "conditions")
             if entries is None or (by_generation and not _is_observed(obj, entries)):
@@ -172,10 +172,10 @@ def _route(kind: str, *, by_generation: bool) -> Check:
             trouble = _trouble(entries, "Route")
             if trouble is not None:
                 return _of_parent(parent, trouble)
-            told = told or lua.length(entries) > 0
+            has_conditions = has_conditions or lua.length(entries) > 0
         return (
             HealthVerdict(HEALTHY, f"{kind} is healthy")
-            if told
+            if has_conditions
             else HealthVerdict(PROGRESSING, f"Waiting for {kind} status")
         )
 
@@ -187,12 +187,14 @@ def _is_observed(obj: Object, entries: Json) -> bool:
     if generation is None:
         return True
     seen = (lua.at(condition, "observedGeneration") for condition in lua.ipairs(entries))
-    return lua.length(entries) > 0 and all(one is None or lua.same(one, generation) for one in seen)
+    return lua.length(entries) > 0 and all(
+        generation_seen is None or lua.same(generation_seen, generation) for generation_seen in seen
+    )
 
 
 def _of_parent(parent: Json, trouble: tuple[HealthCode, Json]) -> HealthVerdict:
-    code, said = trouble
-    return HealthVerdict(code, lua.concat("Parent ", _name(parent, "parentRef"), ": ", said))
+    code, message = trouble
+    return HealthVerdict(code, lua.concat("Parent ", _name(parent, "parentRef"), ": ", message))
 
 
 def _name(owner: Json, ref: str) -> Json:
@@ -217,8 +219,8 @@ def backend_tls_policy(obj: Object) -> HealthVerdict:
         if lua.at(condition, "type") not in ("Accepted", "ResolvedRefs"):
             continue
         if lua.at(condition, "status") != "True":
-            name, said = _name(ancestor, "ancestorRef"), lua.at(condition, "message")
-            return HealthVerdict(DEGRADED, lua.concat("Ancestor ", name, ": ", said))
+            name, message = _name(ancestor, "ancestorRef"), lua.at(condition, "message")
+            return HealthVerdict(DEGRADED, lua.concat("Ancestor ", name, ": ", message))
         accepted = accepted or lua.at(condition, "type") == "Accepted"
     return HealthVerdict(HEALTHY, "BackendTLSPolicy is healthy") if accepted else waiting
 

@@ -77,14 +77,14 @@ def is_number(value: Json) -> bool:
 
 def number(value: Json) -> int | float:
     """An operand of `+` or `-`; text that reads as a number will do."""
-    found = to_number(value)
-    if found is None and isinstance(value, str):
-        found = _float(value)
-    if found is None:
+    result = to_number(value)
+    if result is None and isinstance(value, str):
+        result = _float(value)
+    if result is None:
         raise LuaError(f"cannot perform arithmetic on a {type_name(value)} value")
-    if abs(found) < _HUGE:
-        return found
-    return math.inf if found > 0 else -math.inf
+    if abs(result) < _HUGE:
+        return result
+    return math.inf if result > 0 else -math.inf
 
 
 def to_number(value: Json) -> int | float | None:
@@ -104,10 +104,10 @@ def _whole(digits: str, base: int) -> int | None:
     if len(digits) > 20 or "_" in digits or " " in digits or not digits.isascii():
         return None
     try:
-        found = int(digits, base)
+        parsed = int(digits, base)
     except ValueError:
         return None
-    return found if -_HUGE <= found < _HUGE else None
+    return parsed if -_HUGE <= parsed < _HUGE else None
 
 
 def _float(digits: str) -> float | None:

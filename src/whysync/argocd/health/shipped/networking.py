@@ -75,7 +75,7 @@ def _http_proxy(obj: Object) -> HealthVerdict:
         if lua.truthy(lua.at(status, "currentStatus")):
             return verdict(PROGRESSING, description)
         return HealthVerdict(PROGRESSING, _WAITING)
-    found = HealthVerdict(PROGRESSING, _WAITING)
+    result = HealthVerdict(PROGRESSING, _WAITING)
     for condition in lua.ipairs(entries):
         generation = lua.named(obj, "metadata", "generation")
         if not lua.same(generation, lua.at(condition, "observedGeneration")):
@@ -84,10 +84,10 @@ def _http_proxy(obj: Object) -> HealthVerdict:
         if valid and state == "True":
             return verdict(HEALTHY, description)
         if lua.named(obj, "spec", "includes") is not None and state == "False":
-            found = HealthVerdict(HEALTHY, "HTTPProxy inclusions cannot be health checked")
+            result = HealthVerdict(HEALTHY, "HTTPProxy inclusions cannot be health checked")
         elif valid and state == "False":
             return verdict(DEGRADED, description)
-    return found
+    return result
 
 
 CHECKS["projectcontour.io"] = {
@@ -161,10 +161,10 @@ def _any_kind(obj: Object) -> HealthVerdict:
     fine = lua.concat(kind, " is healthy")
     if not isinstance(kind, str) or not kind.endswith("Policy"):
         return HealthVerdict(HEALTHY, fine)
-    found = HealthVerdict(PROGRESSING, f"Waiting for {kind} status")
+    result = HealthVerdict(PROGRESSING, f"Waiting for {kind} status")
     ancestors = lua.maybe(obj, "status", "ancestors")
     if ancestors is None:
-        return found
+        return result
     late = _not_up_to_date(kind, ancestors, lua.named(obj, "metadata", "generation"))
     if late is not None:
         return late
@@ -175,14 +175,14 @@ def _any_kind(obj: Object) -> HealthVerdict:
             if about not in ("Accepted", "ResolvedRefs"):
                 continue
             if lua.at(condition, "status") != "True":
-                said = lua.at(condition, "message")
-                return HealthVerdict(DEGRADED, lua.concat("Ancestor ", _name(ancestor), ": ", said))
+                message = lua.at(condition, "message")
+                return HealthVerdict(DEGRADED, lua.concat("Ancestor ", _name(ancestor), ": ", message))
             if about == "Accepted":
-                accepted, found = True, HealthVerdict(HEALTHY, fine)
+                accepted, result = True, HealthVerdict(HEALTHY, fine)
         if not accepted:  # but a later ancestor that accepts the policy has the last word
-            said = lua.concat("Ancestor ", _name(ancestor), ": ", kind, " is not accepted")
-            found = HealthVerdict(DEGRADED, said)
-    return found
+            message = lua.concat("Ancestor ", _name(ancestor), ": ", kind, " is not accepted")
+            result = HealthVerdict(DEGRADED, message)
+    return result
 
 
 def _not_up_to_date(kind: str, ancestors: Json, generation: Json) -> HealthVerdict | None:
@@ -191,8 +191,8 @@ def _not_up_to_date(kind: str, ancestors: Json, generation: Json) -> HealthVerdi
     for ancestor in lua.ipairs(ancestors):
         for condition in lua.ipairs(lua.at(ancestor, "conditions")):
             if not lua.same(lua.at(condition, "observedGeneration"), generation):
-                said = lua.concat("Waiting for Ancestor ", _name(ancestor), " to update ", kind, " status")
-                return HealthVerdict(PROGRESSING, said)
+                message = lua.concat("Waiting for Ancestor ", _name(ancestor), " to update ", kind, " status")
+                return HealthVerdict(PROGRESSING, message)
     return None
 
 
@@ -215,14 +215,14 @@ def _service_instance(obj: Object) -> HealthVerdict:
         if isinstance(kind, str) and kind in last:
             last[kind] = condition
     adopted, advertised, discoverable = last.values()
-    found = lua.at(discoverable, "message")
+    message = lua.at(discoverable, "message")
     if lua.at(adopted, "status") == "False":
         return verdict(DEGRADED, lua.at(adopted, "message"))
     if lua.at(advertised, "reason") in ("AdvertiseError", "UnadvertiseError"):
         return verdict(DEGRADED, lua.at(advertised, "message"))
     if lua.at(discoverable, "reason") == "DiscoveryError":
-        return verdict(UNKNOWN, found)
-    return verdict(HEALTHY if lua.at(discoverable, "status") == "True" else PROGRESSING, found)
+        return verdict(UNKNOWN, message)
+    return verdict(HEALTHY if lua.at(discoverable, "status") == "True" else PROGRESSING, message)
 
 
 CHECKS["proclaim.dogmatiq.io"] = {"DNSSDServiceInstance": _service_instance}

@@ -217,18 +217,18 @@ CHECKS["coralogix.com"] = {"Alert": _SYNCED, "RecordingRuleGroupSet": _SYNCED}
 
 def _all_conditions(obj: Object) -> HealthVerdict:
     """Told one after the other, up to the first that is False."""
-    code, told = PROGRESSING, ""
+    code, messages = PROGRESSING, ""
     entries = lua.maybe(obj, "status", "conditions")
     for condition in () if entries is None else lua.ipairs(entries):
         status = lua.at(condition, "status")
         if status is None:
             continue
-        told = (told + ", " if told else "") + _sentence(condition)
+        messages = (messages + ", " if messages else "") + _sentence(condition)
         if status == "False":
-            return HealthVerdict(DEGRADED, told)
+            return HealthVerdict(DEGRADED, messages)
         if status == "True":
             code = HEALTHY
-    return HealthVerdict(code, told)
+    return HealthVerdict(code, messages)
 
 
 def _sentence(condition: Json) -> str:
@@ -293,9 +293,9 @@ def _prometheus(obj: Object) -> HealthVerdict:
         return HealthVerdict(PROGRESSING, "Waiting for initialization")
     if lua.at(available, "status") == "True":
         return HealthVerdict(HEALTHY, "All instances are available")
-    reason, said = lua.at(available, "reason"), lua.at(available, "message")
+    reason, message = lua.at(available, "reason"), lua.at(available, "message")
     code = PROGRESSING if reason == "SomePodsNotReady" else DEGRADED
-    return verdict(code, said if lua.truthy(said) else reason)
+    return verdict(code, message if lua.truthy(message) else reason)
 
 
 CHECKS["monitoring.coreos.com"] = {"Prometheus": _prometheus}
@@ -350,10 +350,10 @@ def _collector(obj: Object) -> HealthVerdict:
             return HealthVerdict(HEALTHY, "Collector is running in sidecar mode")
         return HealthVerdict(PROGRESSING, "Scale status not available")
     written = _as_text(replicas)
-    found = re.search(r"(?<![0-9])([0-9]+)/([0-9]+)", written)
-    if found is None:
+    matched = re.search(r"(?<![0-9])([0-9]+)/([0-9]+)", written)
+    if matched is None:
         return HealthVerdict(PROGRESSING, f"Unable to parse replica status: {written}")
-    ready, total = float(found[1]), float(found[2])
+    ready, total = float(matched[1]), float(matched[2])
     if ready == 0:
         # A DaemonSet may find no node to run on, and that is fine.
         if lua.maybe(obj, "spec", "mode") == "daemonset" and total == 0:

@@ -102,26 +102,26 @@ def _not_ready(words: Words, obj: Object, condition: Json) -> HealthVerdict | No
         generation = lua.named(obj, "metadata", "generation")
         if lua.truthy(generation) and not lua.same(observed, generation):
             return HealthVerdict(PROGRESSING, words.stale)
-    status, said = lua.at(condition, "status"), lua.at(condition, "message")
+    status, message = lua.at(condition, "status"), lua.at(condition, "message")
     reason = _or(lua.at(condition, "reason"), "Unknown")
     if status == "False":
-        said = _or(said, "Unknown error")
+        message = _or(message, "Unknown error")
         if reason == "ReconciliationError":
-            return HealthVerdict(DEGRADED, lua.concat(words.failed, ": ", said))
-        return HealthVerdict(DEGRADED, lua.concat(words.failed_with_reason, " (", reason, "): ", said))
+            return HealthVerdict(DEGRADED, lua.concat(words.failed, ": ", message))
+        return HealthVerdict(DEGRADED, lua.concat(words.failed_with_reason, " (", reason, "): ", message))
     if status == "Unknown" and words.unclear is not None:
         return HealthVerdict(
-            PROGRESSING, lua.concat(words.unclear, " (", reason, "): ", _or(said, "Unknown"))
+            PROGRESSING, lua.concat(words.unclear, " (", reason, "): ", _or(message, "Unknown"))
         )
     return None
 
 
-def _deletion(said: str, holding: Json, known: Mapping[str, tuple[str, str]]) -> str:
+def _deletion(message: str, holding: Json, known: Mapping[str, tuple[str, str]]) -> str:
     for name in lua.ipairs(holding) if lua.truthy(holding) else ():
         if isinstance(name, str) and name in known:
             waiting, risk = known[name]
-            said += f" {name}: {waiting} Risk if removed manually: {risk}"
-    return said
+            message += f" {name}: {waiting} Risk if removed manually: {risk}"
+    return message
 
 
 def _or(value: Json, otherwise: str) -> Json:
@@ -142,8 +142,8 @@ def policy(obj: Object, _it: Json = None, /) -> HealthVerdict:
         return HealthVerdict(PROGRESSING, "The proposed commit DRY SHA is missing or empty.")
     if not lua.same(proposed, active):
         tally = _tally(lua.at(status, "proposed"))
-        said = f"Promotion in progress from '{_short(active)}' to '{_short(proposed)}': {tally.text()}"
-        return HealthVerdict(PROGRESSING, said)
+        message = f"Promotion in progress from '{_short(active)}' to '{_short(proposed)}': {tally.text()}"
+        return HealthVerdict(PROGRESSING, message)
     tally = _tally(lua.at(status, "active"))
     if tally.is_settled():
         return HealthVerdict(HEALTHY, f"Environment is up-to-date on commit {_short(active)}.")
@@ -179,13 +179,13 @@ def _under_way(environments: list[Json]) -> HealthVerdict | None:
         if lua.same(proposed, active):
             continue
         tally = _tally(lua.at(environment, "proposed"))
-        said = lua.concat(
+        message = lua.concat(
             "Promotion in progress for environment '",
             lua.at(environment, "branch"),
             f"' from '{_short(active)}' to '{_short(proposed)}': {tally.text()}",
             f"Hydrator has processed dry commit '{_short(_hydrated(environment))}'. ",
         )
-        return HealthVerdict(PROGRESSING, said)
+        return HealthVerdict(PROGRESSING, message)
     return None
 
 
@@ -221,12 +221,12 @@ class _Tally:
         return self.pending == self.failed == 0
 
     def text(self) -> str:
-        said = f"{self.pending} pending, {self.succeeded} successful, {self.failed} failed. "
+        summary = f"{self.pending} pending, {self.succeeded} successful, {self.failed} failed. "
         if self.pending:
-            said += f"Pending commit statuses: {lua.joined(self.pending_keys, ', ')}. "
+            summary += f"Pending commit statuses: {lua.joined(self.pending_keys, ', ')}. "
         if self.failed:
-            said += f"Failed commit statuses: {lua.joined(self.failed_keys, ', ')}. "
-        return said
+            summary += f"Failed commit statuses: {lua.joined(self.failed_keys, ', ')}. "
+        return summary
 
 
 def _tally(side: Json) -> _Tally:

@@ -189,20 +189,20 @@ def _machine(obj: Object) -> HealthVerdict:
     status = lua.at(obj, "status")
     if status is None:
         return _NO_STATUS
-    found = _NO_STATUS
+    result = _NO_STATUS
     for condition in _conditions(status):
         kind, true = lua.at(condition, "type"), lua.at(condition, "status") == "True"
         if kind == "Paused" and true:
             return HealthVerdict(SUSPENDED, "Paused")
         if kind == "Ready":
             if true:
-                found = HealthVerdict(HEALTHY, "Running")
+                result = HealthVerdict(HEALTHY, "Running")
             elif lua.truthy(lua.at(status, "created")):
-                found = HealthVerdict(found.code, "Starting")
+                result = HealthVerdict(result.code, "Starting")
             else:
-                found = HealthVerdict(SUSPENDED, "Stopped")
+                result = HealthVerdict(SUSPENDED, "Stopped")
     printed = lua.at(status, "printableStatus")
-    return found if printed is None else verdict(found.code, printed)
+    return result if printed is None else verdict(result.code, printed)
 
 
 # What an instance's phase decides on its own; in any other phase the conditions are asked.
@@ -223,14 +223,14 @@ def _instance(obj: Object) -> HealthVerdict:
     phase = lua.at(status, "phase")
     if isinstance(phase, str) and phase in _PHASES:
         return HealthVerdict(_PHASES[phase], phase)
-    code, said = PROGRESSING, _NO_STATUS.message if phase is None else phase
+    code, message = PROGRESSING, _NO_STATUS.message if phase is None else phase
     for condition in _conditions(status):
         kind, true = lua.at(condition, "type"), lua.at(condition, "status") == "True"
         if kind == "Ready":
-            code, said = (HEALTHY, "Running") if true else (DEGRADED, lua.at(condition, "message"))
+            code, message = (HEALTHY, "Running") if true else (DEGRADED, lua.at(condition, "message"))
         elif kind == "Paused" and true:
             return verdict(SUSPENDED, lua.at(condition, "message"))
-    return verdict(code, said)
+    return verdict(code, message)
 
 
 def _conditions(status: Json) -> list[Json]:
@@ -413,10 +413,10 @@ def _keycloak(obj: Object) -> HealthVerdict:
 
 
 def _by_age(left: Json, right: Json) -> int:
-    one, other = lua.at(left, "lastTransitionTime"), lua.at(right, "lastTransitionTime")
-    if one is None or other is None:
-        return (one is None) - (other is None)
-    return lua.less(other, one) - lua.less(one, other)
+    left_time, other = lua.at(left, "lastTransitionTime"), lua.at(right, "lastTransitionTime")
+    if left_time is None or other is None:
+        return (left_time is None) - (other is None)
+    return lua.less(other, left_time) - lua.less(left_time, other)
 
 
 CHECKS["k8s.keycloak.org"] = {"Keycloak": _keycloak}
@@ -436,8 +436,8 @@ def _true_condition(_obj: Object, it: Json = None, /) -> HealthVerdict | None:
     if lua.at(it, "status") != "True":
         return None
     kind, reason, details = lua.at(it, "type"), lua.at(it, "reason"), lua.at(it, "message")
-    said = reason if details is None or details == "" else lua.concat(reason, ": ", details)
-    return verdict(_MEANING[kind], said) if isinstance(kind, str) and kind in _MEANING else None
+    message = reason if details is None or details == "" else lua.concat(reason, ": ", details)
+    return verdict(_MEANING[kind], message) if isinstance(kind, str) and kind in _MEANING else None
 
 
 CHECKS["nmstate.io"] = {

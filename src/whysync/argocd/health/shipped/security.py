@@ -64,8 +64,8 @@ def _by_last_condition(obj: Object, _it: Json = None, /) -> HealthVerdict | None
     if entries is None:
         return None
     lua.length(entries)
-    told = [entry for entry in entries if entry is not None] if isinstance(entries, list) else []
-    return _LAST(obj, told[-1] if told else None)
+    conditions = [entry for entry in entries if entry is not None] if isinstance(entries, list) else []
+    return _LAST(obj, conditions[-1] if conditions else None)
 
 
 def _waiting(kind: str) -> Step:

@@ -92,12 +92,12 @@ def _service(obj: Object) -> HealthVerdict:
 
 def _complaint(condition: Json) -> str:
     reason, message = lua.at(condition, "reason"), lua.at(condition, "message")
-    said = lua.concat(lua.at(condition, "type"), " is ", lua.at(condition, "status"))
+    complaint = lua.concat(lua.at(condition, "type"), " is ", lua.at(condition, "status"))
     if reason is not None and reason != "":
-        said = lua.concat(said, ", since ", reason, ".")
+        complaint = lua.concat(complaint, ", since ", reason, ".")
     if message is not None and message != "":
-        said = lua.concat(said, " ", message)
-    return said + "\n"
+        complaint = lua.concat(complaint, " ", message)
+    return complaint + "\n"
 
 
 CHECKS["serving.knative.dev"] = {"Service": _service}
@@ -112,14 +112,14 @@ def _inference_service(obj: Object) -> HealthVerdict:
     status = lua.at(obj, "status")
     if status is None:
         return waiting
-    said = ""
+    message = ""
     moving = failed = False
     model = lua.at(status, "modelStatus")
     if model is not None:
         transition = lua.at(model, "transitionStatus")
         moving, failed = transition == "InProgress", transition not in ("UpToDate", "InProgress")
         if moving or failed:
-            said = lua.concat("0: transitionStatus | ", transition)
+            message = lua.concat("0: transitionStatus | ", transition)
     entries = lua.at(status, "conditions")
     if entries is None:
         return waiting
@@ -129,20 +129,22 @@ def _inference_service(obj: Object) -> HealthVerdict:
             return HealthVerdict(SUSPENDED, "InferenceService is Stopped")
         moving |= state == "Unknown" or (state == "False" and kind != "Stopped")
         if state != "True" and kind != "Stopped":
-            said += _kserve_complaint(place, condition)
+            message += _kserve_complaint(place, condition)
     if failed:
-        return HealthVerdict(DEGRADED, said)
+        return HealthVerdict(DEGRADED, message)
     return (
-        HealthVerdict(PROGRESSING, said) if moving else HealthVerdict(HEALTHY, "InferenceService is healthy.")
+        HealthVerdict(PROGRESSING, message)
+        if moving
+        else HealthVerdict(HEALTHY, "InferenceService is healthy.")
     )
 
 
 def _kserve_complaint(place: Json, condition: Json) -> str:
-    said = lua.concat(" | ", place, ": ", lua.at(condition, "type"), " | ", lua.at(condition, "status"))
+    message = lua.concat(" | ", place, ": ", lua.at(condition, "type"), " | ", lua.at(condition, "status"))
     for detail in (lua.at(condition, "reason"), lua.at(condition, "message")):
         if detail is not None and detail != "":
-            said = lua.concat(said, " | ", detail)
-    return said
+            message = lua.concat(message, " | ", detail)
+    return message
 
 
 CHECKS["serving.kserve.io"] = {"InferenceService": _inference_service}
@@ -179,18 +181,18 @@ def spin_app(obj: Object) -> HealthVerdict:
     availability: Json = ""
     progress: Json = None
     for condition in lua.ipairs(entries) if lua.truthy(entries) else ():
-        said = lua.at(condition, "message")
+        message = lua.at(condition, "message")
         holds = lua.at(condition, "status") == "True"
         match lua.at(condition, "type"):
             case "Progressing":
                 if _has_failed(condition):
-                    return verdict(DEGRADED, _or(said, "Application deployment has failed"))
+                    return verdict(DEGRADED, _or(message, "Application deployment has failed"))
                 if holds:
-                    progress = _or(said, "Application progress status")
+                    progress = _or(message, "Application progress status")
             case "Available":
                 available = holds
                 otherwise = "availability status" if holds else "is not available"
-                availability = _or(said, f"Application {otherwise}")
+                availability = _or(message, f"Application {otherwise}")
             case _:
                 pass
     ready, wanted = _or(lua.at(status, "readyReplicas"), 0), _or(lua.named(obj, "spec", "replicas"), 1)
@@ -209,9 +211,9 @@ def _has_failed(condition: Json) -> bool:
         return False
     if lua.at(condition, "reason") == "ProgressDeadlineExceeded":
         return True
-    said = lua.at(condition, "message")
-    told = lua.concat(said).lower() if lua.truthy(said) else ""
-    return "timeout" in told or "failed" in told
+    message = lua.at(condition, "message")
+    lowered = lua.concat(message).lower() if lua.truthy(message) else ""
+    return "timeout" in lowered or "failed" in lowered
 
 
 def _or(value: Json, default: Json) -> Json:
@@ -233,17 +235,17 @@ def _scaled(*, bad: tuple[tuple[str, str], ...], waiting: str) -> Check:
     def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")
         heard: list[Json] = []
-        said: Json = None
+        message: Json = None
         for condition in lua.ipairs(entries) if entries is not None else ():
             what = (lua.at(condition, "type"), lua.at(condition, "status"))
             sign = DEGRADED if what in bad else HEALTHY if what == _HEALTHY else SUSPENDED
             if sign is not SUSPENDED or what == _PAUSED:
                 heard.append(sign)
-                said = lua.at(condition, "message")
+                message = lua.at(condition, "message")
         if DEGRADED in heard:
-            return verdict(DEGRADED, said)
+            return verdict(DEGRADED, message)
         if HEALTHY in heard:
-            return verdict(SUSPENDED if SUSPENDED in heard else HEALTHY, said)
+            return verdict(SUSPENDED if SUSPENDED in heard else HEALTHY, message)
         return HealthVerdict(PROGRESSING, waiting)
 
     return check

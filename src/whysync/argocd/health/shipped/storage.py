@@ -143,20 +143,20 @@ def ceph_cluster(obj: Object) -> HealthVerdict:
     status = obj.get("status")
     if status is None:
         return HealthVerdict(PROGRESSING, "Waiting for status to be reported")
-    code, told = PROGRESSING, list[Json]()
+    code, messages = PROGRESSING, list[Json]()
     ceph, state, closing = lua.at(status, "ceph"), lua.at(status, "state"), lua.at(status, "message")
     health = lua.maybe(ceph, "health")
     if health is not None:
         code = code_for(health, _HEALTHS)
-        told.append(lua.concat("Ceph health is ", health, _details(lua.at(ceph, "details"))))
+        messages.append(lua.concat("Ceph health is ", health, _details(lua.at(ceph, "details"))))
     if state is not None and code == HEALTHY:
-        told.append(lua.concat("Ceph cluster state is ", state))
+        messages.append(lua.concat("Ceph cluster state is ", state))
         code = code_for(state, _STATES)
     if closing is not None and closing != "":
-        told.append(closing)
-    if len(told) == 1:
-        return verdict(code, told[0])
-    return HealthVerdict(code, " - ".join(lua.concat(part) for part in told))
+        messages.append(closing)
+    if len(messages) == 1:
+        return verdict(code, messages[0])
+    return HealthVerdict(code, " - ".join(lua.concat(part) for part in messages))
 
 
 def _details(details: Json) -> str:
@@ -165,8 +165,8 @@ def _details(details: Json) -> str:
         return ""
     entries = [details[code] for code in sorted(details)] if isinstance(details, dict) else lua.pairs(details)
     texts = [lua.at(entry, "message") for entry in entries if entry is not None]
-    told = [text for text in texts if text is not None]
-    return f" ({lua.join(told, '; ')})" if told else ""
+    messages = [text for text in texts if text is not None]
+    return f" ({lua.join(messages, '; ')})" if messages else ""
 
 
 def ceph_object_store(obj: Object) -> HealthVerdict:

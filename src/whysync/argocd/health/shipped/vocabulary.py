@@ -131,12 +131,12 @@ def either(*templates: str) -> Getter:
     writers = [message(template) for template in templates]
 
     def write(obj: Object, it: Json) -> Json:
-        found: Json = None
+        value: Json = None
         for writer in writers:
-            found = writer(obj, it)
-            if lua.truthy(found):
+            value = writer(obj, it)
+            if lua.truthy(value):
                 break
-        return found
+        return value
 
     return write
 
@@ -214,8 +214,8 @@ def by(route: Route, table: Mapping[str, Step], other: Step | None = None) -> St
     read = path(route)
 
     def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
-        found = read(obj, it)
-        step = table.get(found, other) if isinstance(found, str) else other
+        value = read(obj, it)
+        step = table.get(value, other) if isinstance(value, str) else other
         return step(obj, it) if step is not None else None
 
     return ask
@@ -286,8 +286,8 @@ def is_(route: Route, *values: Constant) -> Test:
     read = path(route)
 
     def test(obj: Object, it: Json) -> bool:
-        found = read(obj, it)
-        return any(lua.same(found, value) for value in values)
+        actual = read(obj, it)
+        return any(lua.same(actual, value) for value in values)
 
     return test
 
@@ -316,14 +316,14 @@ def true(route: Route) -> Test:
 
 def same(left: Route, right: Route) -> Test:
     """Both paths lead to equal values; two that lead nowhere are equal."""
-    one, other = path(left), path(right)
-    return lambda obj, it: lua.same(one(obj, it), other(obj, it))
+    left_path, other = path(left), path(right)
+    return lambda obj, it: lua.same(left_path(obj, it), other(obj, it))
 
 
 def less(left: Route | int, right: Route | int) -> Test:
     """`left < right`; an error unless both are numbers or both are text."""
-    one, other = _operand(left), _operand(right)
-    return lambda obj, it: lua.less(one(obj, it), other(obj, it))
+    left_operand, other = _operand(left), _operand(right)
+    return lambda obj, it: lua.less(left_operand(obj, it), other(obj, it))
 
 
 def at_least(left: Route | int, right: Route | int) -> Test:
@@ -342,8 +342,8 @@ def some(route: Route) -> Test:
     read = path(route)
 
     def test(obj: Object, it: Json) -> bool:
-        found = read(obj, it)
-        return found is not None and lua.length(found) > 0
+        value = read(obj, it)
+        return value is not None and lua.length(value) > 0
 
     return test
 

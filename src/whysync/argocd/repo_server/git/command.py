@@ -55,7 +55,7 @@ class GitFailed(Exception):
 
 def without_credentials(text: str) -> str:
     """`https://user:token@host` → `https://host`, wherever it stands in a text."""
-    return _CREDENTIALS.sub(lambda found: found["scheme"], text)
+    return _CREDENTIALS.sub(lambda matched: matched["scheme"], text)
 
 
 class Git:
@@ -112,7 +112,7 @@ class Git:
                     git_dir.write(home / "repository")
                     git_dir = home / "repository"
                 where = ("--git-dir", str(git_dir)) if git_dir is not None else ()
-                settings = (part for one in _SETTINGS for part in ("-c", one))
+                settings = (part for setting in _SETTINGS for part in ("-c", setting))
                 done = run(
                     [_program(), "--no-pager", *settings, *where, *arguments],
                     folder=here,
@@ -168,11 +168,11 @@ def _shown(arguments: Sequence[str]) -> str:
 
 
 def _program() -> str:
-    found = shutil.which("git")
-    if found is None:
+    program = shutil.which("git")
+    if program is None:
         raise SourceError(
             what="there is no git on the PATH",
             why="whysync reads repositories with the git command",
             next="install git, or give a folder with the files instead of a repository",
         )
-    return found
+    return program

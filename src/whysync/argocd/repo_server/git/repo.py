@@ -78,15 +78,15 @@ class Repo:
             return revision.lower()
         refs = self.refs()
         try:
-            found = commit_of(revision, refs, tag_prefix=tag_prefix)
+            commit = commit_of(revision, refs, tag_prefix=tag_prefix)
         except RevisionUnknown:
             # A clone of CI often has no branch of its own, only what it knows of its origin.
-            found = refs.get(f"refs/remotes/origin/{revision}", "")
-            if not found:
+            commit = refs.get(f"refs/remotes/origin/{revision}", "")
+            if not commit:
                 raise
-        if is_commit(found) or self._remote:
-            return found
-        return self.commit(found)
+        if is_commit(commit) or self._remote:
+            return commit
+        return self.commit(commit)
 
     def commit(self, expression: str) -> str:
         """The commit of anything that Git understands, such as `HEAD~2` or `origin/main`."""
@@ -107,12 +107,12 @@ class Repo:
             self._fetch(commit)
         return tree_of_commit(self.git, commit)
 
-    def merge_base(self, one: str, other: str) -> str:
+    def merge_base(self, left: str, other: str) -> str:
         """Where two lines of commits parted; `GitFailed` when they never met, or the clone is too shallow."""
-        for commit in (one, other):
+        for commit in (left, other):
             if not self.has(commit):
                 self._fetch(commit)
-        return self.git.text("merge-base", "--end-of-options", one, other).strip()
+        return self.git.text("merge-base", "--end-of-options", left, other).strip()
 
     def changed_paths(self, base: str, head: str) -> tuple[str, ...]:
         """What differs between two commits; a rename counts as both of its names."""
@@ -171,14 +171,14 @@ def open_repo(place: str, *, url: str = "", network: bool = False, cache: Path |
             next="give one of these",
         )
     view = _view(folder.resolve())
-    found = url or dict(view.settings).get("remote.origin.url", "")
-    return Repo(Git(view), url=without_credentials(found) or str(folder))
+    origin_url = url or dict(view.settings).get("remote.origin.url", "")
+    return Repo(Git(view), url=without_credentials(origin_url) or str(folder))
 
 
 def work_tree(place: str) -> Path | None:
     """The root of the checkout that a folder lies in; `None` for a bare repository or no repository."""
     here = Path(place).resolve()
-    return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+    return next((candidate for candidate in (here, *here.parents) if (candidate / ".git").exists()), None)
 
 
 def tree_of_work_tree(place: str) -> Tree:
@@ -194,7 +194,9 @@ def tree_of_work_tree(place: str) -> Tree:
 
 def _protocols(url: str) -> str:
     """What a fetch from this URL may use; an address as scp writes it is one of ssh."""
-    return next((found for start, found in _PROTOCOLS.items() if url.lower().startswith(start)), "ssh")
+    return next(
+        (protocols for start, protocols in _PROTOCOLS.items() if url.lower().startswith(start)), "ssh"
+    )
 
 
 def _is_remote(place: str) -> bool:
@@ -245,7 +247,7 @@ def _safe_directories() -> list[Setting]:
     """Repositories of others that the user trusts, by the system's and the user's own configuration."""
     asked = ("config", "--null", "--type=path", "--get-all", _SAFE)
     listing = Git().run(asked, user_config=None).out
-    return [(_SAFE, os.fsdecode(one)) for one in listing.split(b"\0")[:-1]]
+    return [(_SAFE, os.fsdecode(directory)) for directory in listing.split(b"\0")[:-1]]
 
 
 def cache_folder() -> Path:

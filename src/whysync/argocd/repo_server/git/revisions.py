@@ -46,8 +46,8 @@ def _named(revision: str, refs: Mapping[str, str], prefix: str) -> str:
     if not is_range(revision):
         return revision
     tags = [name.removeprefix("refs/tags/") for name in refs if name.startswith("refs/tags/")]
-    found = newest(revision, [tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)])
-    return revision if found is None else prefix + found
+    tag = newest(revision, [tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)])
+    return revision if tag is None else prefix + tag
 
 
 def _short(name: str) -> str:
@@ -59,9 +59,9 @@ def _short(name: str) -> str:
 
 def refs_in(listing: str) -> dict[str, str]:
     """From `git ls-remote` or `git show-ref --head -d`: annotated tags lead to what they name (`^{}`)."""
-    found: dict[str, str] = {}
+    refs: dict[str, str] = {}
     for line in listing.splitlines():
         commit, _, name = line.replace("\t", " ", 1).partition(" ")
         if is_commit(commit) and name:
-            found[name.removesuffix("^{}")] = commit
-    return found
+            refs[name.removesuffix("^{}")] = commit
+    return refs

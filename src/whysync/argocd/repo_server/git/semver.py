@@ -47,11 +47,11 @@ class _Limit(NamedTuple):
 
 
 def version_of(text: str) -> Version | None:
-    found = _VERSION.fullmatch(text) if len(text) <= _LONGEST else None
-    if found is None:
+    matched = _VERSION.fullmatch(text) if len(text) <= _LONGEST else None
+    if matched is None:
         return None
-    major, minor, patch = (int(found[name] or 0) for name in ("major", "minor", "patch"))
-    return Version(major, minor, patch, found["before"] or "", text)
+    major, minor, patch = (int(matched[name] or 0) for name in ("major", "minor", "patch"))
+    return Version(major, minor, patch, matched["before"] or "", text)
 
 
 def is_range(text: str) -> bool:
@@ -71,14 +71,14 @@ def newest(text: str, candidates: Iterable[str]) -> str | None:
     return max(fitting, key=cmp_to_key(compare)).written if fitting else None
 
 
-def compare(one: Version, other: Version) -> int:
-    if one.numbers != other.numbers:
-        return 1 if one.numbers > other.numbers else -1
-    if one.before == other.before:
+def compare(version: Version, other: Version) -> int:
+    if version.numbers != other.numbers:
+        return 1 if version.numbers > other.numbers else -1
+    if version.before == other.before:
         return 0
-    if not one.before or not other.before:
-        return 1 if not one.before else -1
-    mine, theirs = one.before.split("."), other.before.split(".")
+    if not version.before or not other.before:
+        return 1 if not version.before else -1
+    mine, theirs = version.before.split("."), other.before.split(".")
     for left, right in zip(mine, theirs, strict=False):
         if left != right:
             return _compare_part(left, right)
@@ -88,8 +88,8 @@ def compare(one: Version, other: Version) -> int:
 def _compare_part(left: str, right: str) -> int:
     """Numbers by value and below words."""
     if left.isdecimal() and right.isdecimal():
-        one, other = left.lstrip("0"), right.lstrip("0")
-        return 1 if (len(one), one) > (len(other), other) else -1
+        left_digits, other = left.lstrip("0"), right.lstrip("0")
+        return 1 if (len(left_digits), left_digits) > (len(other), other) else -1
     if left.isdecimal() or right.isdecimal():
         return -1 if left.isdecimal() else 1
     return 1 if left > right else -1
@@ -105,11 +105,11 @@ def _parsed(text: str) -> list[list[_Limit]] | None:
         group: list[_Limit] = []
         at = 0
         while at < len(part) or not group:
-            found = _LIMIT.match(part, at)
-            if found is None:
+            matched = _LIMIT.match(part, at)
+            if matched is None:
                 return None
-            group.append(_limit(found))
-            at = found.end()
+            group.append(_limit(matched))
+            at = matched.end()
             if at < len(part):
                 gap = _SEPARATOR.match(part, at)
                 if gap is None:
@@ -119,17 +119,17 @@ def _parsed(text: str) -> list[list[_Limit]] | None:
     return groups
 
 
-def _limit(found: re.Match[str]) -> _Limit:
+def _limit(matched: re.Match[str]) -> _Limit:
     loose = ""
     numbers = {"major": 0, "minor": 0, "patch": 0}
     for at, name in enumerate(("major", "minor", "patch")):
-        part = found[name]
+        part = matched[name]
         if part is None or part in "xX*":
             loose = ("all", "minor", "patch")[at]
             break
         numbers[name] = int(part)
-    op = {"=>": ">=", "=<": "<=", "~>": "~", None: "="}.get(found["op"], found["op"])
-    return _Limit(op, Version(**numbers, before=found["before"] or "", written=""), loose)
+    op = {"=>": ">=", "=<": "<=", "~>": "~", None: "="}.get(matched["op"], matched["op"])
+    return _Limit(op, Version(**numbers, before=matched["before"] or "", written=""), loose)
 
 
 def _allows(group: list[_Limit], version: Version) -> bool:

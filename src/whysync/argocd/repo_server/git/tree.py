@@ -233,7 +233,7 @@ def _contents(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, byt
             size += entries[end].size
             end += 1
         batch = entries[start:end]
-        asked = "".join(f"{one.name}\n" for one in batch).encode()
+        asked = "".join(f"{entry.name}\n" for entry in batch).encode()
         yield from _split(batch, git.bytes("cat-file", "--batch", given=asked))
         start = end
 
@@ -242,12 +242,12 @@ def _split(batch: Sequence[_Entry], answer: bytes) -> Iterator[tuple[_Entry, byt
     at = 0
     for entry in batch:
         head = answer.index(b"\n", at)
-        said = answer[at:head].split()
-        if len(said) != 3 or said[1] != b"blob":
+        header = answer[at:head].split()
+        if len(header) != 3 or header[1] != b"blob":
             yield entry, None
             at = head + 1
             continue
-        size = int(said[2])
+        size = int(header[2])
         yield entry, answer[head + 1 : head + 1 + size]
         at = head + 1 + size + 1
 

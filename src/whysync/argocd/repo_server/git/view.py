@@ -60,7 +60,7 @@ class View:
         for name, text in files.items():
             (folder / name).write_text(text, errors="surrogateescape")
         for base, patterns in ((self.common_dir, _OF_ALL_WORK_TREES), (self.git_dir, _OF_ONE_WORK_TREE)):
-            for source in (found for pattern in patterns for found in base.glob(pattern)):
+            for source in (path for pattern in patterns for path in base.glob(pattern)):
                 link = folder / source.relative_to(base)
                 link.parent.mkdir(exist_ok=True)
                 link.symlink_to(source)
@@ -87,8 +87,10 @@ def config_text(settings: Iterable[Setting]) -> str:
 
 def settings_in(listing: bytes) -> tuple[Setting, ...]:
     """From `git config --null --list`; a key without a value is true."""
-    found = (one.partition("\n") for one in listing.decode("utf-8", "surrogateescape").split("\0") if one)
-    return tuple((key, value if has_value else "true") for key, has_value, value in found)
+    entries = (
+        entry.partition("\n") for entry in listing.decode("utf-8", "surrogateescape").split("\0") if entry
+    )
+    return tuple((key, value if has_value else "true") for key, has_value, value in entries)
 
 
 def _quoted(value: str) -> str:

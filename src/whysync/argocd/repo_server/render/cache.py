@@ -50,23 +50,24 @@ class Cache:
             os.utime(path)  # used again: not among the oldest
         return tuple(
             RenderedObject(
-                body=_object(one.body), origin=Origin(path=one.path, line=one.line, made_by=one.made_by)
+                body=_object(entry.body),
+                origin=Origin(path=entry.path, line=entry.line, made_by=entry.made_by),
             )
-            for one in stored
+            for entry in stored
         )
 
     def put(self, key: str, rendered: Iterable[RenderedObject]) -> None:
         rendered = tuple(rendered)
-        if any(one.body.get("kind") == "Secret" for one in rendered):
+        if any(obj.body.get("kind") == "Secret" for obj in rendered):
             return
         stored = [
             {
-                "body": one.body,
-                "path": one.origin.path,
-                "line": one.origin.line,
-                "made_by": one.origin.made_by,
+                "body": obj.body,
+                "path": obj.origin.path,
+                "line": obj.origin.line,
+                "made_by": obj.origin.made_by,
             }
-            for one in rendered
+            for obj in rendered
         ]
         data = msgspec.json.encode(stored)
         if len(data) > _LARGEST_ENTRY:
@@ -135,7 +136,7 @@ def _reads_more(kind: str, source: Object, folder: Path) -> bool:
     named += [
         text(fields(file_parameter).get("path")) for file_parameter in items(settings.get("fileParameters"))
     ]
-    if any(one.startswith(("/", "$")) or ".." in one for one in named):
+    if any(path.startswith(("/", "$")) or ".." in path for path in named):
         return True
     if any(path.is_symlink() or path.suffix in (".jsonnet", ".libsonnet") for path in walk(folder)):
         return True

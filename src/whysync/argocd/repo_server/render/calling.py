@@ -38,13 +38,13 @@ class ToolHome:
         self,
         command: Sequence[str],
         *,
-        told: Sequence[str],
+        shown_as: Sequence[str],
         folder: Path,
         env: Mapping[str, str] | None = None,
     ) -> str:
-        """What a program writes. `told` is the command as upstream would have run it."""
+        """What a program writes. `shown_as` is the command as upstream would have run it."""
         options = self.options
-        spoken = self.shown(" ".join(told))
+        spoken = self.shown(" ".join(shown_as))
         given = environment(self.path, network=options.network, more={**self._homes(), **(env or {})})
         try:
             done = run(command, folder=folder, env=given, bounds=options.bounds, apart=not options.network)
@@ -60,9 +60,9 @@ class ToolHome:
             ) from None
         except NotStarted as problem:
             raise CannotRender(
-                what=f"{told[0]} cannot be run",
+                what=f"{shown_as[0]} cannot be run",
                 why=str(problem),
-                next=f"mend the {told[0]} that is installed",
+                next=f"mend the {shown_as[0]} that is installed",
             ) from None
         if done.code != 0:
             complaint = self.shown(done.complaint).replace(str(self.path), "/tmp")

@@ -67,8 +67,8 @@ def outline(body: Object) -> str:
     name = fields(body.get("metadata")).get("name")
     if isinstance(name, str):
         shown["metadata"] = {"name": name}
-    told = msgspec.json.encode(shown).decode()
-    return told if len(told) <= _LONGEST_OUTLINE else f"{told[:_LONGEST_OUTLINE]}…"
+    encoded = msgspec.json.encode(shown).decode()
+    return encoded if len(encoded) <= _LONGEST_OUTLINE else f"{encoded[:_LONGEST_OUTLINE]}…"
 
 
 def _shape(value: Json) -> Json:
@@ -110,8 +110,8 @@ def _yaml_words(whole: str, broken: Broken) -> str:
         else:
             context = getattr(problem, "context_mark", None)
             line = cast("int", context.line) if context is not None else 0
-        said = getattr(problem, "problem", None) or getattr(problem, "reason", None) or broken.problem
-        return f"yaml: line {line}: {said}" if line else f"yaml: {said}"
+        detail = getattr(problem, "problem", None) or getattr(problem, "reason", None) or broken.problem
+        return f"yaml: line {line}: {detail}" if line else f"yaml: {detail}"
     except (UnicodeError, MemoryError):
         return f"yaml: {broken.problem}"
     finally:

@@ -91,12 +91,12 @@ def source_type(source: Object, folder: Path, disabled: frozenset[str]) -> str:
 
 def found_type(folder: Path, disabled: frozenset[str] = frozenset()) -> str:
     """By the files that lie in the folder itself; a kustomization is seen last, and so wins."""
-    found = "Directory"
+    source_type = "Directory"
     for file in sorted(folder.iterdir()):
         if file.is_dir() and not file.is_symlink():
             continue
         if file.name.endswith("Chart.yaml") and "Helm" not in disabled:
-            found = "Helm"
+            source_type = "Helm"
         if file.name in KUSTOMIZATIONS and "Kustomize" not in disabled:
-            found = "Kustomize"
-    return found
+            source_type = "Kustomize"
+    return source_type

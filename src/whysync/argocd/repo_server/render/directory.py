@@ -44,13 +44,13 @@ def render_directory(
             if "Directory" not in options.disabled_tools:
                 yield from evaluated(candidate.path, how, folder, tree, env, options)
         elif candidate.path.name.endswith(".json"):
-            yield from (_plain(found, shown) for found in _json(candidate))
+            yield from (_plain(document, shown) for document in _json(candidate))
         else:
-            yield from (_plain(found, shown) for found in _yaml(candidate))
+            yield from (_plain(document, shown) for document in _yaml(candidate))
 
 
-def _plain(found: Found, shown: str) -> RenderedObject:
-    return RenderedObject(body=found.body, origin=Origin(path=shown, line=found.line))
+def _plain(document: Found, shown: str) -> RenderedObject:
+    return RenderedObject(body=document.body, origin=Origin(path=shown, line=document.line))
 
 
 def _candidates(how: Object, folder: Path, root: Path, options: RenderOptions) -> Iterator[_Candidate]:
@@ -116,30 +116,30 @@ def _data(path: Path, how: Object, folder: Path, root: Path) -> bytes | None:
     return None if _SKIPPED in data else data
 
 
-def _yaml(one: _Candidate) -> list[Found]:
-    found: list[Found] = []
+def _yaml(candidate: _Candidate) -> list[Found]:
+    documents: list[Found] = []
     try:
-        found.extend(objects_in(one.data))
+        documents.extend(objects_in(candidate.data))
     except NotAnObject as problem:
         # A file that is neither a manifest nor looks like one is somebody else's, and left alone.
-        if found or all(mark in one.data for mark in _LOOKS_LIKE_ONE):
+        if documents or all(mark in candidate.data for mark in _LOOKS_LIKE_ONE):
             raise RenderProblem(
-                f'Failed to unmarshal "{one.path.name}": {problem.text}', code="FailedPrecondition"
+                f'Failed to unmarshal "{candidate.path.name}": {problem.text}', code="FailedPrecondition"
             ) from None
-    return found
+    return documents
 
 
-def _json(one: _Candidate) -> list[Found]:
+def _json(candidate: _Candidate) -> list[Found]:
     """A `.json` file holds exactly one object, and unlike YAML it is never left alone."""
     import json
 
-    name = one.path.name
+    name = candidate.path.name
 
     def refused(why: str) -> RenderProblem:
         return RenderProblem(f'Failed to unmarshal "{name}": {why}', code="FailedPrecondition")
 
     try:
-        whole = decoded(one.data).lstrip()
+        whole = decoded(candidate.data).lstrip()
         _, end = json.JSONDecoder().raw_decode(whole)
     except json.JSONDecodeError as problem:
         raise refused(_go_words(problem)) from None

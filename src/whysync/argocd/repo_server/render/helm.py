@@ -53,12 +53,12 @@ class _Chart:
     def helm(self) -> Object:
         return fields(self.source.get("helm"))
 
-    def shown(self, said: str) -> str:
+    def shown(self, message: str) -> str:
         """A text without the paths of this machine."""
         for tree in (self.tree, *(ref.tree for ref in self.options.refs.values())):
             if tree is not None:
-                said = said.replace(str(tree.root), CACHED_SOURCE)
-        return said
+                message = message.replace(str(tree.root), CACHED_SOURCE)
+        return message
 
 
 def render_helm(
@@ -105,8 +105,8 @@ def template_arguments(chart: _Chart) -> list[str]:
     if inline_values(helm):
         arguments += ["--values", _EXTRA_VALUES]
     own = [text(api_version) for api_version in items(helm.get("apiVersions"))]
-    for one in own or chart.options.api_versions:
-        arguments += ["--api-versions", one]
+    for api_version in own or chart.options.api_versions:
+        arguments += ["--api-versions", api_version]
     if helm.get("skipCrds") is not True:
         arguments.append("--include-crds")
     if helm.get("skipSchemaValidation") is True:
@@ -125,12 +125,12 @@ def _release_name(instance: str) -> str:
 def _parameters(helm: Object, env: Mapping[str, str], files: ValuesFiles) -> list[str]:
     plain: dict[str, str] = {}
     strings: dict[str, str] = {}
-    for one in map(fields, items(helm.get("parameters"))):
-        where = strings if one.get("forceString") is True else plain
-        where[text(one.get("name"))] = substituted(text(one.get("value")), env)
+    for parameter in map(fields, items(helm.get("parameters"))):
+        where = strings if parameter.get("forceString") is True else plain
+        where[text(parameter.get("name"))] = substituted(text(parameter.get("value")), env)
     from_files = {
-        text(one.get("name")): files.one(text(one.get("path")))
-        for one in map(fields, items(helm.get("fileParameters")))
+        text(parameter.get("name")): files.one(text(parameter.get("path")))
+        for parameter in map(fields, items(helm.get("fileParameters")))
     }
     arguments: list[str] = []
     for flag, given in (("--set", plain), ("--set-string", strings), ("--set-file", from_files)):
@@ -173,13 +173,13 @@ def _template(
 
     def attempt() -> str:
         try:
-            return place.call([*tool.command, *real], told=("helm", *arguments), folder=chart.folder)
+            return place.call([*tool.command, *real], shown_as=("helm", *arguments), folder=chart.folder)
         except CommandFailed as problem:
             # Helm names the file of the inline values when it cannot read it.
-            said = problem.text.replace("/tmp/values.yaml", _EXTRA_VALUES)
-            said = _API_VERSIONS.sub("<api versions removed> ", said)
+            message = problem.text.replace("/tmp/values.yaml", _EXTRA_VALUES)
+            message = _API_VERSIONS.sub("<api versions removed> ", message)
             raise RenderProblem(
-                f"failed to execute helm template command: failed running helm: {said}"
+                f"failed to execute helm template command: failed running helm: {message}"
             ) from None
 
     lock = chart.folder / "Chart.lock"
@@ -212,15 +212,15 @@ def _build_dependencies(
             continue
         command = ["repo", "add", *_pass_credentials(chart), dependency.url.replace("/", "-"), dependency.url]
         try:
-            place.call([*tool.command, *command], told=("helm", *command), folder=chart.folder)
+            place.call([*tool.command, *command], shown_as=("helm", *command), folder=chart.folder)
         except CommandFailed as failed:
             raise RenderProblem(
                 f"{prefix}failed to add helm repository {dependency.url}: failed to add repository: "
                 f"failed running helm: {failed.text}"
             ) from None
     try:
-        told = ("dependency", "build")
-        place.call([*tool.command, *told], told=("helm", *told), folder=chart.folder)
+        command_line = ("dependency", "build")
+        place.call([*tool.command, *command_line], shown_as=("helm", *command_line), folder=chart.folder)
     except CommandFailed as failed:
         raise RenderProblem(
             f"{prefix}failed to build helm dependencies: failed to build dependencies: "
@@ -237,11 +237,11 @@ def _objects(written: str, chart: _Chart) -> Iterator[RenderedObject]:
     marks = [(written.count("\n", 0, at.start()) + 1, at["file"]) for at in _SOURCE.finditer(written)]
     at = -1
     try:
-        for found in objects_in(written):
-            while at + 1 < len(marks) and marks[at + 1][0] <= found.line:
+        for document in objects_in(written):
+            while at + 1 < len(marks) and marks[at + 1][0] <= document.line:
                 at += 1
             origin = _origin(marks[at][1], chart) if at >= 0 else Origin()
-            yield RenderedObject(body=found.body, origin=origin)
+            yield RenderedObject(body=document.body, origin=origin)
     except NotAnObject as problem:
         raise RenderProblem(problem.text) from None
 
@@ -297,7 +297,7 @@ def dependencies_of(folder: Path, shown: Callable[[str], str]) -> list[Dependenc
                 f"error converting YAML to JSON: yaml: line {document.line}: {document.problem}"
             )
         return [
-            Dependency(text(one.get("name")), text(one.get("repository")))
-            for one in map(fields, items(fields(document.body).get("dependencies")))
+            Dependency(text(dependency.get("name")), text(dependency.get("repository")))
+            for dependency in map(fields, items(fields(document.body).get("dependencies")))
         ]
     return []

@@ -27,9 +27,9 @@ _MOST_FILES: Final = 20_000
 
 def chart_version(repo: str, chart: str, wanted: str, options: RenderOptions) -> str:
     """The version that a range of versions means now."""
-    said = _helm(["show", "chart"], repo, chart, wanted, options)
+    chart_yaml = _helm(["show", "chart"], repo, chart, wanted, options)
     try:
-        return text(fields(yaml.load(said)).get("version"))
+        return text(fields(yaml.load(chart_yaml)).get("version"))
     except Invalid:
         return wanted
 
@@ -67,11 +67,11 @@ def _helm(command: list[str], repo: str, chart: str, version: str, options: Rend
     else:
         host = repo.removeprefix("oci://").rstrip("/")
         arguments = [*command, f"oci://{host}/{chart}", "--version", version]
-    if any(one.startswith("-") for one in (repo, chart, version)):
+    if any(argument.startswith("-") for argument in (repo, chart, version)):
         raise RenderProblem(f"invalid chart {chart}")
     with home(options, without_credentials) as place:
         try:
-            return place.call([*tool.command, *arguments], told=("helm", *arguments), folder=place.path)
+            return place.call([*tool.command, *arguments], shown_as=("helm", *arguments), folder=place.path)
         except CommandFailed as problem:
             raise RenderProblem(f"failed to fetch chart: failed running helm: {problem.text}") from None
 

@@ -41,10 +41,12 @@ def evaluated(
     }
     answer = _asked(request, path.name, options)
     origin = Origin(path=str(path.relative_to(tree.root)), made_by="jsonnet")
-    said = text(answer.get("problem"))
-    if said:
-        said = said.replace(str(tree.root), CACHED_SOURCE).strip()
-        raise RenderProblem(f'Failed to evaluate jsonnet "{path.name}": {said}', code="FailedPrecondition")
+    problem_text = text(answer.get("problem"))
+    if problem_text:
+        problem_text = problem_text.replace(str(tree.root), CACHED_SOURCE).strip()
+        raise RenderProblem(
+            f'Failed to evaluate jsonnet "{path.name}": {problem_text}', code="FailedPrecondition"
+        )
     try:
         made = cast("Json", msgspec.json.decode(text(answer.get("json"))))
         bodies = made if isinstance(made, list) else [made]
@@ -61,18 +63,18 @@ def evaluated(
 def _variables(given: Json, env: Mapping[str, str]) -> list[Json]:
     return [
         {
-            "name": text(one.get("name")),
-            "value": substituted(text(one.get("value")), env),
-            "code": one.get("code") is True,
+            "name": text(variable.get("name")),
+            "value": substituted(text(variable.get("value")), env),
+            "code": variable.get("code") is True,
         }
-        for one in map(fields, items(given))
+        for variable in map(fields, items(given))
     ]
 
 
 def _asked(request: Object, name: str, options: RenderOptions) -> Object:
     child = Path(__file__).with_name("jsonnet_child.py")
     with tempfile.TemporaryDirectory(prefix="whysync-jsonnet-") as home:
-        paths = msgspec.json.encode([one for one in sys.path if one]).decode()
+        paths = msgspec.json.encode([entry for entry in sys.path if entry]).decode()
         try:
             done = run(
                 [sys.executable, "-I", "-S", str(child), paths],

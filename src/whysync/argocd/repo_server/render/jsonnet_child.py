@@ -19,7 +19,7 @@ def main() -> int:
     root = os.path.realpath(request["root"])
     missing: list[str] = []
 
-    def found(folder: str, name: str) -> tuple[str, bytes]:
+    def find_import(folder: str, name: str) -> tuple[str, bytes]:
         """An import: beside the file that imports, then in the search path from its end."""
         for place in (folder, *reversed(request["search"])):
             full = os.path.realpath(os.path.join(place, name))
@@ -31,7 +31,9 @@ def main() -> int:
         raise RuntimeError("missing")
 
     def given(which: str, *, code: bool) -> dict[str, str]:
-        return {one["name"]: one["value"] for one in request[which] if one["code"] is code}
+        return {
+            variable["name"]: variable["value"] for variable in request[which] if variable["code"] is code
+        }
 
     try:
         made = engine.evaluate_file(
@@ -40,7 +42,7 @@ def main() -> int:
             ext_codes=given("external", code=True),
             tla_vars=given("arguments", code=False),
             tla_codes=given("arguments", code=True),
-            import_callback=found,
+            import_callback=find_import,
         )
         answer = {"json": made}
     except (RuntimeError, UnicodeDecodeError, SystemError) as problem:

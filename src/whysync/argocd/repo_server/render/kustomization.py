@@ -66,8 +66,8 @@ def edited(
 def _set_images(body: Object, wanted: Sequence[str]) -> None:
     arguments = ("edit", "set", "image", *wanted)
     images: dict[str, Object] = {}
-    for one in wanted:
-        image = _image(one, arguments)
+    for reference in wanted:
+        image = _image(reference, arguments)
         images[text(image.get("name"))] = image
     for old in map(fields, items(body.get("images"))):
         name = text(old.get("name"))
@@ -103,16 +103,16 @@ def split_image(image: str) -> tuple[str, str, str]:
 
 def _set_replicas(body: Object, wanted: Sequence[Json]) -> None:
     counts: dict[str, Json] = {}
-    for one in map(fields, wanted):
-        count = one.get("count")
+    for replica in map(fields, wanted):
+        count = replica.get("count")
         if isinstance(count, str):
             try:
                 count = int(count) if len(count) < 10 else None
             except ValueError:
                 count = None
             if count is None:
-                raise RenderProblem(f"expected integer value for count. Received: {one.get('count')}")
-        counts[text(one.get("name"))] = count if isinstance(count, int) else 0
+                raise RenderProblem(f"expected integer value for count. Received: {replica.get('count')}")
+        counts[text(replica.get("name"))] = count if isinstance(count, int) else 0
     for old in map(fields, items(body.get("replicas"))):
         counts.setdefault(text(old.get("name")), old.get("count"))
     body["replicas"] = [{"name": name, "count": count} for name, count in sorted(counts.items())]
@@ -203,11 +203,11 @@ def _add_patches(body: Object, wanted: Sequence[Json]) -> None:
 def _add_components(body: Object, wishes: Object, exists: Callable[[str], bool]) -> None:
     wanted = [text(component) for component in items(wishes.get("components"))]
     if wishes.get("ignoreMissingComponents") is True:
-        wanted = [one for one in wanted if exists(one)]
+        wanted = [component for component in wanted if exists(component)]
     before = items(body.get("components"))
-    for one in wanted:
-        if not exists(one) and not _is_elsewhere(one):
-            why = f"Error: {one} has no match: must build at directory: not a valid directory"
+    for component in wanted:
+        if not exists(component) and not _is_elsewhere(component):
+            why = f"Error: {component} has no match: must build at directory: not a valid directory"
             raise EditFailed(("edit", "add", "component", *wanted), why)
     if wanted:
         body["components"] = [

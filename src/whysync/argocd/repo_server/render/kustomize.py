@@ -60,19 +60,19 @@ def render_kustomize(
     arguments = [*_build_options(options.kustomize_build_options)]
     if "--enable-helm" in options.kustomize_build_options:
         arguments += ["--helm-kube-version", version] if version else []
-        for one in apis:
-            arguments += ["--helm-api-versions", one]
+        for api_version in apis:
+            arguments += ["--helm-api-versions", api_version]
 
-    def shown(said: str) -> str:
-        return said.replace(str(tree.root), CACHED_SOURCE)
+    def shown(message: str) -> str:
+        return message.replace(str(tree.root), CACHED_SOURCE)
 
     tool = find_kustomize(options.tools)
     with _Changed(folder, tree, wishes, env) as ours, home(options, shown) as place:
         try:
             check_reach(folder, tree)
         except RenderProblem as problem:
-            told = shown(" ".join(("kustomize", "build", str(folder), *arguments)))
-            raise RenderProblem(f"`{told}` failed exit status 1: Error: {problem.text}") from None
+            command_line = shown(" ".join(("kustomize", "build", str(folder), *arguments)))
+            raise RenderProblem(f"`{command_line}` failed exit status 1: Error: {problem.text}") from None
         written = _built(tool, place, folder, tree, env, arguments)
     yield from _objects(written, folder, tree, keep=not ours)
 
@@ -106,11 +106,13 @@ def _built(
         path.mkdir()
         (path / "helm").symlink_to(find_helm(place.options.tools).command[0])
         arguments = [*arguments, "--helm-command", str(path / "helm")]
-        told = ("kustomize", "build", str(folder), *arguments[:-2])
+        command_line = ("kustomize", "build", str(folder), *arguments[:-2])
     else:
-        told = ("kustomize", "build", str(folder), *arguments)
+        command_line = ("kustomize", "build", str(folder), *arguments)
     try:
-        return place.call([*tool.command, str(folder), *arguments], told=told, folder=tree.root, env=given)
+        return place.call(
+            [*tool.command, str(folder), *arguments], shown_as=command_line, folder=tree.root, env=given
+        )
     except CommandFailed as problem:
         raise RenderProblem(as_kustomize_says(problem.text)) from None
 
@@ -127,7 +129,7 @@ def as_kustomize_says(complaint: str) -> str:
             inner = inner.strip("\n").replace("\n\t", "\n").removeprefix("\t")
         else:
             inner = re.sub(
-                r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), logged["quoted"]
+                r"\\(.)", lambda escape: {"n": "\n", "t": "\t"}.get(escape[1], escape[1]), logged["quoted"]
             )
         return f"{complaint[: logged.start()]}Error: {inner}{complaint[logged.end() :]}"
     return re.sub(
@@ -169,8 +171,8 @@ class _Changed:
         except Invalid:
             return True  # also for the build to say
         except EditFailed as problem:
-            told = " ".join(("kustomize", *problem.arguments))
-            raise RenderProblem(f"`{told}` failed exit status 1: {problem.why}") from None
+            command_line = " ".join(("kustomize", *problem.arguments))
+            raise RenderProblem(f"`{command_line}` failed exit status 1: {problem.why}") from None
         notes = items(after.get("buildMetadata"))
         ours = "originAnnotations" not in notes
         if ours:
@@ -201,8 +203,8 @@ class _Changed:
 
 def _objects(written: str, folder: Path, tree: Tree, *, keep: bool) -> Iterator[RenderedObject]:
     try:
-        for found in objects_in(written):
-            yield RenderedObject(body=found.body, origin=_origin(found.body, folder, tree, keep=keep))
+        for document in objects_in(written):
+            yield RenderedObject(body=document.body, origin=_origin(document.body, folder, tree, keep=keep))
     except NotAnObject as problem:
         raise RenderProblem(problem.text) from None
 
@@ -217,14 +219,16 @@ def _origin(body: Object, folder: Path, tree: Tree, *, keep: bool) -> Origin:
         if not annotations:
             del meta["annotations"]
     try:
-        said = fields(yaml.load(note))
+        note_fields = fields(yaml.load(note))
     except Invalid:
-        said = {}
+        note_fields = {}
     here = str(folder.relative_to(tree.root))
-    if text(said.get("repo")):
-        return Origin(path=f"{text(said.get('repo'))}/{text(said.get('path'))}", made_by="overlay")
-    file = text(said.get("path")) or text(said.get("configuredIn"))
+    if text(note_fields.get("repo")):
+        return Origin(
+            path=f"{text(note_fields.get('repo'))}/{text(note_fields.get('path'))}", made_by="overlay"
+        )
+    file = text(note_fields.get("path")) or text(note_fields.get("configuredIn"))
     if not file:
         return Origin(path=here, made_by="overlay")
-    made_by = "overlay" if said.get("path") else "generator"
+    made_by = "overlay" if note_fields.get("path") else "generator"
     return Origin(path=posixpath.normpath(posixpath.join(here, file)), made_by=made_by)

@@ -147,14 +147,14 @@ def unfolded(rendered: Iterable[RenderedObject]) -> Iterator[RenderedObject]:
     Mirrors the end of `GenerateManifests` and apimachinery `IsList`, Argo CD 3.6: anything with a list of
     `items` is a List, whatever its kind.
     """
-    for one in rendered:
-        held = one.body.get("items")
+    for obj in rendered:
+        held = obj.body.get("items")
         if isinstance(held, list):
             for item in held:
                 if not isinstance(item, dict):
                     raise RenderProblem(f"items member is not an object: {go_type(item)}")
-                yield RenderedObject(body=item, origin=one.origin)
-        elif "items" in one.body and held is None and "spec" not in one.body and "status" not in one.body:
+                yield RenderedObject(body=item, origin=obj.origin)
+        elif "items" in obj.body and held is None and "spec" not in obj.body and "status" not in obj.body:
             continue  # `kubectl get` writes an empty list so
         else:
-            yield one
+            yield obj

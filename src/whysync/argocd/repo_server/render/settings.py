@@ -26,7 +26,7 @@ def with_settings(options: RenderOptions, argocd_cm: Object) -> RenderOptions:
     schemes = options.value_schemes
     if "helm.valuesFileSchemes" in data:
         given = text(data["helm.valuesFileSchemes"]).split(",")
-        schemes = tuple(one.strip() for one in given if one.strip())
+        schemes = tuple(scheme.strip() for scheme in given if scheme.strip())
     return replace(
         options,
         disabled_tools=frozenset(

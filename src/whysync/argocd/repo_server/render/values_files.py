@@ -39,19 +39,19 @@ class ValuesFiles:
     def all(self, files: Sequence[str], *, ignore_missing: bool) -> list[str]:
         """Full paths and URLs in the order in which Helm reads them; the last one wins."""
         named = self._named(files)
-        found: dict[str, None] = {}
+        paths: dict[str, None] = {}
         for file in files:
             try:
-                one = self._resolved(file)
+                resolved = self._resolved(file)
             except RenderProblem as problem:
                 raise RenderProblem(f"error resolving value file path: {problem.text}") from None
-            if not one.is_url and _is_pattern(one.path):
-                for match in self._matches(file, one, ignore_missing=ignore_missing):
+            if not resolved.is_url and _is_pattern(resolved.path):
+                for match in self._matches(file, resolved, ignore_missing=ignore_missing):
                     if match not in named:  # it stands where it is named, not where a pattern finds it
-                        found[match] = None
-            elif one.is_url or not ignore_missing or os.path.exists(one.path):
-                found[one.path] = None
-        return list(found)
+                        paths[match] = None
+            elif resolved.is_url or not ignore_missing or os.path.exists(resolved.path):
+                paths[resolved.path] = None
+        return list(paths)
 
     def one(self, file: str) -> str:
         """The file of a file parameter."""
@@ -89,16 +89,16 @@ class ValuesFiles:
             raise RenderProblem(f"error resolving value file path: {problem.text}") from None
         return _Resolved(path, False, ref.tree.root)
 
-    def _matches(self, file: str, one: _Resolved, *, ignore_missing: bool) -> list[str]:
+    def _matches(self, file: str, resolved: _Resolved, *, ignore_missing: bool) -> list[str]:
         try:
-            matches = expanded(one.path, one.root)
+            matches = expanded(resolved.path, resolved.root)
         except BadPattern as problem:
             raise RenderProblem(f'error expanding glob pattern "{file}": {problem}') from None
         if not matches and not ignore_missing:
             raise RenderProblem(f'values file glob "{file}" matched no files')
         for match in matches:
             real = os.path.realpath(match)
-            if real != str(one.root) and not real.startswith(f"{one.root}/"):
+            if real != str(resolved.root) and not real.startswith(f"{resolved.root}/"):
                 raise RenderProblem(
                     f'glob pattern "{file}": glob match "{match}" resolved to outside repository root'
                 )
@@ -164,12 +164,12 @@ def _walk(folder: Path, parts: list[str], seen: int) -> Iterator[Path]:
                 yield Path(entry.path)
         return
     if not _is_pattern(part) and "{" not in part:
-        found = folder / part
+        path = folder / part
         if not rest:
-            if os.path.lexists(found):
-                yield found
-        elif found.is_dir():
-            yield from _walk(found, rest, seen + 1)
+            if os.path.lexists(path):
+                yield path
+        elif path.is_dir():
+            yield from _walk(path, rest, seen + 1)
         return
     matches = name_matcher(part)
     for entry in _entries(folder):
@@ -182,7 +182,7 @@ def _walk(folder: Path, parts: list[str], seen: int) -> Iterator[Path]:
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            return sorted(found, key=lambda entry: entry.name)[:_MOST_ENTRIES]
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)[:_MOST_ENTRIES]
     except OSError:
         return []

@@ -144,7 +144,7 @@ def _first_line(problem: str) -> str:
 
 def _in_gojq_words(problem: str) -> str:
     for pattern, words in _WORDS:
-        found = re.fullmatch(pattern, problem, re.DOTALL)
-        if found is not None:
-            return found.expand(words)
+        matched = re.fullmatch(pattern, problem, re.DOTALL)
+        if matched is not None:
+            return matched.expand(words)
     return problem

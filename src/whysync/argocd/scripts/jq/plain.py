@@ -115,14 +115,14 @@ def deleted(tree: Json, program: Program) -> Json:
 
 
 def paths_of(tree: Json, program: Program) -> list[Path]:
-    found: Iterable[tuple[Path, Json]] = [((), tree)]
+    reached: Iterable[tuple[Path, Json]] = [((), tree)]
     for step in program:
-        found = list(_advance(found, step))
-    return [path for path, _ in found]
+        reached = list(_advance(reached, step))
+    return [path for path, _ in reached]
 
 
-def _advance(found: Iterable[tuple[Path, Json]], step: Step) -> Iterator[tuple[Path, Json]]:
-    for path, value in found:
+def _advance(reached: Iterable[tuple[Path, Json]], step: Step) -> Iterator[tuple[Path, Json]]:
+    for path, value in reached:
         try:
             match step:
                 case Each():
@@ -173,8 +173,8 @@ def _value_at(value: Json, steps: tuple[Field | Item, ...]) -> Json:
     return value
 
 
-def _equal(found: Json, wanted: str | int | bool | None) -> bool:
-    return isinstance(found, bool) == isinstance(wanted, bool) and found == wanted
+def _equal(actual: Json, wanted: str | int | bool | None) -> bool:
+    return isinstance(actual, bool) == isinstance(wanted, bool) and actual == wanted
 
 
 def _preview(value: Json) -> str:

@@ -67,13 +67,13 @@ def lua_process() -> LuaProcess:
 
 
 def _decoded(answer: bytes) -> Returned | Failed:
-    found = fields(cast(Json, json.loads(answer)))
-    kind, message = text(found.get("kind")), text(found.get("text"))
+    reply = fields(cast(Json, json.loads(answer)))
+    kind, message = text(reply.get("kind")), text(reply.get("text"))
     if kind == "error":
         return Failed(message=gopher_words(message))
     if kind == "syntax":
         return Failed(message=gopher_syntax_error(message))
-    flat = items(found.get("fields"))
+    flat = items(reply.get("fields"))
     pairs = zip(flat[::2], flat[1::2], strict=True)
     return Returned(
         type=kind,
@@ -103,10 +103,10 @@ def gopher_words(message: str) -> str:
 
 def gopher_syntax_error(message: str) -> str:
     """Differs from gopher-lua: no column."""
-    found = _SYNTAX.fullmatch(message)
-    if found is None:
+    matched = _SYNTAX.fullmatch(message)
+    if matched is None:
         return message
-    line, _, token = found.groups()
+    line, _, token = matched.groups()
     if token == "<eof>":
         return "<string> at EOF:   syntax error\n"
     return f"<string> line:{line} near '{token}':   syntax error\n"

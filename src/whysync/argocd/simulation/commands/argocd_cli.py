@@ -67,10 +67,10 @@ def _set_cluster(command: Command, argocd: ApplicationController) -> Outcome:
         for destination in argocd.context.destinations.values()
         if name in (destination.name, destination.server)
     )
-    found = next(named, None)
-    if found is None or not spaces:
+    matching = next(named, None)
+    if matching is None or not spaces:
         return f'rpc error: code = NotFound desc = cluster "{name}" not found', True
-    argocd.context.set_namespaces(found, spaces)
+    argocd.context.set_namespaces(matching, spaces)
     for app in argocd.applications:
         argocd.refresh(app)
     return f"Cluster '{name}' updated.", False
@@ -96,7 +96,7 @@ def _operation(command: Command) -> Object:
     strategy = "apply" if command.flag("--strategy") == "apply" else "hook"
     if command.has("--force") or command.has("--strategy"):
         sync["syncStrategy"] = {strategy: {"force": command.has("--force")}}
-    resources = [_resource(one) for one in command.flags.get("--resource", ())]
+    resources = [_resource(argument) for argument in command.flags.get("--resource", ())]
     if resources:
         sync["resources"] = resources
     operation: Object = {"sync": sync}
@@ -110,12 +110,12 @@ def _resource(written: str) -> Json:
     group, _, rest = written.partition(":")
     kind, _, place = rest.partition(":")
     space, _, name = place.rpartition("/")
-    found: Object = {"kind": kind, "name": name}
+    resource: Object = {"kind": kind, "name": name}
     if group:
-        found["group"] = group
+        resource["group"] = group
     if space:
-        found["namespace"] = space
-    return found
+        resource["namespace"] = space
+    return resource
 
 
 def _confirmed(name: str, app: str, argocd: ApplicationController) -> str:
@@ -145,7 +145,10 @@ def _with_settings(spec: Object, command: Command) -> Object:
     several = [fields(source) for source in items(spec.get("sources"))]
     number = int(command.flag("--source-position", "1")) - 1
     if source and several and number < len(several):
-        changed["sources"] = [{**one, **source} if at == number else one for at, one in enumerate(several)]
+        changed["sources"] = [
+            {**other_source, **source} if at == number else other_source
+            for at, other_source in enumerate(several)
+        ]
     elif source:
         changed["source"] = source
     return fields(merged(spec, changed))

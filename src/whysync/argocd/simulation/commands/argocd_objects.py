@@ -44,8 +44,8 @@ def _changed(
     context = argocd.context
     known = context.projects if kind.lower() in _PROJECTS else context.config_maps
     plural = "appprojects.argoproj.io" if kind.lower() in _PROJECTS else "configmaps"
-    found = known.get(name)
-    if found is None:
+    existing = known.get(name)
+    if existing is None:
         return f'Error from server (NotFound): {plural} "{name}" not found', True
     if command.verb == "delete" and kind.lower() in _PROJECTS:
         argocd.drop_project(name)  # kubectl asks nobody whether Applications still use it
@@ -54,9 +54,9 @@ def _changed(
     if change is None:
         return f"an object of Argo CD is nothing to {command.verb}", True
     if kind.lower() in _PROJECTS:
-        argocd.set_project(change(found))
+        argocd.set_project(change(existing))
     else:
-        argocd.set_config_map(change(found))
+        argocd.set_config_map(change(existing))
     return f"{plural}/{name} {DONE[command.verb]}", False
 
 

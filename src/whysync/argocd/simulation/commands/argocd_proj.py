@@ -46,7 +46,7 @@ def _added(spec: Object, place: str, value: Json) -> Object:
 def _allowed(spec: Object, group: str, kind: str) -> Object:
     """A blacklist that names it forbids it; a whitelist has to name it, where there is one."""
     wanted: Object = {"group": group, "kind": kind}
-    black = [one for one in items(spec.get("namespaceResourceBlacklist")) if one != wanted]
+    black = [entry for entry in items(spec.get("namespaceResourceBlacklist")) if entry != wanted]
     changed: Object = {**spec, "namespaceResourceBlacklist": black}
     if "namespaceResourceWhitelist" in spec:
         return _added(changed, "namespaceResourceWhitelist", wanted)
@@ -55,7 +55,7 @@ def _allowed(spec: Object, group: str, kind: str) -> Object:
 
 def _manual(spec: Object, id: int) -> Object:
     windows: list[Json] = [
-        {**fields(one), "manualSync": True} if number == id else one
-        for number, one in enumerate(items(spec.get("syncWindows")))
+        {**fields(window), "manualSync": True} if number == id else window
+        for number, window in enumerate(items(spec.get("syncWindows")))
     ]
     return {**spec, "syncWindows": windows}

@@ -18,13 +18,13 @@ def served_kind(cluster: Cluster, written: str) -> ServedKind | None:
     """By plural, singular or short name, with or without the group behind it."""
     name, _, group = written.lower().partition(".")
     name = _SHORT.get(name, name)
-    found = [
+    matching = [
         kind
         for kind in cluster.kinds()
         if name in (kind.plural, kind.kind.lower()) and (not group or kind.group == group)
     ]
     # Of the versions of a kind the best comes first in discovery; the core group before others.
-    return min(found, key=lambda one: (one.group != "", one.group == "events.k8s.io"), default=None)
+    return min(matching, key=lambda kind: (kind.group != "", kind.group == "events.k8s.io"), default=None)
 
 
 def is_application(written: str) -> bool:

@@ -21,8 +21,8 @@ _ROLLOUT = {"restart": "restarted", "pause": "paused", "resume": "resumed"}
 
 
 class Terminal:
-    def __init__(self, model: ApiServer) -> None:
-        self._model = model
+    def __init__(self, api_server: ApiServer) -> None:
+        self._model = api_server
 
     @property
     def now(self) -> datetime:
@@ -30,8 +30,8 @@ class Terminal:
 
     def run(self, command: Command, by: Actor, argocd: ApplicationController) -> Outcome:
         if command.has("--filename"):
-            outcomes = [self._file(command, one) for one in by.input]
-            return "; ".join(said for said, _ in outcomes), any(failed for _, failed in outcomes)
+            outcomes = [self._file(command, document) for document in by.input]
+            return "; ".join(message for message, _ in outcomes), any(failed for _, failed in outcomes)
         if command.verb == "create":
             made = made_by(command)
             return self._file(command, made) if made is not None else ("error: must specify -f", True)
@@ -57,9 +57,9 @@ class Terminal:
         deed, *words = command.words
         if deed not in _ROLLOUT:
             return f'error: unknown command "rollout {deed}"', True
-        told = [words] if words and "/" not in words[0] else [[word] for word in words]
-        for one in told:
-            kind, name, _ = target_of(tuple(one))
+        targets = [words] if words and "/" not in words[0] else [[word] for word in words]
+        for target in targets:
+            kind, name, _ = target_of(tuple(target))
             space = command.flag("--namespace", "default")
             if space == argocd.context.namespace and name.startswith("argocd-"):
                 continue
@@ -94,8 +94,8 @@ class Terminal:
             if owner.get("uid") or served is None:
                 continue
             path = served.path(space if served.namespaced else "", text(owner.get("name")))
-            found = self._model.send(Request(verb="get", path=path))
-            owner["uid"] = text(dig(found.body, "metadata", "uid")) if found.ok and found.body else ""
+            answer = self._model.send(Request(verb="get", path=path))
+            owner["uid"] = text(dig(answer.body, "metadata", "uid")) if answer.ok and answer.body else ""
 
     def _file(self, command: Command, obj: Object) -> Outcome:
         obj = copy_object(obj)
@@ -196,12 +196,15 @@ class Terminal:
         return self._model.send(Request(verb="strategic-patch", path=path, body=patch, manager=manager))
 
 
-def _served(model: ApiServer, obj: Object) -> ServedKind | None:
+def _served(api_server: ApiServer, obj: Object) -> ServedKind | None:
     version, kind = text(obj.get("apiVersion")), text(obj.get("kind"))
-    return next((one for one in model.kinds() if (one.api_version, one.kind) == (version, kind)), None)
+    return next(
+        (served for served in api_server.kinds() if (served.api_version, served.kind) == (version, kind)),
+        None,
+    )
 
 
 def _refusal(answer: Answer) -> str:
     reason = text(dig(answer.body, "reason")) if answer.body else ""
-    said = text(dig(answer.body, "message")) if answer.body else answer.text.strip()
-    return f"Error from server ({reason}): {said}" if reason else f"Error from server: {said}"
+    message = text(dig(answer.body, "message")) if answer.body else answer.text.strip()
+    return f"Error from server ({reason}): {message}" if reason else f"Error from server: {message}"

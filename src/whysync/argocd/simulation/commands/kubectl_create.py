@@ -31,5 +31,5 @@ def _object(kind: str, name: str) -> Object:
 
 
 def _literals(command: Command) -> dict[str, str]:
-    pairs = (one.partition("=") for one in command.flags.get("--from-literal", ()))
+    pairs = (literal.partition("=") for literal in command.flags.get("--from-literal", ()))
     return {key: value for key, _, value in pairs}

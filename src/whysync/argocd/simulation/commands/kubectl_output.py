@@ -24,8 +24,8 @@ def target_of(words: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:
 
 def pairs_of(words: tuple[str, ...]) -> Object:
     """`key=value` sets, `key-` takes away."""
-    found: Object = {}
+    pairs: Object = {}
     for word in words:
         key, equals, value = word.partition("=")
-        found[key if equals else key.removesuffix("-")] = value if equals else None
-    return found
+        pairs[key if equals else key.removesuffix("-")] = value if equals else None
+    return pairs

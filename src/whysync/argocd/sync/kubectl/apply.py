@@ -49,13 +49,13 @@ class Apply:
         return told(before + target.printed(done, dry_run=self.mode.dry_run), warned)
 
     def _live(self, target: Target) -> Object | None:
-        found = None if target.nowhere else self.client.send("get", target.path)
-        if found is not None and found.ok:
-            return found.body or {}
-        if found is not None and reason_of(found) == "NotFound":
+        answer = None if target.nowhere else self.client.send("get", target.path)
+        if answer is not None and answer.ok:
+            return answer.body or {}
+        if answer is not None and reason_of(answer) == "NotFound":
             return None
         doing = f"retrieving current configuration of:\n{target.described}\nfrom server for:"
-        why = target.nowhere if found is None else said(found)
+        why = target.nowhere if answer is None else said(answer)
         raise Refused(cleaned(when(doing, target.file, why)))
 
     def _create(self, target: Target, wanted: Object) -> None:
@@ -79,10 +79,10 @@ class Apply:
                 break
             if attempt:
                 self.wait(_BACK_OFF)
-            found = self.client.send("get", target.path)
-            if not found.ok:
-                raise refused(found)
-            live = found.body or {}
+            current = self.client.send("get", target.path)
+            if not current.ok:
+                raise refused(current)
+            live = current.body or {}
             patch = self._patch(target, wanted, live)
             if not patch:
                 return False, live
@@ -100,13 +100,13 @@ class Apply:
         try:
             return patch_for(wanted, live)
         except BadPatch as problem:
-            told = (
+            detail = (
                 f"creating patch with:\noriginal:\n{last_applied_text(live) or ''}\n"
                 f"modified:\n{_json(wanted)}\ncurrent:\n{_json(live)}\nfor: {problem}"
             )
             # The dry run tells it as it is, the real one as a patch that could not be sent.
             raise Refused(
-                cleaned(told if self.mode.dry_run else when("patching", target.file, told))
+                cleaned(detail if self.mode.dry_run else when("patching", target.file, detail))
             ) from problem
 
     def _recreated(self, target: Target, wanted: Object, live: Object) -> Object:

@@ -50,9 +50,9 @@ def reconcile(client: Client, obj: Object, *, dry_run: bool) -> str:
 def _reconcile(client: Client, obj: Object, *, dry_run: bool) -> str:
     kind, namespace = text(obj.get("kind")), text(dig(obj, "metadata", "namespace"))
     if not dry_run and namespace and kind not in _CLUSTER_WIDE:
-        found = client.send("get", f"/api/v1/namespaces/{namespace}")
-        if not found.ok:
-            raise refused(found).within(f"error getting namespace {namespace}")
+        answer = client.send("get", f"/api/v1/namespaces/{namespace}")
+        if not answer.ok:
+            raise refused(answer).within(f"error getting namespace {namespace}")
     target = target_of(client, obj)
     if kind not in (*_BINDINGS, "Role", "ClusterRole"):
         return ""
@@ -70,23 +70,23 @@ def _reconcile(client: Client, obj: Object, *, dry_run: bool) -> str:
 def _details(plan: _Plan, kind: str) -> str:
     if plan.operation == "none":
         return ""
-    told = f"\treconciliation required {plan.operation}{_PROTECTED if plan.protected else ''}\n"
+    details = f"\treconciliation required {plan.operation}{_PROTECTED if plan.protected else ''}\n"
     if plan.missing:
-        told += f"\tmissing {'subjects' if kind in _BINDINGS else 'rules'} added:\n"
-        told += "".join(f"\t\t{one}\n" for one in plan.missing)
-    return told
+        details += f"\tmissing {'subjects' if kind in _BINDINGS else 'rules'} added:\n"
+        details += "".join(f"\t\t{missing}\n" for missing in plan.missing)
+    return details
 
 
 def _carried_out(client: Client, target: Target, *, dry_run: bool) -> _Plan:
     """Whoever else writes at the same time, a few tries settle it."""
     for attempt in range(_ATTEMPTS):
-        found = client.send("get", target.path)
-        if not found.ok and reason_of(found) != "NotFound":
-            raise refused(found)
-        plan = _planned(target.obj, found.body if found.ok else None)
+        current = client.send("get", target.path)
+        if not current.ok and reason_of(current) != "NotFound":
+            raise refused(current)
+        plan = _planned(target.obj, current.body if current.ok else None)
         if dry_run or plan.protected or plan.operation == "none":
             return plan
-        answer = _send(client, target, plan, found)
+        answer = _send(client, target, plan, current)
         if answer.ok:
             return plan
         again = {"create": "AlreadyExists", "recreate": "AlreadyExists", "update": "NotFound"}
@@ -96,11 +96,11 @@ def _carried_out(client: Client, target: Target, *, dry_run: bool) -> _Plan:
     raise Refused("exceeded maximum attempts")
 
 
-def _send(client: Client, target: Target, plan: _Plan, found: Answer) -> Answer:
+def _send(client: Client, target: Target, plan: _Plan, current: Answer) -> Answer:
     if plan.operation == "update":
         return client.send("update", target.path, plan.obj)
     if plan.operation == "recreate":
-        uid = text(dig(found.body or {}, "metadata", "uid"))
+        uid = text(dig(current.body or {}, "metadata", "uid"))
         gone = client.send("delete", target.path, delete_options("", uid=uid))
         if not gone.ok and reason_of(gone) != "NotFound":
             return gone
@@ -120,7 +120,7 @@ def _planned_role(wanted: Object, live: Object | None) -> _Plan:
     obj = _with_marks(live, wanted)
     missing = missing_rules([Rule.of(rule) for rule in items(live.get("rules"))], rules)
     if missing:
-        obj = _with(obj, "rules", [*items(obj.get("rules")), *(one.body for one in missing)])
+        obj = _with(obj, "rules", [*items(obj.get("rules")), *(rule.body for rule in missing)])
     obj = _aggregated(obj, wanted)
     return _plan(obj, live, tuple(map(str, missing)))
 

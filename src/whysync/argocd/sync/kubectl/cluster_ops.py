@@ -72,13 +72,13 @@ class KubectlClusterOps:
 
     def _served(self, api_version: str, kind: str) -> ServedKind:
         """Mirrors `ServerResourceForGroupVersionKind`; the group of the core is always there."""
-        found = self._client.kind(api_version, kind)
-        if found is not None:
-            return found
+        served = self._client.kind(api_version, kind)
+        if served is not None:
+            return served
         if api_version != "v1" and not self._client.serves(api_version):
             why = "the server could not find the requested resource"
-            told = f"failed to discover server resources for group version {api_version}: {why}"
-            raise Refused(told, reason=Reason.NOT_FOUND)
+            message = f"failed to discover server resources for group version {api_version}: {why}"
+            raise Refused(message, reason=Reason.NOT_FOUND)
         group = api_version.rpartition("/")[0]
         named = f"{kind}.{group}" if group else kind
         raise Refused(f'{named} "" not found', reason=Reason.NOT_FOUND)
@@ -147,10 +147,10 @@ class KubectlClusterOps:
         )
         for _ in range(_POLLS):
             try:
-                found = self.get(ref)
+                definition_object = self.get(ref)
             except Refused:
                 return
-            if _is_established(found):
+            if _is_established(definition_object):
                 return
             before = self.cluster.now()
             self._wait(_POLL)

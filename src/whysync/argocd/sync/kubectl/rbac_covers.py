@@ -29,14 +29,14 @@ class Rule:
 
     @property
     def body(self) -> Object:
-        said: dict[str, tuple[str, ...]] = {
+        rule_fields: dict[str, tuple[str, ...]] = {
             "apiGroups": self.groups,
             "resources": self.resources,
             "verbs": self.verbs,
             "resourceNames": self.names,
             "nonResourceURLs": self.urls,
         }
-        return {key: list(values) for key, values in said.items() if values}
+        return {key: list(values) for key, values in rule_fields.items() if values}
 
     def __str__(self) -> str:
         """As Go prints the struct."""
@@ -49,7 +49,7 @@ class Rule:
 def missing_rules(there: Sequence[Rule], wanted: Sequence[Rule]) -> list[Rule]:
     """Of what is wanted, each single permission that is not there."""
     single = (small for rule in wanted for small in _broken_down(rule))
-    return [small for small in single if not any(_covers(one, small) for one in there)]
+    return [small for small in single if not any(_covers(rule, small) for rule in there)]
 
 
 def _broken_down(rule: Rule) -> Iterator[Rule]:
@@ -88,7 +88,7 @@ def _covers_url(owner: str, url: str) -> bool:
 
 
 def _texts(value: Json) -> tuple[str, ...]:
-    return tuple(one for one in items(value) if isinstance(one, str))
+    return tuple(item for item in items(value) if isinstance(item, str))
 
 
 def _go(values: tuple[str, ...]) -> str:

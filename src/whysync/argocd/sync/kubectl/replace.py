@@ -54,10 +54,10 @@ def _versioned(client: Client, target: Target) -> Object:
     meta = fields(target.obj.get("metadata"))
     if text(meta.get("resourceVersion")):
         return target.obj
-    found = client.send("get", target.path)
-    if not found.ok:
+    current = client.send("get", target.path)
+    if not current.ok:
         return target.obj
-    return {**target.obj, "metadata": {**meta, "resourceVersion": version_of_answer(found)}}
+    return {**target.obj, "metadata": {**meta, "resourceVersion": version_of_answer(current)}}
 
 
 def _recreated(client: Client, target: Target, wait: Callable[[float], None]) -> str:
@@ -77,11 +77,11 @@ def _recreated(client: Client, target: Target, wait: Callable[[float], None]) ->
 def _until_gone(client: Client, target: Target, wait: Callable[[float], None]) -> None:
     start = client.cluster.now()
     for _ in range(_PATIENCE):
-        found = client.send("get", target.path)
-        if not found.ok:
-            if reason_of(found) == "NotFound":
+        current = client.send("get", target.path)
+        if not current.ok:
+            if reason_of(current) == "NotFound":
                 return
-            raise refused(found)
+            raise refused(current)
         wait(1)
         if client.cluster.now() == start:
             break  # nobody lets time pass here: it would never go

@@ -72,12 +72,12 @@ def _migrated(client: Client, target: Target, mode: Mode, obj: Object) -> tuple[
 
 def _client_side_managers(obj: Object) -> list[str]:
     """Who wrote the last-applied annotation by an update."""
-    found: set[str] = set()
+    managers: set[str] = set()
     for raw in items(dig(obj, "metadata", "managedFields")):
         row = fields(raw)
         if row.get("operation") == "Update" and _owns_annotation(row):
-            found.add(text(row.get("manager")))
-    return sorted(found)
+            managers.add(text(row.get("manager")))
+    return sorted(managers)
 
 
 def _owns_annotation(row: Object) -> bool:
@@ -111,8 +111,8 @@ def _migrate(client: Client, target: Target, mode: Mode, obj: Object, managers: 
             return answer.body or {}
         if reason_of(answer) != "Conflict" or attempt == _ATTEMPTS - 1:
             raise refused(answer)
-        found = client.send("get", target.path)
-        if not found.ok:
-            raise refused(found)
-        obj = found.body or {}
+        current = client.send("get", target.path)
+        if not current.ok:
+            raise refused(current)
+        obj = current.body or {}
     return None

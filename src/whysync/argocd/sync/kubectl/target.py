@@ -76,7 +76,9 @@ def target_of(client: Client, obj: Object, *, namespace: str = "") -> Target:
         )
     wanted = (ref.namespace or namespace) if kind.namespaced else ""
     if wanted != ref.namespace:
-        meta: Object = {key: one for key, one in fields(obj.get("metadata")).items() if key != "namespace"}
+        meta: Object = {
+            key: value for key, value in fields(obj.get("metadata")).items() if key != "namespace"
+        }
         if wanted:
             meta["namespace"] = wanted
         obj = {**obj, "metadata": meta}
