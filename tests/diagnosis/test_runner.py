@@ -15,6 +15,7 @@ from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.rule import Fact, Rule, Scope, diagnosis_rules, rule
 from whysync.diagnosis.runner import diagnose, explained_by, groups_of, in_order, linked
 from whysync.diagnosis.symptom import Side, Symptom, SymptomId, SymptomKind
+from whysync.json_tree import Json
 from whysync.kubernetes.api.ref import Ref
 
 REF = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
@@ -205,3 +206,19 @@ def test_a_rule_outside_a_side_is_refused() -> None:
 
     with pytest.raises(ValueError, match="rules are in a folder"):
         rule(cause="x", since="0.1")(nowhere)
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ('namespace "shop" for ConfigMap "settings" is not managed', Confidence.HIGH),
+        ("namespace shop for ConfigMap settings is not managed", Confidence.MEDIUM),
+        ("failed to get server version: the moon is in the wrong phase", Confidence.LOW),
+    ],
+)
+def test_a_finding_is_no_more_certain_than_the_text_it_cites(text: str, confidence: Confidence) -> None:
+    conditions: list[Json] = [{"type": "ComparisonError", "message": f"Failed to load live state: {text}"}]
+    report = diagnose(
+        case_of(application(sync="Unknown", status={"conditions": conditions})), diagnosis_rules()
+    )
+    assert [finding.confidence for finding in report.findings] == [confidence]

@@ -143,13 +143,13 @@ def test_an_app_that_is_unhealthy_while_no_resource_is() -> None:
     assert only(case_of(application(health="Degraded"))).id == "unhealthy"
 
 
-def event(message: str, *, type: str = "Warning") -> Object:
+def event(message: str, *, type: str = "Warning", reason: str = "Failed") -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": "web-1.17", "namespace": "shop"},
         "type": type,
-        "reason": "Failed",
+        "reason": reason,
         "message": message,
         "involvedObject": {"kind": "Pod", "namespace": "shop", "name": "web-1"},
     }
@@ -166,7 +166,11 @@ def test_a_warning_that_can_be_read_is_a_symptom() -> None:
 
 def test_events_that_say_nothing_wrong_are_none() -> None:
     assert case_of(application(), event("Pulled the image", type="Normal")).symptoms == ()
-    assert case_of(application(), event("something odd but unknown")).symptoms == ()
+    assert case_of(application(), event("something odd", reason="Unheard")).symptoms == ()
+
+
+def test_a_warning_with_a_known_reason_is_a_symptom_whatever_it_says() -> None:
+    assert only(case_of(application(), event("something odd", reason="FailedScheduling"))).side is Side.HEALTH
 
 
 def test_a_warning_about_a_pod_that_is_well_again_is_history() -> None:

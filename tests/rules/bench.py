@@ -60,7 +60,7 @@ def rendered(rule: AnyRule, findings: tuple[Finding, ...], case: Case) -> str:
 
 
 def _lines(rule: AnyRule, finding: Finding, case: Case) -> Iterator[str]:
-    yield f"{rule.cause}: {finding.verdict}"
+    yield f"{finding.cause or rule.cause}: {finding.verdict}"
     yield f"  {finding.severity} {finding.confidence} {finding.about} {finding.field or ''}".rstrip()
     if finding.root:
         yield f"  root: {finding.root}"

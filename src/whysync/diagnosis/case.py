@@ -25,6 +25,7 @@ from whysync.argocd.tracking import TRACKING_ID
 from whysync.diagnosis.comparison import NotCompared, comparison_of
 from whysync.diagnosis.drift import Drift, drifts_of
 from whysync.diagnosis.failures import ReportedFailure, reported_in
+from whysync.diagnosis.finding import Confidence
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.messages_of_case import ReportedText, texts_of
 from whysync.diagnosis.owning_resource import row_above
@@ -329,6 +330,12 @@ class Case:
     def reported(self) -> tuple[ReportedFailure[Failure], ...]:
         """Every failure that some text names, each once, with all the places that say it."""
         return reported_in(self)
+
+    @cached_property
+    def confidence_of_texts(self) -> dict[tuple[Ref, str], Confidence]:
+        """By object and pointer: the most that a finding from this text may claim."""
+        cited = ((reported.cite(says=""), reported.confidence) for reported in self.reported)
+        return {(evidence.ref, evidence.pointer): confidence for evidence, confidence in cited}
 
     def failures(self, kind: type[F]) -> tuple[ReportedFailure[F], ...]:
         return tuple(cast("ReportedFailure[F]", r) for r in self.reported if isinstance(r.failure, kind))

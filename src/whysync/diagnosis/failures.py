@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 import msgspec
 
 from whysync.diagnosis.evidence import Evidence, cite, cite_line
+from whysync.diagnosis.finding import Confidence
 from whysync.diagnosis.messages_of_case import ReportedText
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Json
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Failure, Unknown
-from whysync.messages.parse import Message, understand
+from whysync.messages.families import FamilyFailure
+from whysync.messages.parse import Message, Reading
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -27,13 +29,18 @@ F = TypeVar("F", covariant=True)
 
 
 class ReportedFailure(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
-    """`ref` is the resource whose message it was, if any; `symptoms` are all that this failure explains."""
+    """`ref` is the resource whose message it was, if any; `symptoms` are all that this failure explains.
+
+    `confidence` is the most that a finding from this text may claim: less if it was recognized only by its
+    family, without its quotes, or although it is cut off.
+    """
 
     failure: F
     message: Message
     spoken: ReportedText
     ref: Ref | None
     symptoms: tuple[SymptomId, ...]
+    confidence: Confidence
 
     def cite(self, *, says: str) -> Evidence:
         return cite_spoken(self.spoken, says=says)
@@ -63,10 +70,24 @@ def _places(case: Case) -> Iterator[_Place]:
     for spoken in case.spoken:
         if spoken.symptom not in case.symptom_ids:
             continue  # history: nothing that is wrong now
-        message = understand(spoken.text)
+        message = spoken.message
         for failure in message.failures:
-            if not isinstance(failure, Unknown):
+            if is_recognized(failure):
                 yield _Place(failure, message, spoken)
+
+
+def is_recognized(failure: Failure) -> bool:
+    """Is at least the family of the failure known?"""
+    return not isinstance(failure, Unknown) or isinstance(failure, FamilyFailure)
+
+
+_MOST = {Reading.EXACT: Confidence.HIGH, Reading.FOLDED: Confidence.MEDIUM, Reading.CUT: Confidence.MEDIUM}
+
+
+def _confidence(place: _Place) -> Confidence:
+    if isinstance(place.failure, FamilyFailure):
+        return Confidence.LOW
+    return _MOST.get(place.message.reading, Confidence.HIGH)
 
 
 def _identity(failure: Failure) -> tuple[object, ...]:
@@ -81,5 +102,10 @@ def _merge(places: list[_Place]) -> ReportedFailure[Failure]:
     symptoms = tuple(dict.fromkeys(place.spoken.symptom for place in places if place.spoken.symptom))
     ref = next((place.spoken.ref for place in places if place.spoken.ref is not None), None)
     return ReportedFailure(
-        failure=first.failure, message=first.message, spoken=first.spoken, ref=ref, symptoms=symptoms
+        failure=first.failure,
+        message=first.message,
+        spoken=first.spoken,
+        ref=ref,
+        symptoms=symptoms,
+        confidence=max(map(_confidence, places), key=lambda confidence: confidence.weight),
     )

@@ -71,7 +71,7 @@ NO_OBJECT: Final = Ref(kind="", name="")
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule yields. The runner adds `id`, `rule`, `cause`, `side` and `caused_by`.
+    """What a rule yields. The runner adds `id`, `rule`, `side`, `caused_by`, and `cause` if the rule has one.
 
     A rule on files sets `location`, and a `hint` where the way out is not a fix. `because` names symptoms
     whose cause is also the cause of this finding (a stalled wave waits for a Deployment: whatever explains

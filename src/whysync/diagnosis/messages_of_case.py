@@ -16,6 +16,7 @@ from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.parse import Message, understand
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -37,13 +38,20 @@ _MOST_LOG_LINES = 200
 
 
 class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
+    """`reason` is that of an event, empty for other texts."""
+
     text: str
     symptom: SymptomId
+    reason: str = ""
     ref: Ref | None = None
     manifest: Manifest | None = None
     pointer: str = ""
     log: Log | None = None
     line: int = 0
+
+    @property
+    def message(self) -> Message:
+        return understand(self.text, reason=self.reason)
 
 
 def texts_of(case: Case) -> Iterator[ReportedText]:
@@ -116,6 +124,7 @@ def _events(case: Case) -> Iterator[ReportedText]:
         yield ReportedText(
             text=event.says,
             symptom=SymptomId(SymptomKind.EVENT, detail=manifest.ref.place),
+            reason=event.reason,
             ref=event.about,
             manifest=manifest,
             pointer="/message" if event.message else "/note",

@@ -26,6 +26,10 @@ GROUPS: Final = (*_SIDES, MANIFESTS, PREVENTION)
 """The packages of `whysync.rules`."""
 
 
+VARIES: Final = "varies"
+"""The cause of a rule whose findings have different causes."""
+
+
 class Fact(StrEnum):
     """What a rule needs to look at. A rule whose facts are absent is listed as skipped, not run."""
 
@@ -88,6 +92,8 @@ Check = Callable[[Input_contra], "Iterable[Finding]"]
 
 class Rule(msgspec.Struct, Generic[Input_contra], frozen=True, kw_only=True):
     """One cause and how to find it. `group` is its package in `whysync.rules`.
+
+    Rules on families of failures have the cause `VARIES`: their findings name it.
 
     `diagnose` runs the rules of the five sides, `lint` those with a `layer`, `audit` those with a `topic`.
     Two rules of different scopes that find the same mistake have the same id and cause.

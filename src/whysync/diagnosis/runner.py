@@ -10,7 +10,7 @@ import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import without_repeats
-from whysync.diagnosis.finding import Finding, Severity, concluded
+from whysync.diagnosis.finding import Confidence, Finding, Severity, concluded
 from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
 from whysync.diagnosis.rule import Rule, diagnosis_rules
 from whysync.diagnosis.symptom import Side, Symptom, SymptomId
@@ -43,8 +43,8 @@ def run_rules(rules: Iterable[Rule[Input]], facts: Input) -> RuleRun:
 
 
 def _signed(rule: Rule[Input], finding: Finding, ids: set[str], facts: object) -> Finding:
-    if finding.already_fixed is not None and isinstance(facts, Case):
-        finding = concluded(finding, facts.application.ref)
+    if isinstance(facts, Case):
+        finding = _bounded(concluded(finding, facts.application.ref), facts)
     id = f"{rule.id}:{finding.about.key}:{finding.field or ''}".rstrip(":")
     if id in ids:
         id = f"{id}#{len(ids)}"
@@ -53,10 +53,21 @@ def _signed(rule: Rule[Input], finding: Finding, ids: set[str], facts: object) -
         finding,
         id=id,
         rule=rule.id,
-        cause=rule.cause,
+        cause=finding.cause or rule.cause,
         side=rule.side,
         evidence=without_repeats(finding.evidence) if finding.evidence else (),
     )
+
+
+def _bounded(finding: Finding, case: Case) -> Finding:
+    """At most as confident as the most certain text that the finding cites."""
+    known = case.confidence_of_texts
+    cited = [known[place] for one in finding.evidence if (place := (one.ref, one.pointer)) in known]
+    most = max((confidence.weight for confidence in cited), default=finding.confidence.weight)
+    if finding.confidence.weight <= most:
+        return finding
+    bound = next(confidence for confidence in Confidence if confidence.weight == most)
+    return msgspec.structs.replace(finding, confidence=bound)
 
 
 def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from whysync.argocd.api.application import OperationState, ResourceRow
+from whysync.diagnosis.failures import is_recognized
 from whysync.diagnosis.freshness import is_frozen, looping, never_looked_at, overdue, troubled_set_of
 from whysync.diagnosis.messages_of_case import FAILED_PHASES, ReportedText
 from whysync.diagnosis.owning_resource import row_above
@@ -35,8 +36,6 @@ from whysync.diagnosis.symptom import (
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failure import Unknown
-from whysync.messages.parse import understand
 from whysync.messages.patterns.projects import ArgocdDenied
 
 if TYPE_CHECKING:
@@ -290,8 +289,8 @@ def _spoken_only(case: Case) -> Iterator[Symptom]:
             continue
         if kind is SymptomKind.EVENT and is_history(case, spoken):
             continue
-        failures = understand(spoken.text).failures
-        if any(not isinstance(failure, Unknown) for failure in failures):
+        failures = spoken.message.failures
+        if any(map(is_recognized, failures)):
             because = (SymptomId.unhealthy(spoken.ref.key),) if spoken.ref is not None else ()
             refused = any(isinstance(failure, ArgocdDenied) for failure in failures)
             yield _symptom(

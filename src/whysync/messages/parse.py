@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from functools import cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from whysync.messages.benign import says_nothing_is_wrong
 from whysync.messages.failure import Failure, Unknown
+from whysync.messages.families import FamilyFailure, family_of
 from whysync.messages.log_line import parse_log
 from whysync.messages.pattern import SEARCHED, Context, answer_of_cut_text, first_answer
 from whysync.messages.patterns import ALL
@@ -60,6 +61,7 @@ class Reading(StrEnum):
     EXACT = "exact"
     FOLDED = "folded"  # only without regard to case and quotes
     CUT = "cut"  # the text ends in the middle of a known phrase
+    FAMILY = "family"  # only the component or the step that failed
     UNKNOWN = "unknown"
 
 
@@ -107,33 +109,61 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         return next(iter(self.every(kind)), None)
 
 
-def understand(text: str) -> Message:
-    """Take a message, condition, event or log line apart. Never raises; same text, same answer."""
+def understand(text: str, *, reason: str = "") -> Message:
+    """Take a message, condition, event or log line apart. Never raises; same text, same answer.
+
+    `reason` is that of the event whose message it is: it tells the family where the words do not.
+    """
     logged = parse_log(text[:_LONGEST])
     plain = (logged.text if logged else text[:_LONGEST]).replace('\\"', '"')
     around = (Layer(kind=LayerKind.LOG, text="", code=logged.level),) if logged else ()
-    message = _understand(plain, around, Reading.EXACT)
+    message = _understand(plain, _Frame(around, Reading.EXACT, reason))
     for reading in (Reading.FOLDED, Reading.CUT):
         if not message.is_vague:
             break
-        other = _understand(plain, around, reading)
+        other = _understand(plain, _Frame(around, reading, reason))
         if not other.is_vague:
             message = other
     return message if plain == text else _cited_as_written(message, text)
 
 
-def _understand(text: str, around: tuple[Layer, ...], reading: Reading) -> Message:
+class _Frame(NamedTuple):
+    """What is known about a text from outside it, and how strictly to read it."""
+
+    layers: tuple[Layer, ...]
+    reading: Reading
+    reason: str
+
+    def inside(self, *layers: Layer) -> _Frame:
+        return self._replace(layers=(*self.layers, *layers))
+
+
+def _understand(text: str, frame: _Frame) -> Message:
+    around = frame.layers
     back, body = peel_back(text.strip())
     layers: list[Layer] = list(around)
     failures: list[Failure] = []
     rest = ""
     for part in conditions_of(body):
-        found_layers, found_failures, rest_of_part = _read(part, around, 0, reading)
+        found_layers, found_failures, rest_of_part = _read(part, frame, 0)
         layers.extend(layer for layer in found_layers if layer not in layers)
         failures.extend(found_failures)
         rest = rest or rest_of_part
     return Message(
-        text=text, layers=(*layers, *back), failures=_distinct(failures), rest=rest, reading=reading
+        text=text,
+        layers=(*layers, *back),
+        failures=_distinct(failures),
+        rest=rest,
+        reading=_reading(failures, frame.reading),
+    )
+
+
+def _reading(failures: list[Failure], used: Reading) -> Reading:
+    unknown = [failure for failure in failures if isinstance(failure, Unknown)]
+    if not unknown:
+        return used
+    return (
+        Reading.FAMILY if all(isinstance(failure, FamilyFailure) for failure in unknown) else Reading.UNKNOWN
     )
 
 
@@ -143,38 +173,40 @@ def within(failure: Failure) -> tuple[Failure, ...]:
     return (failure, *within(inner)) if inner else (failure,)
 
 
-def _read(
-    text: str, around: tuple[Layer, ...], depth: int, reading: Reading
-) -> tuple[tuple[Layer, ...], list[Failure], str]:
-    front, rest = peel_front(text, folded=reading is Reading.FOLDED)
-    layers = (*around, *front)
+def _read(text: str, frame: _Frame, depth: int) -> tuple[tuple[Layer, ...], list[Failure], str]:
+    front, rest = peel_front(text, folded=frame.reading is Reading.FOLDED)
+    frame = frame.inside(*front)
     if depth < _DEEPEST and front and any(layer.kind in _OF_MANY for layer in front):
         pieces = reasons_of(rest)
         if len(pieces) > 1:
             inner_layers, failures = list(front), list[Failure]()
             for piece in pieces:
-                more, found, _ = _read(piece, layers, depth + 1, reading)
+                more, found, _ = _read(piece, frame, depth + 1)
                 inner_layers.extend(layer for layer in more if layer not in inner_layers)
                 failures.extend(found)
             return tuple(inner_layers), failures, rest
     back, rest = peel_back(rest)
-    layers = (*layers, *back)
-    return (*front, *back), list(_failures(rest, layers, reading)), rest
+    return (*front, *back), list(_failures(rest, frame.inside(*back))), rest
 
 
-def _failures(rest: str, layers: tuple[Layer, ...], reading: Reading) -> tuple[Failure, ...]:
+def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
+    layers, reading = frame.layers, frame.reading
     command = next((layer for layer in reversed(layers) if layer.kind is LayerKind.COMMAND_FAILED), None)
     if command and command.timeout and not command.command.startswith("kubectl"):
         return (GenerationTimeout(text=command.text, command=command.command, after=command.timeout),)
     if command and "signal: killed" in command.text and not command.command.startswith("kubectl"):
-        return (RepoServerDown(text=command.text),)  # the kernel killed the tool: memory of repo-server
-    if not rest or says_nothing_is_wrong(rest):
+        return (RepoServerDown(text=command.text, killed=command.command),)
+    if not rest:
+        family = family_of(Context(text="", layers=layers, reason=frame.reason))
+        return (family,) if family is not None and family.text else ()
+    if says_nothing_is_wrong(rest):
         return ()
     for searched in (rest[:SEARCHED], rest[-SEARCHED:])[: 1 + (len(rest) > SEARCHED)]:
         context = Context(text=searched, layers=layers, read=_inner, folded=reading is Reading.FOLDED)
         if found := (answer_of_cut_text if reading is Reading.CUT else first_answer)(ALL, context):
             return found
-    return (Unknown(text=rest),)
+    family = family_of(Context(text=rest, layers=layers, reason=frame.reason))
+    return (Unknown(text=rest) if family is None else family,)
 
 
 def _inner(text: str) -> Failure | None:

@@ -26,12 +26,13 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of a message, with the wrappers that were taken off around it.
 
     `read` understands a piece inside this one, for texts that quote another error. `folded`: case and quotes
-    do not count.
+    do not count. `reason` is that of the event whose text it is.
     """
 
     text: str
     layers: tuple[Layer, ...] = ()
     folded: bool = False
+    reason: str = ""
     read: Callable[[str], Failure | None] = msgspec.field(default=lambda _: None)
 
     def within(self, *kinds: LayerKind) -> bool:

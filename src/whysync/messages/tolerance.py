@@ -103,9 +103,21 @@ def match_cut(pattern: str, text: str) -> tuple[regex.Match[str], int] | None:
         return None
     fixed = _fixed_characters(pattern, found[0])
     total = sum(map(len, _fixed_words(pattern)))
+    if _ends_in_anything(pattern, found[0]):
+        return None
     if pattern.endswith("*") and fixed >= total - 1:
         return None  # an introduction, and what it introduces is missing
     return (found, fixed) if fixed >= max(_FEWEST_FIXED, _LEAST_SHARE * total) else None
+
+
+def _ends_in_anything(pattern: str, matched: str) -> bool:
+    """Does the text end where the pattern admits any words, before the last words it asks for?
+
+    Then the words that would tell the pattern from others are not there, and nothing says that it was cut.
+    """
+    anything = pattern.rfind(".*", 0, -2)
+    words = _fixed_words(pattern[anything:]) if anything >= 0 else ()
+    return bool(words) and words[0][:_SHORTEST_WORDS] not in matched
 
 
 def _fixed_characters(pattern: str, matched: str) -> int:

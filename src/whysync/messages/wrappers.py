@@ -243,8 +243,13 @@ _BEGIN = re.compile(r"\s*Retrying operation(?: with latest revisions)?\. Attempt
 
 @cache
 def _front() -> re.Pattern[str]:
-    kinds = [f"(?P<{kind.name}>{'|'.join(wordings)})" for kind, wordings in _FRONT.items()]
+    kinds = [f"(?P<{kind.name}>{'|'.join(map(_or_cut, wordings))})" for kind, wordings in _FRONT.items()]
     return re.compile("|".join([*kinds, f"(?P<BARE>{_BARE_COMMAND})"]))
+
+
+def _or_cut(wording: str) -> str:
+    """A wrapper may be the end of a text that was cut off behind it."""
+    return f"{wording[:-2]}(?:: |:?$)" if wording.endswith(": ") else wording
 
 
 @cache

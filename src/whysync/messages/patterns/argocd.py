@@ -11,8 +11,11 @@ from whysync.messages.wrappers import LayerKind
 
 
 class RepoServerDown(Failure, frozen=True, kw_only=True):
+    """`killed` is the command that a signal ended: the repo-server answered, but ran out of memory."""
+
     host: str = ""
     reason: Network = Network.UNTOLD
+    killed: str = ""
 
 
 class ArgocdCacheDown(Failure, frozen=True, kw_only=True):

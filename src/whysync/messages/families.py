@@ -1,0 +1,387 @@
+"""The family of a failure whose exact words no pattern knows: which component and which step failed.
+
+A text without a known phrase still says much: the wrappers around it, the command that failed, a gRPC code,
+an HTTP status, the reason of an API server's answer or of an event, the class of a Go error. The first sign
+that applies decides, from the most specific to the least. A text without any sign has no family: then only
+the place where it was reported is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
+
+from whysync.messages.event_families import EVENT_FAMILIES
+from whysync.messages.failure import Unknown
+from whysync.messages.family import Family
+from whysync.messages.pattern import SEARCHED, Context
+from whysync.messages.patterns.git import from_source
+from whysync.messages.wrappers import LayerKind
+
+
+class Component(StrEnum):
+    """The program that reported the failure, as far as the text says."""
+
+    REPO_SERVER = "repo-server"
+    CONTROLLER = "application-controller"
+    API_SERVER = "API server"
+    EVENT_SOURCE = "event"
+    UNKNOWN = ""
+
+
+class FamilyFailure(Unknown, frozen=True, kw_only=True):
+    """`command` is the program that failed, `code` a gRPC code, an HTTP status or a reason."""
+
+    family: Family
+    component: Component = Component.UNKNOWN
+    command: str = ""
+    code: str = ""
+    words: str = ""  # the text without the wrappers
+
+
+def family_of(context: Context) -> FamilyFailure | None:
+    """The family of a text, or `None` where nothing tells it."""
+    sign = _sign_of(context)
+    if sign is None:
+        return None
+    text = context.text or next((layer.text for layer in reversed(context.layers) if layer.text), "")
+    return FamilyFailure(
+        text=text,
+        family=sign.family,
+        component=_component(context),
+        command=context.command,
+        code=sign.code,
+        words=context.text,
+    )
+
+
+class _Sign(NamedTuple):
+    family: Family
+    code: str = ""
+
+
+def _sign_of(context: Context) -> _Sign | None:
+    for look in (_command, _http_status, _error_class, _status_reason, _event_reason, _rpc_code, _wrapper):
+        sign = look(context)
+        if sign is not None:
+            return sign
+    return None
+
+
+def _component(context: Context) -> Component:
+    if context.reason:
+        return Component.EVENT_SOURCE
+    if _of_cluster(context):
+        return Component.API_SERVER
+    if _of_source(context):
+        return Component.REPO_SERVER
+    if context.within(LayerKind.KUBECTL, *_APPLYING):
+        return Component.API_SERVER
+    return Component.CONTROLLER if context.layers else Component.UNKNOWN
+
+
+_APPLYING = (
+    LayerKind.OBJECTS_FAILED_TO_APPLY,
+    LayerKind.TASKS_UNSUCCESSFUL,
+    LayerKind.TASKS_NOT_VALID,
+    LayerKind.NAMESPACE_FAILED_TO_APPLY,
+    LayerKind.SYNC_ERROR,
+    LayerKind.SYNC_ATTEMPT,
+    LayerKind.OPERATION,
+)
+
+
+def _of_cluster(context: Context) -> bool:
+    return context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER, LayerKind.LOAD_KIND)
+
+
+def _of_source(context: Context) -> bool:
+    """Only the repo-server is called over gRPC during a comparison."""
+    return not _of_cluster(context) and (from_source(context) or context.within(LayerKind.RPC))
+
+
+def _of_settings(context: Context) -> bool:
+    """A bare error in a ComparisonError: Argo CD failed before it asked a repo-server or a cluster."""
+    return context.within(LayerKind.COMPARISON_ERROR, LayerKind.UNKNOWN_ERROR) and not (
+        _of_cluster(context)
+        or _of_source(context)
+        or context.within(LayerKind.DIFF, LayerKind.NORMALIZE, LayerKind.COMPARE_STATES)
+    )
+
+
+# --- the command that failed
+
+_GIT_STEPS = {
+    "checkout": Family.REVISION,
+    "rev-parse": Family.REVISION,
+    "rev-list": Family.REVISION,
+    "merge-base": Family.REVISION,
+    "diff": Family.REVISION,
+    "log": Family.REVISION,
+    "show": Family.REVISION,
+    "init": Family.REPO_COPY,
+    "clean": Family.REPO_COPY,
+    "reset": Family.REPO_COPY,
+    "config": Family.REPO_COPY,
+    "gc": Family.REPO_COPY,
+    "verify-commit": Family.SIGNATURE,
+    "verify-tag": Family.SIGNATURE,
+    "push": Family.HYDRATOR,
+    "commit": Family.HYDRATOR,
+}
+_HELM_STEPS = {
+    "template": Family.HELM_TEMPLATE,
+    "dependency": Family.HELM_DEPENDENCY,
+    "dep": Family.HELM_DEPENDENCY,
+    "pull": Family.REPOSITORY,
+    "fetch": Family.REPOSITORY,
+    "show": Family.REPOSITORY,
+    "repo": Family.REPOSITORY,
+    "registry": Family.REPOSITORY_ACCESS,
+}
+_TOOLS = {
+    "kustomize": Family.KUSTOMIZE,
+    "jsonnet": Family.JSONNET,
+    "jb": Family.JSONNET,
+    "tk": Family.JSONNET,
+    "gpg": Family.SIGNATURE,
+    "sh": Family.PLUGIN,
+    "bash": Family.PLUGIN,
+}
+
+
+def _command(context: Context) -> _Sign | None:
+    layer = next((layer for layer in reversed(context.layers) if layer.command), None)
+    if layer is None:
+        return None
+    tool, _, rest = layer.command.partition(" ")
+    code = "" if layer.exit_code is None else f"exit status {layer.exit_code}"
+    if tool == "git":
+        step = next((word for word in rest.split() if not word.startswith("-")), "")
+        return _http_status(context) or _Sign(_GIT_STEPS.get(step, Family.GIT), code)
+    if tool in ("helm", "helm2", "helm3"):
+        step = rest.partition(" ")[0]
+        return _Sign(_HELM_STEPS.get(step, Family.HELM_TEMPLATE), code)
+    if tool == "kubectl":
+        return None  # what the API server answered decides
+    return _Sign(_TOOLS.get(tool, Family.PLUGIN), code)
+
+
+# --- classes of errors, by their words
+
+
+class _Class(NamedTuple):
+    """Lower-case `words`: a regex that the folded text must contain; `where`: only in such a place."""
+
+    family: Family
+    words: str
+    where: Callable[[Context], bool] = lambda _: True
+
+
+def _not_of_source(context: Context) -> bool:
+    return not _of_source(context)
+
+
+def _applying(context: Context) -> bool:
+    return context.within(LayerKind.KUBECTL, *_APPLYING)
+
+
+_CLASSES: tuple[_Class, ...] = (
+    _Class(
+        Family.HEALTH_CONVERSION,
+        r"failed to convert (?:\*?unstructured\S{0,40}|unstructured \w{1,40}) to (?:typed|\*\w)",
+    ),
+    _Class(
+        Family.SCHEME,
+        r"no kind \S{1,100} is registered for|not registered in scheme",
+    ),
+    _Class(
+        Family.CLUSTER_CONFIG,
+        r"in-cluster config|kubernetes_service_host|invalid configuration: no configuration|"
+        r"no auth provider found|getting credentials: |exec plugin",
+    ),
+    _Class(
+        Family.AGGREGATED_API,
+        r"metrics\.k8s\.io|apiservice|stale groupversion discovery|complete list of server apis",
+        _not_of_source,
+    ),
+    _Class(
+        Family.API_SERVER,
+        r"etcdserver: |raft proposal dropped|storage is (?:re)?initializing|apiserver (?:is shutting|not)|"
+        r"when reading response body|unable to return a response|too many requests|client rate limiter|"
+        r"unable to handle the request|leader changed|request timed out|timeout: request did not complete|"
+        r"too old (?:resource version|to display)|parameter is too old|continue parameter is too old|"
+        r"server is (?:overloaded|not ready|currently unable)|http2: |unexpected error when reading",
+        _not_of_source,
+    ),
+    _Class(
+        Family.ADMISSION,
+        r"admission (?:webhook|control|plugin|policy)|denied the request|validatingadmissionpolicy|"
+        r"violates podsecurity|unable to validate against any security context constraint",
+    ),
+    _Class(Family.REPO_RATE_LIMIT, r"rate limit|toomanyrequests|too many requests", _of_source),
+    _Class(
+        Family.REVISION,
+        r"invalid revision|unknown revision|ambiguous argument|revision .{0,200}(?:not found|does not exist|"
+        r"invalid)|(?:resolve|get|find).{0,60} revision|(?:tag|branch|digest|ref(?:erence)?|commit) .{0,200}"
+        r"(?:not found|does not exist|unknown|invalid)|manifest unknown|invalid (?:tag|reference|semver|"
+        r"semantic version)|improper constraint|no matching version",
+        _of_source,
+    ),
+    _Class(
+        Family.REPOSITORY_ACCESS,
+        r"unauthori[sz]ed|authentication|permission denied \(|access denied|credentials?\b|not authorized",
+        _of_source,
+    ),
+    _Class(Family.OWN_PROCESS, r"fork/exec|executable file not found|too many open files|signal: "),
+    _Class(
+        Family.SECRET_MALFORMED,
+        r"strconv\.\w{1,30}: parsing|illegal base64 data|base64: |failed to find any pem data|asn1: ",
+        _of_settings,
+    ),
+    _Class(
+        Family.SETTINGS,
+        r"^yaml: |json: cannot unmarshal|error (?:unmarshaling json|converting yaml)|unexpected end of json|"
+        r"invalid character .{1,20} looking for|configmap .{0,100} (?:not found|missing|invalid)|"
+        r"time: (?:invalid|unknown|missing)|error parsing regexp|server\.secretkey",
+        _of_settings,
+    ),
+    _Class(
+        Family.INVALID_MANIFEST,
+        r"json: (?:cannot unmarshal|unknown field)|strict decoding|validationerror|error validating|"
+        r"unknown field|invalid value|is invalid|cannot be handled as a|unable to decode|required value|"
+        r"must be (?:nil|a|an|one|no)\b|unsupported value|does not match the namespace",
+        _applying,
+    ),
+    _Class(
+        Family.PERMISSION,
+        r"forbidden|cannot \w{1,20} resource|not allowed to|unable to impersonate",
+        _applying,
+    ),
+    _Class(
+        Family.SPEC_URL,
+        r"net/url: |unsupported protocol scheme|unsupported repo(?:sitory)? (?:type|url)|"
+        r"parse \S{1,300}: (?:first path segment|invalid (?:port|control|character|url)|missing protocol)",
+    ),
+    _Class(
+        Family.REPOSITORY_NETWORK,
+        r"proxyconnect|dial |lookup |connection (?:refused|reset|timed)|no route to host|unexpected eof|"
+        r"broken pipe|tls: |unexpected client error|unexpected status|invalid response",
+        _of_source,
+    ),
+    _Class(Family.GENERATION_TIMEOUT, r"context (?:canceled|deadline exceeded)|timed? ?out", _of_source),
+    _Class(
+        Family.CLUSTER,
+        r"dial |lookup |connection (?:refused|reset|timed)|no route to host|unexpected eof|broken pipe|"
+        r"context (?:canceled|deadline exceeded)|i/o timeout",
+        _of_cluster,
+    ),
+)
+
+
+def _error_class(context: Context) -> _Sign | None:
+    text = context.text[:SEARCHED].lower().replace('"', "").replace("'", "")
+    return next(
+        (_Sign(known.family) for known in _CLASSES if re.search(known.words, text) and known.where(context)),
+        None,
+    )
+
+
+# --- codes
+
+_STATUS = re.compile(
+    r"(?i:(?:status|code|http(?:/\d(?:\.\d)?)?|error|response)\W{1,3}(?P<code>[45]\d\d)\b)"
+    r"|\b(?P<named>[45]\d\d):? (?i:unauthorized|forbidden|not found|proxy authentication|request timeout|"
+    r"too many requests|internal server|bad gateway|service (?:temporarily )?unavailable|gateway time)"
+)
+_SOURCE_STATUS = {
+    "401": Family.REPOSITORY_ACCESS,
+    "403": Family.REPOSITORY_ACCESS,
+    "404": Family.REPOSITORY,
+    "429": Family.REPO_RATE_LIMIT,
+}
+_CLUSTER_STATUS = {"401": Family.CLUSTER_LOGIN, "403": Family.PERMISSION, "429": Family.API_SERVER}
+
+
+def _http_status(context: Context) -> _Sign | None:
+    match = _STATUS.search(context.text[:SEARCHED])
+    if match is None:
+        return None
+    code = match["code"] or match["named"]
+    if _of_source(context):
+        return _Sign(_SOURCE_STATUS.get(code, Family.REPOSITORY_NETWORK), code)
+    if _of_cluster(context) or _applying(context):
+        family = Family.API_SERVER if code.startswith("5") else _CLUSTER_STATUS.get(code)
+        return _Sign(family, code) if family is not None else None
+    return None
+
+
+_STATUS_REASONS = {
+    "Unauthorized": Family.CLUSTER_LOGIN,
+    "Forbidden": Family.PERMISSION,
+    "Invalid": Family.INVALID_MANIFEST,
+    "BadRequest": Family.INVALID_MANIFEST,
+    "UnsupportedMediaType": Family.INVALID_MANIFEST,
+    "RequestEntityTooLarge": Family.TOO_LARGE,
+    "Conflict": Family.CONFLICT,
+    "Timeout": Family.API_SERVER,
+    "ServerTimeout": Family.API_SERVER,
+    "ServiceUnavailable": Family.API_SERVER,
+    "TooManyRequests": Family.API_SERVER,
+    "InternalError": Family.API_SERVER,
+    "Expired": Family.API_SERVER,
+    "Gone": Family.API_SERVER,
+}
+"""The reasons of a Kubernetes Status that mean one thing; NotFound and AlreadyExists mean several."""
+
+
+def _status_reason(context: Context) -> _Sign | None:
+    reason = next((layer.subject for layer in context.layers if layer.kind is LayerKind.KUBECTL), "")
+    family = _STATUS_REASONS.get(reason)
+    return _Sign(family, reason) if family is not None else None
+
+
+def _event_reason(context: Context) -> _Sign | None:
+    family = EVENT_FAMILIES.get(context.reason)
+    return _Sign(family, context.reason) if family is not None else None
+
+
+_RPC_CODES = {
+    "Canceled": Family.GENERATION_TIMEOUT,
+    "DeadlineExceeded": Family.GENERATION_TIMEOUT,
+    "Unavailable": Family.OWN_PROCESS,
+    "ResourceExhausted": Family.OWN_PROCESS,
+    "PermissionDenied": Family.ARGOCD_PERMISSION,
+}
+
+
+def _rpc_code(context: Context) -> _Sign | None:
+    codes = [layer.code for layer in context.layers if layer.kind is LayerKind.RPC]
+    family = _RPC_CODES.get(codes[-1]) if codes else None
+    if family is None or _of_cluster(context):
+        return None
+    return _Sign(family, codes[-1])
+
+
+# --- the wrappers alone
+
+_WRAPPERS: tuple[tuple[LayerKind, Family], ...] = (
+    (LayerKind.PLUGIN, Family.PLUGIN),
+    (LayerKind.HYDRATOR, Family.HYDRATOR),
+    (LayerKind.HELM_DEPENDENCIES, Family.HELM_DEPENDENCY),
+    (LayerKind.HELM_TEMPLATE, Family.HELM_TEMPLATE),
+    (LayerKind.FETCH, Family.REPOSITORY),
+    (LayerKind.REPOSITORY, Family.REPOSITORY),
+    (LayerKind.CACHED, Family.CACHED),
+    (LayerKind.LOAD_KIND, Family.AGGREGATED_API),
+    (LayerKind.CLUSTER, Family.CLUSTER),
+    (LayerKind.APP_HEALTH, Family.HEALTH_CONVERSION),
+    (LayerKind.DELETION, Family.DELETION),
+    (LayerKind.DELETION_ERROR, Family.DELETION),
+)
+
+
+def _wrapper(context: Context) -> _Sign | None:
+    return next((_Sign(family) for kind, family in _WRAPPERS if context.within(kind)), None)

@@ -1,0 +1,379 @@
+"""Findings from failures of which only the family is known: which step failed, in whose words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from shlex import quote
+from typing import TYPE_CHECKING, NamedTuple
+
+from whysync.diagnosis.finding import Confidence, Finding, Severity
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.owning_resource import row_above
+from whysync.diagnosis.sentences import one_line
+from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.families import FamilyFailure
+from whysync.messages.family import Family
+from whysync.queries.commands import (
+    app_argument,
+    argocd_namespace,
+    beside,
+    hard_refresh,
+    kubectl,
+    on_object,
+    refresh,
+    sync,
+)
+from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.sources import failing_source, is_oci, oci_chart
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+Group = FailureGroup[FamilyFailure]
+_LONGEST_QUOTE = 300
+
+
+class Explanation(NamedTuple):
+    """`says` may name `{app}`, `{object}`, `{repo}` and `{cluster}`; `look` are the commands to run next."""
+
+    cause: str
+    says: str
+    look: Callable[[Case, Group], tuple[str, ...]]
+    title: str
+
+
+def family_findings(case: Case, side: Side) -> Iterator[Finding]:
+    """One finding for each text on this side of which only the family is known."""
+    for group in grouped(case, FamilyFailure, by=lambda failure: (failure.family, failure.words)):
+        if _side_of(case, group) is side:
+            yield _finding(case, group)
+
+
+def _finding(case: Case, group: Group) -> Finding:
+    explanation = EXPLANATIONS[_family(group)]
+    words = _quoted(group.failure)
+    about = _about(case, group)
+    names = {
+        "app": case.application.ref,
+        "object": about,
+        "repo": _repository(case, group) or "the repository",
+        "cluster": _cluster(case),
+    }
+    reported = {id.kind for id in group.explains}
+    stops = not reported.isdisjoint({SymptomKind.CONDITION, SymptomKind.OPERATION, SymptomKind.RESULT})
+    return Finding(
+        about=about,
+        explains=tuple(dict.fromkeys((*group.explains, *_health_of(case, about)))),
+        cause=explanation.cause,
+        severity=Severity.CRITICAL if stops else Severity.WARNING,
+        confidence=Confidence.LOW,
+        verdict=explanation.says.format(**names) + (f": {words}" if words else ""),
+        evidence=group.cited(says="the exact reason is not one that whysync knows"),
+        fixes=(Fix.run(*explanation.look(case, group), title=explanation.title),),
+    )
+
+
+def _quoted(failure: FamilyFailure) -> str:
+    words = one_line(failure.words) or (f"{failure.command} failed" if failure.command else "")
+    return words if len(words) <= _LONGEST_QUOTE else f"{words[:_LONGEST_QUOTE]}…"
+
+
+def _side_of(case: Case, group: Group) -> Side:
+    sides = [symptom.side for symptom in case.symptoms if symptom.id in group.explains]
+    for side in (Side.COMPARE, Side.APPLY, Side.HEALTH):
+        if side in sides:
+            return side
+    return Side.COMPARE
+
+
+def _about(case: Case, group: Group) -> Ref:
+    return group.ref or case.application.ref
+
+
+def _health_of(case: Case, ref: Ref) -> Iterator[SymptomId]:
+    """An event about a Pod or a claim also explains the health of the resource that it belongs to."""
+    live = case.live_named(ref.kind, ref.namespace, ref.name)
+    above = row_above(case, live) if live is not None else None
+    known = (SymptomId.unhealthy(ref.key), *((SymptomId.unhealthy(above.key),) if above is not None else ()))
+    yield from (id for id in known if id in case.symptom_ids)
+
+
+_OF_PODS = frozenset({Family.CONTAINER_START, Family.CONTAINER_RESTARTS, Family.PROBE, Family.IMAGE})
+
+
+def _family(group: Group) -> Family:
+    """Controllers of other kinds use the kubelet's reasons, such as `Failed`, in their own sense."""
+    family, ref = group.failure.family, group.ref
+    return Family.OPERATOR if family in _OF_PODS and ref is not None and ref.kind != "Pod" else family
+
+
+def _repository(case: Case, group: Group) -> str:
+    source = failing_source(case, group.message)
+    return source.repo_url if source is not None else ""
+
+
+def _cluster(case: Case) -> str:
+    destination = case.app.spec.destination
+    return destination.server or destination.name or "the destination cluster"
+
+
+def _logs(case: Case, component: str) -> str:
+    return beside(
+        f"kubectl -n {argocd_namespace(case)} logs -l app.kubernetes.io/name={component} --tail=200"
+        f" | grep -i {app_argument(case)}",
+        "what was logged before and after it",
+    )
+
+
+def _read_source(case: Case, group: Group) -> tuple[str, ...]:
+    source = failing_source(case, group.message)
+    probe = "git ls-remote URL"
+    if source is not None and source.chart:
+        probe = (
+            f"helm show chart {quote(oci_chart(source.repo_url, source.chart))}"
+            if is_oci(source.repo_url)
+            else f"helm show chart --repo {quote(source.repo_url)} {quote(source.chart)}"
+        )
+    elif source is not None:
+        probe = f"git ls-remote {quote(source.repo_url)} {quote(source.target_revision or 'HEAD')}"
+    inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server --"
+    return (
+        beside(f"{inside} {probe}", "the same request, from where it fails"),
+        _logs(case, "argocd-repo-server"),
+        hard_refresh(case),
+    )
+
+
+def _credentials(case: Case, group: Group) -> tuple[str, ...]:
+    repo = _repository(case, group)
+    return (f"argocd repo get {quote(repo)}" if repo else "argocd repo list", *_read_source(case, group))
+
+
+def _render(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (
+        beside(f"argocd app manifests {app_argument(case)} --source git", "renders it again"),
+        _logs(case, "argocd-repo-server"),
+        hard_refresh(case),
+    )
+
+
+def _repo_server(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    label = "app.kubernetes.io/name=argocd-repo-server"
+    namespace = argocd_namespace(case)
+    return (
+        kubectl("describe", "pods", "-l", label, namespace=namespace),
+        _logs(case, "argocd-repo-server"),
+        refresh(case),
+    )
+
+
+def _settings(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    namespace = argocd_namespace(case)
+    return (
+        _logs(case, "argocd-application-controller"),
+        kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=namespace),
+        kubectl("get", "secret", "-l", "argocd.argoproj.io/secret-type", namespace=namespace),
+        refresh(case),
+    )
+
+
+def _reach_cluster(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (
+        beside("argocd cluster list", "is it this cluster only?"),
+        _logs(case, "argocd-application-controller"),
+        refresh(case),
+    )
+
+
+def _try_again(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (beside("kubectl get --raw /readyz?verbose", "on the destination cluster"), sync(case))
+
+
+def _api_services(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (beside("kubectl get apiservice | grep -v True", "on the destination cluster"), refresh(case))
+
+
+def _permission(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    account = f"system:serviceaccount:{argocd_namespace(case)}:argocd-application-controller"
+    return (
+        f"kubectl auth can-i --list --as={account} -n {quote(case.destination_namespace or 'NAMESPACE')}",
+        sync(case),
+    )
+
+
+def _account(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return ("argocd account get-user-info", f"argocd account can-i sync applications '{case.app.project}/*'")
+
+
+def _dry_run(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (
+        beside(
+            f"argocd app manifests {app_argument(case)} | kubectl apply --dry-run=server -f -", "all answers"
+        ),
+        sync(case),
+    )
+
+
+def _describe(case: Case, group: Group) -> tuple[str, ...]:
+    ref = _about(case, group)
+    return (on_object("describe", ref), kubectl("get", "events", namespace=ref.namespace))
+
+
+def _deletion(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (f"argocd app resources {app_argument(case)}", _logs(case, "argocd-application-controller"))
+
+
+_SOURCE = "Try it from the repo-server, fix what it shows, then refresh hard"
+_RENDER = "Render it again, fix the error it shows in Git, then refresh hard"
+_LOOK = "Read the object's conditions and events"
+
+EXPLANATIONS: dict[Family, Explanation] = {
+    Family.GIT: Explanation("repo-unreachable", "Git cannot read {repo}", _read_source, _SOURCE),
+    Family.REVISION: Explanation(
+        "revision-not-found", "Git cannot use the revision it was asked for in {repo}", _read_source, _SOURCE
+    ),
+    Family.REPO_COPY: Explanation(
+        "repo-server-down", "Git fails in the repo-server's own copy of {repo}", _repo_server,
+        "Look at the repo-server's Pods and volumes; a restart makes it fetch the repository again",
+    ),
+    Family.SIGNATURE: Explanation(
+        "source-integrity", "the signature of the revision cannot be verified", _read_source, _SOURCE
+    ),
+    Family.REPOSITORY: Explanation("repo-unreachable", "Argo CD cannot read {repo}", _read_source, _SOURCE),
+    Family.REPOSITORY_ACCESS: Explanation(
+        "repo-auth", "{repo} does not let Argo CD in", _credentials,
+        "Check which credential is used, renew it, then refresh hard",
+    ),
+    Family.REPOSITORY_NETWORK: Explanation(
+        "repo-unreachable", "the request to {repo} failed", _read_source, _SOURCE
+    ),
+    Family.REPO_RATE_LIMIT: Explanation(
+        "repo-unreachable", "the host of {repo} limits how often Argo CD may ask", _credentials,
+        "Use a credential with a higher limit, or ask less often (timeout.reconciliation, webhooks)",
+    ),
+    Family.HELM_TEMPLATE: Explanation("helm-render", "Helm cannot render the chart", _render, _RENDER),
+    Family.HELM_DEPENDENCY: Explanation(
+        "helm-dependency", "Helm cannot get the chart's dependencies", _render, _RENDER
+    ),
+    Family.KUSTOMIZE: Explanation("kustomize-build", "Kustomize cannot build the overlay", _render, _RENDER),
+    Family.JSONNET: Explanation("jsonnet", "Jsonnet cannot evaluate the source", _render, _RENDER),
+    Family.PLUGIN: Explanation(
+        "plugin", "the command that generates the manifests failed", _render, _RENDER
+    ),
+    Family.HYDRATOR: Explanation(
+        "hydrator-failed", "the hydrated manifests cannot be written", _read_source, _SOURCE
+    ),
+    Family.CACHED: Explanation(
+        "cached-error", "Argo CD repeats a cached error of an earlier rendering", _render, _RENDER
+    ),
+    Family.GENERATION_TIMEOUT: Explanation(
+        "generation-timeout", "generating the manifests was cancelled or took too long", _repo_server,
+        "Find out what is slow in the repo-server, then refresh",
+    ),
+    Family.SPEC_URL: Explanation(
+        "repo-unreachable", "an address in the source of {app} is malformed", _credentials,
+        "Correct the address in the Application or in the repository's Secret",
+    ),
+    Family.OWN_PROCESS: Explanation(
+        "repo-server-down", "the repo-server could not do its work", _repo_server,
+        "Look at the repo-server's Pods, get them running, then refresh",
+    ),
+    Family.SETTINGS: Explanation(
+        "settings-malformed", "a setting of Argo CD cannot be parsed", _settings,
+        "Find the entry in the controller's log, correct it, then refresh",
+    ),
+    Family.SECRET_MALFORMED: Explanation(
+        "secret-encoding", "a value in a Secret or setting of Argo CD cannot be decoded", _settings,
+        "Find the Secret (cluster, repository or argocd-secret) whose value is encoded twice or has a"
+        " line break, correct it, then refresh",
+    ),
+    Family.ARGOCD_PERMISSION: Explanation(
+        "argocd-rbac", "Argo CD does not allow it", _account, "Compare the account's rights with policy.csv"
+    ),
+    Family.HEALTH_CONVERSION: Explanation(
+        "health-quirk", "Argo CD's built-in health check cannot read an object", _reach_cluster,
+        "Use an Argo CD release that supports this apiVersion, or one that it supports in Git",
+    ),
+    Family.SCHEME: Explanation(
+        "deprecated-api", "Argo CD has no type for the apiVersion of an object", _reach_cluster,
+        "Declare an apiVersion that both the cluster and this Argo CD release support",
+    ),
+    Family.CLUSTER: Explanation(
+        "cluster-unreachable", "Argo CD cannot read the state of {cluster}", _reach_cluster,
+        "Find the error in the controller's log, fix it, then refresh",
+    ),
+    Family.CLUSTER_CONFIG: Explanation(
+        "cluster-auth", "Argo CD cannot build a login for {cluster}", _reach_cluster,
+        "Register the cluster again with a working credential, then refresh",
+    ),
+    Family.CLUSTER_LOGIN: Explanation(
+        "cluster-auth", "{cluster} rejects Argo CD's login", _reach_cluster,
+        "Register the cluster again with a working credential, then refresh",
+    ),
+    Family.API_SERVER: Explanation(
+        "cluster-unreachable", "the API server of {cluster} was reached and failed to answer", _try_again,
+        "Sync again; if it recurs, look at the load of the API server and etcd",
+    ),
+    Family.AGGREGATED_API: Explanation(
+        "openapi-error", "an API of {cluster} cannot be listed", _api_services,
+        "Find the API that is not available, get its backend running, then refresh",
+    ),
+    Family.ADMISSION: Explanation(
+        "admission-denied", "an admission policy or webhook refuses {object}", _dry_run,
+        "Change the manifest as the policy asks, then sync",
+    ),
+    Family.INVALID_MANIFEST: Explanation(
+        "schema-invalid", "the API server does not accept {object} as written", _dry_run,
+        "Correct the manifest in Git, then sync",
+    ),
+    Family.PERMISSION: Explanation(
+        "k8s-rbac", "Kubernetes does not permit the request", _permission,
+        "Give Argo CD's account the permission, then sync",
+    ),
+    Family.CONFLICT: Explanation(
+        "conflict-modified", "{object} was changed at the same time", _try_again, "Sync again"
+    ),
+    Family.TOO_LARGE: Explanation(
+        "resource-too-large", "{object} is larger than the API server accepts", _dry_run,
+        "Make the object smaller, then sync",
+    ),
+    Family.DELETION: Explanation(
+        "finalizer-stuck", "the resources of {app} cannot be deleted", _deletion,
+        "Find the resource that cannot be deleted, fix that, and the deletion goes on",
+    ),
+    Family.SCHEDULING: Explanation("unschedulable", "{object} cannot be scheduled", _describe, _LOOK),
+    Family.VOLUME: Explanation("pvc-pending", "a volume of {object} is not available", _describe, _LOOK),
+    Family.IMAGE: Explanation("image-pull", "an image of {object} cannot be pulled", _describe, _LOOK),
+    Family.CONTAINER_START: Explanation(
+        "config-error", "a container of {object} cannot be started", _describe, _LOOK
+    ),
+    Family.CONTAINER_RESTARTS: Explanation(
+        "crashloop", "a container of {object} fails again and again", _describe, _LOOK
+    ),
+    Family.PROBE: Explanation("probe-failing", "a probe of {object} fails", _describe, _LOOK),
+    Family.MEMORY: Explanation("oom", "{object} ran out of memory", _describe, _LOOK),
+    Family.WORKLOAD: Explanation(
+        "degraded-workload", "the controller of {object} reports an error", _describe, _LOOK
+    ),
+    Family.LOAD_BALANCER: Explanation(
+        "lb-pending", "the load balancer of {object} cannot be set up", _describe, _LOOK
+    ),
+    Family.INGRESS: Explanation(
+        "ingress-pending", "the ingress controller does not accept {object}", _describe, _LOOK
+    ),
+    Family.OPERATOR: Explanation(
+        "degraded-workload", "the controller of {object} reports an error", _describe, _LOOK
+    ),
+}  # fmt: skip
+"""Every family has one: `tests/queries/test_families.py` asserts it."""

@@ -1,0 +1,29 @@
+"""The comparison fails with an error whose exact words whysync does not know.
+
+## What happens
+Argo CD reports an error and compares nothing. The words are new to whysync, but they say which step
+failed: Git, Helm, Kustomize, a plugin, the registry, the cluster, or a setting of Argo CD.
+
+## How whysync knows
+The command that failed, the wrappers around the error, its gRPC code or HTTP status, or the class of the
+Go error (`strconv`, `base64`, `json`, `net/url`). The finding has the cause of that step, and low confidence.
+
+## Fix
+Run the command shown: it repeats the failing step, or prints the log lines around it.
+
+## When it is something else
+The words in the finding are exact; the cause is the usual one for the step. If they say something else,
+believe the words.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Finding, rule
+from whysync.diagnosis.rule import VARIES
+from whysync.diagnosis.symptom import Side
+from whysync.queries.families import family_findings
+
+
+@rule(cause=VARIES, since="0.1", last_resort=True)
+def comparison_error_unrecognized(case: Case) -> Iterator[Finding]:
+    yield from family_findings(case, Side.COMPARE)

@@ -1,0 +1,29 @@
+"""A Warning event whose text whysync does not know, but whose reason it does.
+
+## What happens
+A controller or the kubelet reports a problem with an object. The text is new to whysync; the reason of
+the event (`FailedScheduling`, `FailedMount`, `ProvisioningFailed`) says which step failed.
+
+## How whysync knows
+The reason of the event. The finding has the usual cause for that reason, quotes the text, and has low
+confidence.
+
+## Fix
+Read the conditions and events of the object with the command shown.
+
+## When it is something else
+The words in the finding are exact; the cause is the usual one for the reason. If they say something
+else, believe the words.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Finding, rule
+from whysync.diagnosis.rule import VARIES
+from whysync.diagnosis.symptom import Side
+from whysync.queries.families import family_findings
+
+
+@rule(cause=VARIES, since="0.1", last_resort=True)
+def event_unrecognized(case: Case) -> Iterator[Finding]:
+    yield from family_findings(case, Side.HEALTH)

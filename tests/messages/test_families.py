@@ -1,0 +1,95 @@
+"""Texts that no pattern knows: the family comes from what is around the words."""
+
+from __future__ import annotations
+
+import pytest
+
+from whysync.messages.event_families import EVENT_FAMILIES
+from whysync.messages.families import Component, FamilyFailure
+from whysync.messages.family import Family
+from whysync.messages.parse import Reading, understand
+
+COMPARE = "ComparisonError: "
+SOURCE = COMPARE + "Failed to load target state: failed to generate manifest for source 1 of 1: "
+RPC = SOURCE + "rpc error: code = Unknown desc = "
+CACHE = COMPARE + 'Failed to load live state: failed to get cluster info for "https://10.0.0.1": '
+APPLY = "one or more objects failed to apply, reason: "
+NEW = "the moon is in the wrong phase"
+
+ROWS: list[tuple[str, Family]] = [
+    (RPC + f"`git fetch origin --tags` failed exit status 128: {NEW}", Family.GIT),
+    (RPC + f"`git checkout --force 4f1c2a9e` failed exit status 1: {NEW}", Family.REVISION),
+    (RPC + f"`git clean -ffdx` failed exit status 1: {NEW}", Family.REPO_COPY),
+    (RPC + f"`git verify-commit 4f1c2a9e` failed exit status 1: {NEW}", Family.SIGNATURE),
+    (RPC + "`git fetch origin` failed exit status 128:", Family.GIT),
+    (RPC + f"unable to find the revision v2 in the index: {NEW}", Family.REVISION),
+    (RPC + f"failed to list refs: {NEW}", Family.REPOSITORY),
+    (RPC + f"failed to list refs: {NEW}: HTTP 403", Family.REPOSITORY_ACCESS),
+    (RPC + f"failed to list refs: {NEW}: status code: 502", Family.REPOSITORY_NETWORK),
+    (RPC + f"failed to get tags: {NEW}: HTTP 404", Family.REPOSITORY),
+    (RPC + "Manifest generation error (cached)", Family.CACHED),
+    (RPC + f"Manifest generation error (cached): {NEW}", Family.CACHED),
+    (RPC + f"fork/exec /usr/local/bin/helm: {NEW}", Family.OWN_PROCESS),
+    (SOURCE + "rpc error: code = Canceled desc = context canceled", Family.GENERATION_TIMEOUT),
+    (SOURCE + f"rpc error: code = ResourceExhausted desc = {NEW}", Family.OWN_PROCESS),
+    (COMPARE + 'strconv.ParseBool: parsing "yes\\n": invalid syntax', Family.SECRET_MALFORMED),
+    (COMPARE + "asn1: structure error", Family.SECRET_MALFORMED),
+    (COMPARE + "json: cannot unmarshal string into Go value of type []string", Family.SETTINGS),
+    (COMPARE + 'parse "https://git example": net/url: invalid character', Family.SPEC_URL),
+    (
+        COMPARE + f"failed to convert *unstructured.Unstructured to *v1.Ingress: {NEW}",
+        Family.HEALTH_CONVERSION,
+    ),
+    (CACHE + NEW, Family.CLUSTER),
+    (CACHE + "unable to load in-cluster configuration", Family.CLUSTER_CONFIG),
+    (CACHE + f"failed to load initial state of resource Widget.acme.io: {NEW}", Family.AGGREGATED_API),
+    (CACHE + f"etcdserver: {NEW}", Family.API_SERVER),
+    (CACHE + f"{NEW}: HTTP 500", Family.API_SERVER),
+    (APPLY + f"Error from server (BadRequest): {NEW}", Family.INVALID_MANIFEST),
+    (APPLY + f"Error from server (ServiceUnavailable): {NEW}", Family.API_SERVER),
+    (APPLY + f"Error from server (Unauthorized): {NEW}", Family.CLUSTER_LOGIN),
+    (APPLY + f"admission policy says: {NEW}", Family.ADMISSION),
+    ("DeletionError: Failed to delete resource:", Family.DELETION),
+]
+
+
+@pytest.mark.parametrize(("text", "family"), ROWS)
+def test_the_family_of_a_text_without_a_known_phrase(text: str, family: Family) -> None:
+    message = understand(text)
+    (failure,) = message.failures
+    assert isinstance(failure, FamilyFailure), failure
+    assert failure.family is family
+    assert failure.text in text
+    assert message.reading is Reading.FAMILY
+
+
+@pytest.mark.parametrize("text", [NEW, COMPARE + NEW, APPLY + NEW, RPC + NEW])
+def test_a_text_without_any_sign_has_no_family(text: str) -> None:
+    message = understand(text)
+    assert not any(isinstance(failure, FamilyFailure) for failure in message.failures)
+    assert message.reading is Reading.UNKNOWN
+
+
+def test_a_family_carries_the_command_the_code_and_the_component() -> None:
+    (failure,) = understand(RPC + f"`git fetch origin --tags` failed exit status 128: {NEW}").failures
+    assert isinstance(failure, FamilyFailure)
+    assert (failure.command, failure.code, failure.words) == (
+        "git fetch origin --tags",
+        "exit status 128",
+        NEW,
+    )
+    assert failure.component is Component.REPO_SERVER
+
+
+@pytest.mark.parametrize(("reason", "family"), sorted(EVENT_FAMILIES.items()))
+def test_the_reason_of_an_event_tells_the_family(reason: str, family: Family) -> None:
+    (failure,) = understand(NEW, reason=reason).failures
+    assert isinstance(failure, FamilyFailure)
+    assert (failure.family, failure.code) == (family, reason)
+
+
+def test_a_known_phrase_counts_for_more_than_the_reason() -> None:
+    message = understand(
+        "Liveness probe failed: HTTP probe failed with statuscode: 500", reason="FailedMount"
+    )
+    assert message.reading is Reading.EXACT
