@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 _LONGEST = 240
+_END = 170
 
 
 def one_line(text: str) -> str:
     """A quoted text as part of a sentence: on one line, and cut where it is long."""
     flat = " ".join(text.split())
     return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST].rstrip()}…"
+
+
+def both_ends(text: str) -> str:
+    """A quoted reason on one line. Wrapped errors begin with the action and end with the cause: keep both."""
+    flat = " ".join(text.split())
+    if len(flat) <= 2 * _END:
+        return flat
+    return f"{flat[:_END].rstrip()} … {flat[-_END:].lstrip()}"
 
 
 def counted(number: int, noun: str) -> str:

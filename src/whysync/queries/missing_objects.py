@@ -12,25 +12,17 @@ from whysync.diagnosis import Case, Evidence, cite
 from whysync.diagnosis.owning_resource import row_above, row_named, symptoms_about
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.json_tree import dig, text
-from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import DependencyMissing
 from whysync.queries.group_failures import grouped
+from whysync.queries.producers import Producer, creates, producer_of
 from whysync.queries.references import Reference, is_absent, references_of
 from whysync.queries.sync_position import (
     applied_before,
     comes_before,
 )
-
-# Objects from which a controller makes a Secret of a name that they give.
-_SECRET_SOURCES = {
-    "ExternalSecret": ("spec", "target", "name"),
-    "SealedSecret": ("spec", "template", "metadata", "name"),
-    "Certificate": ("spec", "secretName"),
-    "VaultStaticSecret": ("spec", "destination", "name"),
-}
 
 
 class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,13 +192,17 @@ def declared_source(case: Case, need: MissingObject) -> Manifest | None:
     for manifest in case.desired:
         if manifest.ref.kind == need.kind and manifest.ref.name == need.name:
             return manifest
-    for manifest in case.desired:
-        path = _SECRET_SOURCES.get(manifest.ref.kind)
-        if path and need.kind == "Secret":
-            made = text(dig(manifest.body, *path)) or manifest.ref.name
-            if made == need.name:
-                return manifest
-    return None
+    return next((m for m in case.desired if creates(m, need.kind, need.name)), None)
+
+
+def producer_of_missing(case: Case, need: MissingObject) -> Producer | None:
+    """Who should have created it; `None` where Git declares the object itself, or its source is not live."""
+    if need.key or need.pruned is not None:
+        return None
+    if any((m.ref.kind, m.ref.name) == (need.kind, need.name) for m in case.desired):
+        return None
+    producer = producer_of(case, need.kind, need.namespace, need.name)
+    return producer if producer is not None and producer.manifest.role is Role.LIVE else None
 
 
 def comes_in_time(need: MissingObject, source: Manifest, user: Manifest) -> bool:

@@ -9,11 +9,13 @@ then works wherever the object exists from before.
 ## How whysync knows
 Events and container states name it (`secret "x" not found`), or a Pod template names an object that
 is not among the live ones of its kind. whysync then looks where Git declares it, and in which phase
-and wave.
+and wave; or which live object another program creates it from (an ExternalSecret, a Certificate, a
+SealedSecret, an operator's custom resource, a Secret that is copied), and what that reports.
 
 ## Fix
 Create it, or let it come first: an earlier phase or sync wave. The same wave is not an order. A
-hook of PreSync cannot use what the Sync phase makes.
+hook of PreSync cannot use what the Sync phase makes. Where another program creates it, fix what that
+program reports; a copy made by hand hides the error and is overwritten later.
 
 ## When it is something else
 The object exists and lacks a key: config-error. It exists and the login with it fails: then the log says
@@ -24,9 +26,18 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.sentences import both_ends
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
-from whysync.queries.missing_objects import MissingObject, comes_in_time, declared_source, missing_objects
+from whysync.queries.missing_objects import (
+    MissingObject,
+    comes_in_time,
+    declared_source,
+    missing_objects,
+    producer_of_missing,
+)
+from whysync.queries.producers import Producer
+from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain, symptoms_on
 from whysync.queries.references import keys_asked_of
 from whysync.queries.sync_position import (
     first_phase,
@@ -45,6 +56,10 @@ _MADE_BY_HAND = ("ConfigMap", "Secret", "ServiceAccount")
 @rule(cause="dependency-missing", since="0.1")
 def referenced_object_missing(case: Case) -> Iterator[Finding]:
     for need in missing_objects(case):
+        producer = producer_of_missing(case, need)
+        if producer is not None:
+            yield _not_created(case, need, producer)
+            continue
         source = declared_source(case, need)
         user = case.desired_of(need.needed_by.key) if need.needed_by else None
         late = source is not None and user is not None and not comes_in_time(need, source, user)
@@ -63,6 +78,42 @@ def referenced_object_missing(case: Case) -> Iterator[Finding]:
             ),
             fixes=tuple(_fixes(case, need, source, user, late=late)),
         )
+
+
+def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding:
+    """Another program creates the object: the reason is what its source reports, or what that depends on."""
+    source = producer.manifest.ref
+    chain = reason_chain(case, source)
+    reason, last = last_reason(chain), chain[-1].ref if chain else source
+    who = f"{need.needed_by} needs " if need.needed_by else ""
+    via = f"{last}: " if last != source else ""
+    return Finding(
+        about=need.needed_by or source,
+        explains=tuple(dict.fromkeys((*need.explains, *symptoms_on(case, chain)))),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if producer.certain and reason is not None else Confidence.MEDIUM,
+        verdict=f"{who}{need.what}, which "
+        + (
+            f"{source} has not created"
+            if producer.certain
+            else f"does not exist; by its name, {source} creates it and is not ready"
+        )
+        + (f": {via}{both_ends(reason.text)}" if reason is not None else ", and it does not report why"),
+        root=both_ends(reason.text) if reason is not None else f"{need.what} does not exist",
+        evidence=(
+            *need.evidence,
+            *(chain_evidence(chain) or (cite(producer.manifest, "/spec", says="it is created from this"),)),
+        ),
+        fixes=(
+            Fix.run(
+                on_object("describe", last),
+                beside(on_object("get", source), "it creates the object once that is fixed"),
+                title=f"Fix what {last} reports; do not create {need.kind} {need.name} by hand"
+                if reason is not None
+                else f"Find out why {source} has not created it; do not create it by hand",
+            ),
+        ),
+    )
 
 
 def _verdict(need: MissingObject, source: Manifest | None, user: Manifest | None, *, late: bool) -> str:

@@ -19,6 +19,8 @@ A claim of which the volume was deleted is Lost. No node takes a Pod for other r
 
 from collections.abc import Iterator
 
+import msgspec
+
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomId
@@ -34,31 +36,37 @@ CLASS = "/spec/storageClassName"
 PHASE = "/status/phase"
 
 
+class _Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim that waits. `manifest` is `None` where only events report it."""
+
+    ref: Ref
+    manifest: Manifest | None
+    explains: list[SymptomId]
+
+
 @rule(cause="pvc-pending", since="0.1")
 def pvc_not_bound(case: Case) -> Iterator[Finding]:
-    for claim, explains in _pending(case).values():
+    for claim in _pending(case).values():
         why, evidence, first_use = _why(case, claim)
         wait = wait_of(case)
-        held_up = wait is not None and wait.ref.key == claim.key
-        symptom_ids = tuple(
-            symptom
-            for report in case.failures(VolumePending)
-            if report.ref is not None and report.ref.name == claim.ref.name
-            for symptom in report.symptoms
-            if symptom in case.symptom_ids
-        )
+        held_up = wait is not None and wait.ref.key == claim.ref.key
         young = case.synced_recently and not evidence and not held_up
+        if claim.manifest is None and not evidence:
+            continue
         yield Finding(
             about=claim.ref,
             field=CLASS,
-            explains=tuple(dict.fromkeys((*explains, *symptom_ids))),
+            explains=tuple(dict.fromkeys((*claim.explains, *_reported(case, claim.ref)))),
             severity=Severity.INFO if young or (first_use and not held_up) else Severity.CRITICAL,
             confidence=Confidence.HIGH if evidence else Confidence.MEDIUM,
             verdict=f"{claim.ref} is not bound to a volume"
             + (f": {why}" if why else "")
             + (", which this sync applies only after the claim is healthy" if first_use and held_up else ""),
             root=why or None,
-            evidence=(cite(claim, PHASE, says="it waits for a volume"), *evidence),
+            evidence=(
+                *((cite(claim.manifest, PHASE, says="it waits for a volume"),) if claim.manifest else ()),
+                *evidence,
+            ),
             fixes=(
                 Fix.run(
                     on_object("describe", claim.ref),
@@ -74,23 +82,28 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
         )
 
 
-def _pending(case: Case) -> dict[Key, tuple[Manifest, list[SymptomId]]]:
+def _reported(case: Case, claim: Ref) -> Iterator[SymptomId]:
+    """Events about the claim that say the same."""
+    for report in case.failures(VolumePending):
+        if report.ref is not None and report.ref.name == claim.name:
+            yield from (symptom for symptom in report.symptoms if symptom in case.symptom_ids)
+
+
+def _pending(case: Case) -> dict[Key, _Claim]:
     """Claims that are rows themselves, and those that Pods of unhealthy rows wait for."""
-    result: dict[Key, tuple[Manifest, list[SymptomId]]] = {}
+    result: dict[Key, _Claim] = {}
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
         for claim in _claims(case, symptom.ref):
-            if claim.at(PHASE) == "Pending":
-                result.setdefault(claim.key, (claim, []))[1].append(symptom.id)
+            if claim.manifest is None or claim.manifest.at(PHASE) == "Pending":
+                result.setdefault(claim.ref.key, claim).explains.append(symptom.id)
     return result
 
 
-def _claims(case: Case, ref: Ref) -> Iterator[Manifest]:
+def _claims(case: Case, ref: Ref) -> Iterator[_Claim]:
     if ref.kind == "PersistentVolumeClaim":
-        own = case.live_of(ref.key)
-        if own is not None:
-            yield own
+        yield _Claim(ref=ref, manifest=case.live_of(ref.key), explains=[])
         return
     for story in case.pods_of(ref):
         for volume in items(story.pod.spec.get("volumes")):
@@ -98,10 +111,10 @@ def _claims(case: Case, ref: Ref) -> Iterator[Manifest]:
             key = Key("", "PersistentVolumeClaim", story.pod.ref.namespace, name)
             claim = case.live_of(key) if name else None
             if claim is not None:
-                yield claim
+                yield _Claim(ref=claim.ref, manifest=claim, explains=[])
 
 
-def _why(case: Case, claim: Manifest) -> tuple[str, tuple[Evidence, ...], bool]:
+def _why(case: Case, claim: _Claim) -> tuple[str, tuple[Evidence, ...], bool]:
     """In words, with evidence; and whether it waits for its first Pod, which is no failure."""
     for manifest, event in reversed(case.events_about(claim.ref)):
         for failure in understand(event.says).failures:
@@ -110,13 +123,15 @@ def _why(case: Case, claim: Manifest) -> tuple[str, tuple[Evidence, ...], bool]:
                 if failure.first_consumer:
                     return "its class waits for the first Pod that uses it", evidence, True
                 return one_line(failure.detail or failure.text), evidence, False
+    if claim.manifest is None:
+        return "", (), False
     classes = {manifest.ref.name: manifest for manifest in case.live_of_kind("StorageClass")}
-    wanted = text(claim.at(CLASS))
+    wanted = text(claim.manifest.at(CLASS))
     if wanted in classes and classes[wanted].body.get("volumeBindingMode") == "WaitForFirstConsumer":
         evidence = (cite(classes[wanted], "/volumeBindingMode", says="it binds on first use"),)
         return "its class waits for the first Pod that uses it", evidence, True
     if wanted and classes and wanted not in classes:
         known = ", ".join(sorted(classes))
-        evidence = (cite(claim, CLASS, says=f"no such class (known: {known})"),)
+        evidence = (cite(claim.manifest, CLASS, says=f"no such class (known: {known})"),)
         return f"StorageClass {wanted} does not exist", evidence, False
     return "", (), False

@@ -1,35 +1,44 @@
-"""A resource is Degraded, and nothing at hand says more than its own message.
+"""A resource is not healthy; the reason is what the last object below it reports.
 
 ## What happens
-Argo CD judges the resource Degraded or stuck. The objects below it (Pods, events, logs) that would tell
-the reason are not at hand, or tell nothing.
+Argo CD reports the resource as Degraded, or as Progressing for a long time. The reason is often one or
+more objects away: in an event, in a custom resource that it owns or refers to, in a Pod, in a child
+Application.
 
 ## How whysync knows
-The resource's own health message or condition; no other rule explains it. Of a custom resource, that
-message is its controller's word, and mostly the reason. Of Pods whose containers are ready and which are
-not, the readiness gate that nobody opens.
+It follows owner references, references in the spec, the source of missing objects, volumes, Services and
+child Applications, and quotes the last object that reports a reason. Without such an object, it quotes the
+resource's own health message. No other rule explains the resource.
 
 ## Fix
-If the version before still runs, going back to it is safe. Else look one level below: describe the
-object, then its Pods and their logs. Give them to whysync to have the answer next time. For a custom
-resource: mend what its controller names.
+Fix what the last object reports. If the previous version still runs, reverting to it is safe. Kinds that run
+once (a Rollout, a Workflow) have to be started again.
 
 ## When it is something else
-With Pods, events or logs at hand, a more exact cause is named instead of this one.
+If Pods, events or logs name a more exact cause, that cause is reported instead of this one.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.field_heuristics import is_builtin
-from whysync.diagnosis.sentences import one_line
+from whysync.diagnosis.sentences import both_ends
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.json_tree import fields, items, text
-from whysync.queries.commands import kubectl
+from whysync.kubernetes.api.manifest import Role
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.commands import kubectl, on_object
 from whysync.queries.previous_revision import with_revert
+from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain, symptoms_on
 from whysync.queries.resource_rows import row_evidence
+
+# Kinds that do not try again by themselves, and the command that starts them again.
+RETRIES = {
+    ("argoproj.io", "Rollout"): ("kubectl", "argo", "rollouts", "retry", "rollout"),
+    ("argoproj.io", "Workflow"): ("argo", "retry"),
+}
 
 
 @rule(cause="degraded-workload", since="0.1", last_resort=True)
@@ -37,57 +46,68 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         code, message = health_of_row(case, row)
         symptom = SymptomId.unhealthy(row.key)
-        evidences = (*_conditions(case, row), *_not_ready(case, row))
-        lingers = code == "Progressing" and bool(message and evidences) and not case.synced_recently
-        if symptom not in case.symptom_ids or not (code == "Degraded" or lingers):
+        if symptom not in case.symptom_ids or code not in ("Degraded", "Progressing"):
             continue
-        reason = message or next((said for said in map(_said, evidences) if said), "")
-        gate = next((text(fields(e.value).get("message")) for e in _not_ready(case, row)), "")
-        own_word = bool(reason) and not is_builtin(row.ref)
+        chain = reason_chain(case, row.ref)
+        if code == "Progressing" and (case.synced_recently or not chain):
+            continue
+        reported = tuple(id for id in symptoms_on(case, chain) if id != symptom)
+        reason = _reason(chain, message)
+        named = bool(reason) and (not is_builtin(row.ref) or _is_deeper(chain))
         finding = Finding(
             about=row.ref,
-            explains=(symptom,),
+            explains=(symptom, *reported),
+            because=reported,  # where another rule explains what the chain reports, that is the cause
             severity=Severity.CRITICAL,
-            confidence=Confidence.MEDIUM if own_word or gate else Confidence.LOW,
-            verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}"
-            + (f": {reason}" if reason else ", and nothing at hand says why")
-            + (f"; {gate}" if gate else ""),
-            root=one_line(reason) if own_word else (gate or None),
-            evidence=(row_evidence(case, row, says=f"Argo CD calls it {code}"), *evidences),
-            fixes=(
-                Fix.run(
-                    kubectl("describe", row.kind.lower(), row.name, namespace=row.namespace or "default"),
-                    kubectl(
-                        "get", "events", "--sort-by", ".lastTimestamp", namespace=row.namespace or "default"
-                    ),
-                    title="Mend what its message names; its controller tries again by itself"
-                    if own_word
-                    else "Look one level below: its Pods, events and logs",
-                ),
+            confidence=Confidence.MEDIUM if named else Confidence.LOW,
+            verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}: "
+            + (
+                f"{_reporter(row, chain)}{both_ends(reason)}"
+                if reason
+                else "the facts do not contain a reason"
             ),
+            root=both_ends(reason) if named else None,
+            evidence=(
+                row_evidence(case, row, says=f"Argo CD reports it as {code}"),
+                *chain_evidence(chain),
+            ),
+            fixes=tuple(_fixes(row.ref, chain, named=named)),
         )
         yield with_revert(case, finding)
 
 
-def _said(condition: Evidence) -> str:
-    obj = fields(condition.value)
-    return text(obj.get("message")) or text(obj.get("reason"))
+def _reason(chain: tuple[Link, ...], message: str) -> str:
+    """Argo CD's health message says more than a condition of the same object, and less than what is below."""
+    reason = last_reason(chain)
+    if reason is None:
+        return message
+    return reason.text if _is_deeper(chain) or not message or message in reason.text else message
 
 
-def _not_ready(case: Case, row: ResourceRow) -> Iterator[Evidence]:
-    """A Pod whose containers are ready and which is not: a gate of its own is closed."""
-    for story in case.pods_of(row.ref):
-        for index, raw in enumerate(items(story.pod.status.get("conditions"))):
-            if fields(raw).get("reason") == "ReadinessGatesNotReady":
-                yield cite(
-                    story.pod, f"/status/conditions/{index}", says="its Pod waits for a readiness gate"
-                )
-                return
+def _is_deeper(chain: tuple[Link, ...]) -> bool:
+    """The reason comes from another object, or from an event of the resource itself."""
+    reason = last_reason(chain)
+    return reason is not None and reason.rank > 0 and (len(chain) > 1 or reason.evidence.source == Role.EVENT)
 
 
-def _conditions(case: Case, row: ResourceRow) -> Iterator[Evidence]:
-    live = case.live_of(row.key)
-    for index, raw in enumerate(items(live.status.get("conditions")) if live is not None else ()):
-        condition = fields(raw)
-        if text(condition.get("status")) == "False" and live is not None:
-            yield cite(live, f"/status/conditions/{index}", says="a condition that does not hold")
+def _reporter(row: ResourceRow, chain: tuple[Link, ...]) -> str:
+    return f"{chain[-1].ref}: " if len(chain) > 1 and chain[-1].ref.key != row.key else ""
+
+
+def _fixes(ref: Ref, chain: tuple[Link, ...], *, named: bool) -> Iterator[Fix]:
+    last = chain[-1].ref if chain else ref
+    retry = RETRIES.get((ref.group, ref.kind))
+    look = (
+        on_object("describe", last),
+        kubectl("get", "events", "--sort-by", ".lastTimestamp", namespace=last.namespace or "default"),
+    )
+    if retry is not None:
+        yield Fix.run(
+            *look,
+            f"{' '.join(retry)} {quote(ref.name)} -n {quote(ref.namespace or 'default')}",
+            title=f"Fix what it reports, then retry, or revert in Git: a {ref.kind} does not retry by itself",
+        )
+    elif named:
+        yield Fix.run(*look, title=f"Fix what {last} reports; its controller then reconciles it again")
+    else:
+        yield Fix.run(*look, title="Look at its events, the objects that it owns and their logs")

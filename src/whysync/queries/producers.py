@@ -1,0 +1,115 @@
+"""Who creates an object that does not exist: a custom resource, its operator, or a program that copies it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.json_tree import dig, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.queries.reasons import is_ready
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+# Custom resources from which a controller creates an object, and the field with its name. Where the field
+# is absent, the object has the name of the custom resource.
+_TARGETS = {
+    ("external-secrets.io", "ExternalSecret"): ("Secret", ("spec", "target", "name")),
+    ("external-secrets.io", "ClusterExternalSecret"): ("Secret", ("spec", "externalSecretName")),
+    ("bitnami.com", "SealedSecret"): ("Secret", ("spec", "template", "metadata", "name")),
+    ("cert-manager.io", "Certificate"): ("Secret", ("spec", "secretName")),
+    ("secrets.hashicorp.com", "VaultStaticSecret"): ("Secret", ("spec", "destination", "name")),
+    ("secrets.hashicorp.com", "VaultDynamicSecret"): ("Secret", ("spec", "destination", "name")),
+    ("secrets.hashicorp.com", "VaultPKISecret"): ("Secret", ("spec", "destination", "name")),
+    ("secrets.infisical.com", "InfisicalSecret"): (
+        "Secret",
+        ("spec", "managedSecretReference", "secretName"),
+    ),
+    ("onepassword.com", "OnePasswordItem"): ("Secret", ("metadata", "name")),
+    ("isindir.github.com", "SopsSecret"): ("Secret", ("metadata", "name")),
+    ("ricoberger.de", "VaultSecret"): ("Secret", ("metadata", "name")),
+    ("trust.cert-manager.io", "Bundle"): ("ConfigMap", ("metadata", "name")),
+}
+_CLUSTER_WIDE = frozenset({"ClusterExternalSecret", "Bundle"})
+# Annotations of programs that copy an object of the same name into other namespaces.
+_COPIERS = (
+    "reflector.v1.k8s.emberstack.com/reflection-",
+    "replicator.v1.mittwald.de/replicate-to",
+    "replicator.v1.mittwald.de/replication-allowed",
+    "kubed.appscode.com/sync",
+    "config-syncer.appscode.com/sync",
+)
+_OPERATED = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim", "Service")
+
+
+class Producer(msgspec.Struct, frozen=True, kw_only=True):
+    """`certain` when a field or an annotation names the missing object, not its name alone."""
+
+    manifest: Manifest
+    certain: bool = True
+
+
+def producer_of(case: Case, kind: str, namespace: str, name: str) -> Producer | None:
+    """The object from which another program creates the missing one: live, else as Git declares it."""
+    for search in (_by_target, _by_list, _copied, _by_name):
+        for producer in search(case, kind, namespace, name):
+            return producer
+    return None
+
+
+def _custom(case: Case) -> Iterator[Manifest]:
+    """Live custom resources, then those that Git declares and that are not live."""
+    for manifest in (*case.world.snapshot.live, *case.desired):
+        if not is_builtin(manifest.ref):
+            yield manifest
+
+
+def creates(manifest: Manifest, kind: str, name: str) -> bool:
+    """Does a controller create an object of this kind and name from this custom resource?"""
+    made, path = _TARGETS.get((manifest.ref.group, manifest.ref.kind), ("", ()))
+    return made == kind and (text(dig(manifest.body, *path)) or manifest.ref.name) == name
+
+
+def _by_target(case: Case, kind: str, namespace: str, name: str) -> Iterator[Producer]:
+    for manifest in _custom(case):
+        if creates(manifest, kind, name) and _is_near(case, manifest, namespace):
+            yield Producer(manifest=manifest)
+
+
+def _by_list(case: Case, kind: str, namespace: str, name: str) -> Iterator[Producer]:
+    """A SecretProviderClass creates Secrets only while a Pod mounts it."""
+    for manifest in case.live_of_kind("SecretProviderClass") if kind == "Secret" else ():
+        names = [text(dig(entry, "secretName")) for entry in items(manifest.spec.get("secretObjects"))]
+        if manifest.ref.namespace == namespace and name in names:
+            yield Producer(manifest=manifest)
+
+
+def _copied(case: Case, kind: str, namespace: str, name: str) -> Iterator[Producer]:
+    """An object of that name in another namespace which a program copies."""
+    for key in case.world.live_keys_by_name.get(name, ()):
+        if key.kind == kind and key.namespace != namespace:
+            source = case.world.live_by_key[key][0]
+            if any(mark.startswith(_COPIERS) for mark in source.annotations):
+                yield Producer(manifest=source)
+
+
+def _by_name(case: Case, kind: str, namespace: str, name: str) -> Iterator[Producer]:
+    """Operators name what they create after the custom resource: `orders-db-app` of Cluster `orders-db`.
+
+    Many objects have such names by chance, so only a custom resource that is not ready counts.
+    """
+    near = [m for m in _custom(case) if kind in _OPERATED and _is_near(case, m, namespace)]
+    alike = [m for m in near if name == m.ref.name or name.startswith(f"{m.ref.name}-")]
+    for manifest in sorted(alike, key=lambda m: -len(m.ref.name)):
+        knows_its_target = (manifest.ref.group, manifest.ref.kind) in _TARGETS
+        if not knows_its_target and manifest.ref.group != "argoproj.io" and not is_ready(case, manifest):
+            yield Producer(manifest=manifest, certain=False)
+
+
+def _is_near(case: Case, manifest: Manifest, namespace: str) -> bool:
+    own = manifest.ref.namespace or case.destination_namespace
+    return own == namespace or manifest.ref.kind in _CLUSTER_WIDE

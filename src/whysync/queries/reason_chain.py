@@ -1,0 +1,237 @@
+"""The chain of objects from one that is not ready to the last one that reports why.
+
+A reason is often one object away: a Certificate waits for its Order, that for a Challenge, which names the
+HTTP status. The walk follows owner references downwards, references out of the spec, what would create a
+missing object, volumes, Services and child Applications, and ends with the last object that reports a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.argocd.api.application import Application
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.symptom import SymptomId
+from whysync.json_tree import Json, Object, dig, fields, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.producers import producer_of
+from whysync.queries.reasons import Reason, is_ready, reason_of
+from whysync.queries.references import is_absent, references_of
+from whysync.queries.service_backends import is_selected
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_LONGEST = 7
+_MOST_CHILDREN = 20
+_DEEPEST_FIELD = 5
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of a chain; `how` says what the object before it has to do with it."""
+
+    ref: Ref
+    how: str = ""
+    reason: Reason | None = None
+
+
+class _Step(msgspec.Struct, frozen=True, kw_only=True):
+    manifest: Manifest
+    how: str
+
+
+def reason_chain(case: Case, ref: Ref) -> tuple[Link, ...]:
+    """From the object to the last one that reports a reason; empty where none of them reports any."""
+    return _chain(case, ref, _live(case, ref), how="", seen=set())
+
+
+def last_reason(chain: tuple[Link, ...]) -> Reason | None:
+    return chain[-1].reason if chain else None
+
+
+def chain_evidence(chain: tuple[Link, ...]) -> tuple[Evidence, ...]:
+    """What each object on the way reports, the last one at the end."""
+    cited = ((link.how, link.reason.evidence) for link in chain if link.reason is not None)
+    return tuple(
+        msgspec.structs.replace(evidence, says=f"{how}: {evidence.says}" if how else evidence.says)
+        for how, evidence in cited
+    )
+
+
+def symptoms_on(case: Case, chain: tuple[Link, ...]) -> tuple[SymptomId, ...]:
+    """The symptoms about objects of the chain: events do not always give the API group."""
+    names = {(link.ref.kind, link.ref.namespace, link.ref.name) for link in chain}
+    return tuple(
+        symptom.id
+        for symptom in case.symptoms
+        if symptom.ref is not None and (symptom.ref.kind, symptom.ref.namespace, symptom.ref.name) in names
+    )
+
+
+def _chain(
+    case: Case, ref: Ref, manifest: Manifest | None, *, how: str, seen: set[tuple[str, str, str]]
+) -> tuple[Link, ...]:
+    own = Link(ref=ref, how=how, reason=_reason(case, ref, manifest))
+    seen.add((ref.kind, ref.namespace, ref.name))
+    below: list[tuple[Link, ...]] = []
+    for step in _next(case, manifest) if manifest is not None and len(seen) < 10 * _LONGEST else ():
+        to = step.manifest.ref
+        if (to.kind, to.namespace, to.name) not in seen:
+            below.append(_chain(case, to, step.manifest, how=step.how, seen=seen))
+    best = max(below, key=_weight, default=())
+    if best:
+        return (own, *best)
+    return (own,) if own.reason is not None else ()
+
+
+def _weight(chain: tuple[Link, ...]) -> tuple[int, int]:
+    reason = last_reason(chain)
+    return reason.weight if reason is not None else (-1, 0)
+
+
+def _live(case: Case, ref: Ref) -> Manifest | None:
+    if ref.kind == "Application":
+        return _application(case, ref.name, ref.namespace)
+    return case.live_of(ref.key) or case.live_named(ref.kind, ref.namespace, ref.name)
+
+
+def _reason(case: Case, ref: Ref, manifest: Manifest | None) -> Reason | None:
+    if manifest is not None and ref.kind == "Application":
+        return _application_reason(manifest)
+    return reason_of(case, ref, manifest)
+
+
+# --- where the walk goes on ----------------------------------------------------------------------
+
+
+def _next(case: Case, manifest: Manifest) -> Iterator[_Step]:
+    """Objects that this one depends on and that are not ready themselves."""
+    for step in (
+        *_children(case, manifest),
+        *_named_in_spec(case, manifest),
+        *_of_pods(case, manifest),
+        *_storage(case, manifest),
+        *_behind_services(case, manifest),
+        *_of_application(case, manifest),
+    ):
+        if step.manifest.ref.kind == "Application" or not is_ready(case, step.manifest):
+            yield step
+
+
+def _children(case: Case, manifest: Manifest) -> Iterator[_Step]:
+    for child in case.owned_by(manifest.ref)[:_MOST_CHILDREN]:
+        yield _Step(manifest=child, how=f"{child.ref.kind} of {manifest.ref}")
+
+
+def _named_in_spec(case: Case, manifest: Manifest) -> Iterator[_Step]:
+    """`issuerRef`, `secretStoreRef`, `scaleTargetRef`: fields that name another object by kind and name."""
+    for field, value in _references(manifest.spec, 0):
+        namespace = text(value.get("namespace")) or manifest.ref.namespace
+        target = case.live_named(text(value.get("kind")), namespace, text(value.get("name")))
+        if target is not None:
+            yield _Step(manifest=target, how=f"{field} of {manifest.ref}")
+
+
+def _references(value: Json, depth: int) -> Iterator[tuple[str, Object]]:
+    if depth > _DEEPEST_FIELD:
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key.endswith("Ref") and text(dig(inner, "kind")) and text(dig(inner, "name")):
+                yield key, fields(inner)
+            else:
+                yield from _references(inner, depth + 1)
+    elif isinstance(value, list):
+        for inner in value[:_MOST_CHILDREN]:
+            yield from _references(inner, depth + 1)
+
+
+def _of_pods(case: Case, manifest: Manifest) -> Iterator[_Step]:
+    """What its Pods need: a claim that is not bound, or the source of an object that does not exist."""
+    namespace = manifest.ref.namespace
+    for reference in references_of(manifest):
+        target = case.live_named(reference.kind, namespace, reference.name)
+        if target is not None:
+            yield _Step(manifest=target, how=f"{manifest.ref} needs it")
+        elif is_absent(case, reference, namespace):
+            producer = producer_of(case, reference.kind, namespace, reference.name)
+            if producer is not None:
+                yield _Step(
+                    manifest=producer.manifest,
+                    how=f"{reference.kind} {reference.name}, which {manifest.ref} needs, comes from it",
+                )
+
+
+def _storage(case: Case, manifest: Manifest) -> Iterator[_Step]:
+    """From a claim to its volume, and from a volume to its attachments."""
+    ref = manifest.ref
+    if ref.kind == "PersistentVolumeClaim":
+        volume = case.live_named("PersistentVolume", "", text(manifest.spec.get("volumeName")))
+        if volume is not None:
+            yield _Step(manifest=volume, how=f"volume of {ref}")
+    if ref.kind == "PersistentVolume":
+        for attachment in case.live_of_kind("VolumeAttachment"):
+            if dig(attachment.spec, "source", "persistentVolumeName") == ref.name:
+                yield _Step(manifest=attachment, how=f"attachment of {ref}")
+
+
+def _behind_services(case: Case, manifest: Manifest) -> Iterator[_Step]:
+    """From an APIService or a webhook's Service to the Pods that should answer."""
+    if manifest.ref.kind == "APIService":
+        service = fields(manifest.spec.get("service"))
+        target = case.live_named("Service", text(service.get("namespace")), text(service.get("name")))
+        if target is not None:
+            for pod in _selected(case, target):
+                yield _Step(manifest=pod, how=f"Pod behind {target.ref}, which serves {manifest.ref.name}")
+
+
+def _selected(case: Case, service: Manifest) -> Iterator[Manifest]:
+    selector = fields(service.spec.get("selector"))
+    for pod in case.live_of_kind("Pod"):
+        if pod.ref.namespace == service.ref.namespace and is_selected(pod.labels, selector):
+            yield pod
+
+
+# --- child Applications --------------------------------------------------------------------------
+
+
+def _application(case: Case, name: str, namespace: str) -> Manifest | None:
+    named = [m for m in case.world.snapshot.applications if m.ref.name == name]
+    return next((m for m in named if m.ref.namespace == namespace), named[0] if named else None)
+
+
+def _of_application(case: Case, manifest: Manifest) -> Iterator[_Step]:
+    """The resources of a child Application that are not healthy; its own children among them."""
+    app = decode(manifest.body, Application)[0] if manifest.ref.kind == "Application" else None
+    for row in app.status.resources if app is not None else ():
+        if row.health is not None and row.health.status in ("Degraded", "Progressing", "Missing"):
+            live = _live(case, row.ref)
+            if live is not None:
+                yield _Step(manifest=live, how=f"resource of {manifest.ref}")
+
+
+def _application_reason(manifest: Manifest) -> Reason | None:
+    """Its error conditions, its failed operation, then the health messages of its resources."""
+    app = decode(manifest.body, Application)[0]
+    if app is None:
+        return None
+    for index, condition in enumerate(app.status.conditions):
+        if condition.type.endswith("Error") and condition.message:
+            pointer = f"/status/conditions/{index}/message"
+            return Reason(text=condition.message, evidence=cite(manifest, pointer, says=condition.type))
+    operation = app.status.operation_state
+    if operation is not None and operation.phase in FAILED_PHASES and operation.message:
+        pointer = "/status/operationState/message"
+        return Reason(text=operation.message, evidence=cite(manifest, pointer, says="its last operation"))
+    for index, row in enumerate(app.status.resources):
+        if row.health is not None and row.health.status == "Degraded" and row.health.message:
+            pointer = f"/status/resources/{index}/health/message"
+            text = f"{row.ref}: {row.health.message}"
+            return Reason(text=text, evidence=cite(manifest, pointer, says="a resource of it"))
+    return None

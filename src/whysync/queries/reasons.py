@@ -1,0 +1,320 @@
+"""The reason that an object gives for not being ready: its events, conditions, status and containers.
+
+Conditions and phases are read as kstatus reads them, so that a kind nobody knows here is understood too:
+`Ready=False`, `Stalled=True`, `phase: Failed` mean the same wherever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.argocd.api.application import HealthCode
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.json_tree import Json, Object, fields, integer, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.benign import says_nothing_is_wrong
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+# Condition types that summarize an object: False, or Unknown with a message, means that it is not ready.
+_SUMMARIES = frozenset(
+    {
+        "Ready",
+        "Available",
+        "Healthy",
+        "Synced",
+        "Succeeded",
+        "Reconciled",
+        "Established",
+        "Accepted",
+        "Programmed",
+        "ResolvedRefs",
+        "Valid",
+        "ScalingActive",
+        "AbleToScale",
+        "PodScheduled",
+        "Schedulable",
+        "Admitted",
+        "Deployed",
+        "Released",
+    }
+)
+# Parts of condition types for which True is the failure.
+_FAILURES = (
+    "fail",
+    "error",
+    "degraded",
+    "stalled",
+    "invalid",
+    "denied",
+    "blocked",
+    "conflict",
+    "unhealthy",
+    "violation",
+    "remaining",
+    "disruptiontarget",
+    "nonstructural",
+)
+# Types whose False is ordinary: work that is not under way, or not finished.
+_NEUTRAL = (
+    "progress",
+    "reconciling",
+    "issuing",
+    "updating",
+    "upgrad",
+    "suspend",
+    "pause",
+    "complete",
+    "deletion",
+    "deleting",
+    "resiz",
+    "limited",
+    "active",
+    "scheduled",
+    "initialized",
+    "containersready",
+    "readytostart",
+)
+_PHASES = ("phase", "state", "currentState", "assemblyStatus")
+_GOOD_PHASES = frozenset(
+    {
+        "",
+        "active",
+        "approved",
+        "available",
+        "bound",
+        "complete",
+        "completed",
+        "created",
+        "deployed",
+        "done",
+        "enabled",
+        "established",
+        "healthy",
+        "online",
+        "ok",
+        "ready",
+        "reconciled",
+        "running",
+        "succeeded",
+        "successful",
+        "synced",
+        "valid",
+    }
+)
+_BAD_PHASES = frozenset(
+    {"failed", "error", "errored", "degraded", "unhealthy", "invalid", "rejected", "lost", "inconclusive"}
+)
+_ERRORS = ("error", "errorMessage", "lastError", "failureMessage", "failureReason", "lastErrorMessage")
+_MOST_ENTRIES = 100
+_TELLING = 300
+# Events that only repeat that something failed before.
+_REPEATS = frozenset({"BackOff", "BackoffLimitExceeded"})
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """A text in which an object reports why it is not ready. `rank` is lower for a bare code."""
+
+    text: str
+    evidence: Evidence
+    rank: int = 2
+
+    @property
+    def weight(self) -> tuple[int, int]:
+        return self.rank, min(len(self.text), _TELLING)
+
+
+def reason_of(case: Case, ref: Ref, manifest: Manifest | None) -> Reason | None:
+    """The most specific reason that an object reports; `None` for one that is ready or reports nothing."""
+    if manifest is None:
+        return max(_warnings(case, ref), key=_weight, default=None)
+    if is_ready(case, manifest):
+        return None
+    candidates = [
+        *_warnings(case, ref),
+        *_conditions(manifest),
+        *_status(manifest),
+        *_entries(manifest),
+        *_containers(manifest),
+        *_deletion(manifest),
+    ]
+    return max(candidates, key=_weight, default=None)
+
+
+def _weight(reason: Reason) -> tuple[int, int]:
+    return reason.weight
+
+
+def is_ready(case: Case, manifest: Manifest) -> bool:
+    """As Argo CD judges its health; of a kind without a health check, as its status reads."""
+    if manifest.meta.get("deletionTimestamp"):
+        return False
+    verdict = case.health_of(manifest)
+    if verdict is not None and verdict.code:
+        return verdict.code == HealthCode.HEALTHY
+    phase = _phase(manifest.status)
+    unfinished = phase is not None and not _is_good(text(manifest.status.get(phase)))
+    return not unfinished and not any((*_conditions(manifest), *_status(manifest)))
+
+
+def failing_conditions(manifest: Manifest) -> Iterator[tuple[int, Object]]:
+    """The conditions that report a failure, with their index."""
+    for index, raw in enumerate(items(manifest.status.get("conditions"))):
+        condition = fields(raw)
+        if _is_failing(condition):
+            yield index, condition
+
+
+def _is_failing(condition: Object) -> bool:
+    kind, status = text(condition.get("type")), text(condition.get("status"))
+    if text(condition.get("severity")) == "Info":
+        return False
+    if kind in _SUMMARIES:
+        return status == "False" or (status == "Unknown" and bool(condition.get("message")))
+    name = kind.lower()
+    if any(part in name for part in _FAILURES):
+        return status == "True"
+    if any(part in name for part in _NEUTRAL):
+        return status == "False" and text(condition.get("reason")).endswith("DeadlineExceeded")
+    return status == "False" and bool(condition.get("message"))
+
+
+def _warnings(case: Case, ref: Ref) -> Iterator[Reason]:
+    """Newest first, so that of two texts of one length the newer one counts."""
+    for manifest, event in reversed(case.events_about(ref)):
+        if event.type != "Warning" or not event.says or says_nothing_is_wrong(event.says):
+            continue
+        pointer = "/message" if event.message else "/note"
+        yield Reason(
+            text=event.says,
+            evidence=cite(manifest, pointer, says=f"event of {ref}"),
+            rank=0 if event.reason in _REPEATS else 2,
+        )
+
+
+def _conditions(manifest: Manifest) -> Iterator[Reason]:
+    for index, condition in failing_conditions(manifest):
+        if manifest.ref.kind == "Pod" and text(condition.get("reason")) == "ContainersNotReady":
+            continue  # the containers report more
+        message, code = text(condition.get("message")), text(condition.get("reason"))
+        yield Reason(
+            text=message or code or f"{text(condition.get('type'))} is {text(condition.get('status'))}",
+            evidence=cite(
+                manifest, f"/status/conditions/{index}", says=f"condition {text(condition.get('type'))}"
+            ),
+            rank=2 if message else 1,
+        )
+
+
+def _status(manifest: Manifest) -> Iterator[Reason]:
+    """`status.phase` (or `state`) that is not a good one, with the reason and message next to it."""
+    status = manifest.status
+    for name in _ERRORS:
+        if text(status.get(name)):
+            yield Reason(text=text(status.get(name)), evidence=cite(manifest, f"/status/{name}", says=name))
+    phase = _phase(status)
+    if phase is None or _is_good(text(status.get(phase))):
+        return
+    message, code = text(status.get("message")), text(status.get("reason"))
+    if not message and not code and text(status.get(phase)).lower() not in _BAD_PHASES:
+        return  # Pending, Creating: on its way
+    words = f"{code}: {message}" if message and code else message or code
+    pointer = "message" if message else "reason" if code else phase
+    yield Reason(
+        text=words or f"{phase} is {text(status.get(phase))}",
+        evidence=cite(manifest, f"/status/{pointer}", says=f"{phase} {text(status.get(phase))}"),
+        rank=2 if words else 1,
+    )
+
+
+def _phase(status: Object) -> str | None:
+    return next((name for name in _PHASES if isinstance(status.get(name), str)), None)
+
+
+def _is_good(phase: str) -> bool:
+    return phase.lower() in _GOOD_PHASES
+
+
+def _entries(manifest: Manifest) -> Iterator[Reason]:
+    """Failed entries of lists and maps in the status: metrics of an AnalysisRun, nodes of a Workflow."""
+    for path, entry in _parts(manifest.status, ("status",), 0):
+        phase = _phase(entry)
+        message = text(entry.get("message"))
+        if message and phase is not None and text(entry.get(phase)).lower() in _BAD_PHASES:
+            name = text(entry.get("displayName")) or text(entry.get("name"))
+            yield Reason(
+                text=f"{name}: {message}" if name else message,
+                evidence=cite(manifest, join((*path, "message")), says=f"{phase} {text(entry.get(phase))}"),
+            )
+
+
+def _parts(value: Json, path: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Object]]:
+    """The objects inside lists and maps, not too deep."""
+    if depth > 4:
+        return
+    pairs = (
+        list(value.items())
+        if isinstance(value, dict)
+        else [(str(index), inner) for index, inner in enumerate(value)]
+        if isinstance(value, list)
+        else []
+    )
+    for key, inner in pairs[:_MOST_ENTRIES]:
+        if depth == 0 and key == "conditions":
+            continue
+        if isinstance(inner, dict):
+            yield (*path, key), inner
+        yield from _parts(inner, (*path, key), depth + 1)
+
+
+def _containers(manifest: Manifest) -> Iterator[Reason]:
+    """What containers of a Pod wait for, or how they ended."""
+    if manifest.ref.kind != "Pod":
+        return
+    for group in ("initContainerStatuses", "containerStatuses"):
+        for index, raw in enumerate(items(manifest.status.get(group))):
+            status = fields(raw)
+            state, last = fields(status.get("state")), fields(status.get("lastState"))
+            for place, ended in (("state", state), ("lastState", last)):
+                yield from _ended(manifest, f"/status/{group}/{index}/{place}", status, ended)
+            waiting = fields(state.get("waiting"))
+            code, message = text(waiting.get("reason")), text(waiting.get("message"))
+            if message or code not in ("", "ContainerCreating", "PodInitializing"):
+                yield Reason(
+                    text=f"container {text(status.get('name'))}: {message or code}",
+                    evidence=cite(
+                        manifest, f"/status/{group}/{index}/state/waiting", says="a container waits"
+                    ),
+                    rank=1 if message and code not in ("CrashLoopBackOff", "ImagePullBackOff") else 0,
+                )
+
+
+def _ended(manifest: Manifest, pointer: str, status: Object, state: Object) -> Iterator[Reason]:
+    ended = fields(state.get("terminated"))
+    if not ended or integer(ended.get("exitCode")) == 0:
+        return
+    message, code = text(ended.get("message")), text(ended.get("reason"))
+    how = f"exited with code {integer(ended.get('exitCode'))}" + (
+        f" ({code})" if code not in ("", "Error") else ""
+    )
+    yield Reason(
+        text=f"container {text(status.get('name'))} {how}" + (f": {message}" if message else ""),
+        evidence=cite(manifest, f"{pointer}/terminated", says="how a container ended"),
+        rank=2 if message else 1,
+    )
+
+
+def _deletion(manifest: Manifest) -> Iterator[Reason]:
+    held = [text(name) for name in items(manifest.meta.get("finalizers"))]
+    if manifest.meta.get("deletionTimestamp") and held:
+        yield Reason(
+            text=f"it is being deleted, and {', '.join(held)} has not been removed",
+            evidence=cite(manifest, "/metadata/finalizers", says="finalizers that remain"),
+            rank=1,
+        )

@@ -1,0 +1,199 @@
+"""From an object that is not ready to the last one that reports why."""
+
+from __future__ import annotations
+
+from tests.situations import application, case_of
+from whysync.diagnosis.case import Case
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain
+
+
+def thing(
+    api_version: str, kind: str, name: str, *, owner: tuple[str, str] | None = None, **more: Json
+) -> Object:
+    meta: Object = {"name": name, "namespace": "shop"}
+    if owner is not None:
+        meta["ownerReferences"] = [{"apiVersion": "v1", "kind": owner[0], "name": owner[1], "uid": "1"}]
+    return {"apiVersion": api_version, "kind": kind, "metadata": meta, **more}
+
+
+def not_ready(message: str) -> Object:
+    return {"conditions": [{"type": "Ready", "status": "False", "message": message}]}
+
+
+def walked(case: Case, group: str, kind: str, name: str) -> tuple[list[str], str]:
+    chain = reason_chain(case, Ref(group=group, version="v1", kind=kind, namespace="shop", name=name))
+    reason = last_reason(chain)
+    assert len(chain_evidence(chain)) == sum(link.reason is not None for link in chain)
+    return [link.ref.kind for link in chain], reason.text if reason is not None else ""
+
+
+def test_owner_references_lead_down_past_an_object_that_reports_nothing() -> None:
+    case = case_of(
+        application(),
+        thing("cert-manager.io/v1", "Certificate", "tls", status=not_ready("issuing")),
+        thing(
+            "cert-manager.io/v1",
+            "CertificateRequest",
+            "tls-1",
+            owner=("Certificate", "tls"),
+            status=not_ready("waiting for the order"),
+        ),
+        thing(
+            "acme.cert-manager.io/v1",
+            "Order",
+            "tls-1-9",
+            owner=("CertificateRequest", "tls-1"),
+            status={"state": "pending"},
+        ),
+        thing(
+            "acme.cert-manager.io/v1",
+            "Challenge",
+            "tls-1-9-3",
+            owner=("Order", "tls-1-9"),
+            status={"state": "pending", "reason": "DNS record not yet propagated"},
+        ),
+    )
+    kinds, reason = walked(case, "cert-manager.io", "Certificate", "tls")
+    assert kinds == ["Certificate", "CertificateRequest", "Order", "Challenge"]
+    assert reason == "DNS record not yet propagated"
+
+
+def test_a_reference_in_the_spec_is_followed() -> None:
+    case = case_of(
+        application(),
+        thing(
+            "external-secrets.io/v1",
+            "ExternalSecret",
+            "db",
+            spec={"secretStoreRef": {"kind": "SecretStore", "name": "vault"}},
+            status=not_ready("could not get secret data from provider"),
+        ),
+        thing(
+            "external-secrets.io/v1",
+            "SecretStore",
+            "vault",
+            status=not_ready("invalid role for this account"),
+        ),
+    )
+    kinds, reason = walked(case, "external-secrets.io", "ExternalSecret", "db")
+    assert kinds == ["ExternalSecret", "SecretStore"]
+    assert reason == "invalid role for this account"
+
+
+def test_children_that_are_ready_are_not_the_reason() -> None:
+    case = case_of(
+        application(),
+        thing("example.com/v1", "Widget", "blue", status=not_ready("no quorum")),
+        thing(
+            "example.com/v1",
+            "Part",
+            "one",
+            owner=("Widget", "blue"),
+            status={"phase": "Running", "message": "fine"},
+        ),
+    )
+    assert walked(case, "example.com", "Widget", "blue") == (["Widget"], "no quorum")
+
+
+def test_a_missing_secret_leads_to_what_creates_it() -> None:
+    spec: Object = {"containers": [{"name": "a", "envFrom": [{"secretRef": {"name": "db"}}]}]}
+    case = case_of(
+        application(),
+        thing("v1", "Pod", "worker", spec=spec, status={"phase": "Pending"}),
+        thing("v1", "Secret", "another"),
+        thing(
+            "cert-manager.io/v1",
+            "Certificate",
+            "tls",
+            spec={"secretName": "db"},
+            status=not_ready("issuer not found"),
+        ),
+    )
+    assert walked(case, "", "Pod", "worker") == (["Pod", "Certificate"], "issuer not found")
+
+
+def test_an_api_service_leads_to_the_pods_behind_it() -> None:
+    case = case_of(
+        application(),
+        {
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": "v1beta1.metrics.k8s.io"},
+            "spec": {"service": {"namespace": "shop", "name": "metrics"}},
+            "status": {"conditions": [{"type": "Available", "status": "False", "message": "no endpoints"}]},
+        },
+        thing("v1", "Service", "metrics", spec={"selector": {"app": "metrics"}}),
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "metrics-1", "namespace": "shop", "labels": {"app": "metrics"}},
+            "status": {"phase": "Failed", "reason": "Evicted", "message": "low on memory"},
+        },
+    )
+    chain = reason_chain(
+        case,
+        Ref(group="apiregistration.k8s.io", version="v1", kind="APIService", name="v1beta1.metrics.k8s.io"),
+    )
+    assert [link.ref.kind for link in chain] == ["APIService", "Pod"]
+    reason = last_reason(chain)
+    assert reason is not None
+    assert reason.text == "Evicted: low on memory"
+
+
+def test_a_claim_leads_to_its_volume_and_the_attachment() -> None:
+    case = case_of(
+        application(),
+        thing(
+            "v1", "PersistentVolumeClaim", "data", spec={"volumeName": "pv-1"}, status={"phase": "Pending"}
+        ),
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "pv-1"},
+            "status": {"phase": "Failed", "message": "disk not found"},
+        },
+    )
+    assert walked(case, "", "PersistentVolumeClaim", "data") == (
+        ["PersistentVolumeClaim", "PersistentVolume"],
+        "disk not found",
+    )
+
+
+def test_a_child_application_leads_to_its_resources() -> None:
+    child = application(
+        "child",
+        health="Degraded",
+        status={
+            "resources": [
+                {
+                    "group": "example.com",
+                    "version": "v1",
+                    "kind": "Widget",
+                    "namespace": "shop",
+                    "name": "blue",
+                    "health": {"status": "Degraded"},
+                }
+            ]
+        },
+    )
+    case = case_of(
+        application("parent"),
+        child,
+        thing("example.com/v1", "Widget", "blue", status=not_ready("no license")),
+    )
+    chain = reason_chain(
+        case,
+        Ref(group="argoproj.io", version="v1alpha1", kind="Application", namespace="argocd", name="child"),
+    )
+    assert [link.ref.kind for link in chain] == ["Application", "Widget"]
+
+
+def test_objects_that_own_each_other_do_not_hang_the_walk() -> None:
+    case = case_of(
+        application(),
+        thing("example.com/v1", "Widget", "a", owner=("Widget", "b"), status=not_ready("one")),
+        thing("example.com/v1", "Widget", "b", owner=("Widget", "a"), status=not_ready("another")),
+    )
+    assert walked(case, "example.com", "Widget", "a")[0] == ["Widget", "Widget"]
