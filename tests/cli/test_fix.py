@@ -413,8 +413,8 @@ def test_files_that_are_no_manifests_are_passed_over(whysync: Whysync, checkout:
 
 
 def taken_by(out: str) -> str:
-    (line,) = [line.strip() for line in out.splitlines() if line.strip().startswith("take it")]
-    return line.removeprefix("take it").strip()
+    (line,) = [line.strip() for line in out.splitlines() if line.strip().startswith("apply ")]
+    return line.removeprefix("apply").strip()
 
 
 def test_how_to_take_it_leads_to_the_same_facts(whysync: Whysync, tmp_path: Path) -> None:
@@ -442,7 +442,7 @@ def test_a_place_is_told_again_without_its_secrets(flags: list[str], told: str |
 
 
 def test_nothing_can_be_taken_from_a_world_that_is_gone(whysync: Whysync, tmp_path: Path) -> None:
-    assert "take it" not in whysync("lab", "run", "hpa-loop").out
+    assert "    apply  " not in whysync("lab", "run", "hpa-loop").out
     kept = str(tmp_path / "end")
     assert f"fix my-api-service --bundle {kept} " in taken_by(
         whysync("lab", "run", "hpa-loop", "--bundle", kept).out

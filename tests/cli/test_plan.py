@@ -46,7 +46,7 @@ def test_the_verdict_comes_first_and_the_fix_is_proven_on_both(whysync: Whysync)
     assert "Run the hook after the sync: PostSync ✓ proven" in first
     assert "with it the sync passes on an empty cluster and on one with the base" in first
     assert PASSWORD not in ran.out
-    assert "take it" not in ran.out, "whysync fix would look at a cluster, and this is none"
+    assert "    apply  " not in ran.out, "whysync fix would look at a cluster, and this is none"
 
 
 @pytest.mark.usefixtures("failing")

@@ -75,4 +75,4 @@ def test_a_retry_is_told_as_argo_cd_tells_it_now() -> None:
     assert report.case.operation is not None
     said = report.case.operation.message
     assert "Retrying attempt #3" in said
-    assert f"it is tried again and again: {said}" in [reason.text for reason in report.safety.reasons]
+    assert f"it is retried: {said}" in [reason.text for reason in report.safety.reasons]

@@ -172,4 +172,4 @@ def test_a_sync_of_it_restarts_nothing(missing: set[str], every: int) -> None:
 def test_the_verdict_is_safe() -> None:
     safety = safety_of(case_without())
     assert safety.sync is SyncSafety.SAFE
-    assert [reason.text for reason in safety.reasons] == ["nothing differs: it changes nothing"]
+    assert [reason.text for reason in safety.reasons] == ["nothing differs, so it changes nothing"]

@@ -21,10 +21,13 @@ from tests.proofs.worlds import (
     wrote,
 )
 from tests.situations import REVISION, application, case_of, row
-from whysync.diagnosis.report import Safety, SyncSafety
+from whysync.diagnosis.finding import Confidence, Finding, Severity
+from whysync.diagnosis.report import ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
+from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
 from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.api.ref import Ref
 from whysync.proofs.safety import safety_of
 
 WELL: Object = {"status": "Healthy"}
@@ -56,7 +59,7 @@ def test_an_app_that_is_fine() -> None:
     config = settings("settings")
     safety = judged(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety) == "nothing differs: it changes nothing"
+    assert words(safety) == "nothing differs, so it changes nothing"
 
 
 def test_a_new_commit_is_rolled_out() -> None:
@@ -91,7 +94,9 @@ def test_work_of_a_person_counts_for_an_hour(at: str, sync: SyncSafety, when: st
     app = synced(off("ConfigMap", "settings"), sync="OutOfSync")
     safety = judged(bundle(), app, in_git(settings("settings")), live)
     assert safety.sync is sync
-    expected = f"it undoes /data/a of ConfigMap shop/settings (c, Git says b), set by kubectl edit {when}"
+    expected = (
+        f"it reverts /data/a of ConfigMap shop/settings (c, Git declares b), set by kubectl edit {when}"
+    )
     assert words(safety).startswith(expected)
 
 
@@ -101,7 +106,7 @@ def test_pods_that_somebody_scaled_up_are_dropped() -> None:
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety) == (
         "it drops 3 running pods of Deployment shop/shop "
-        "(5 now, set by kubectl scale (kubectl, subresource scale) 11 min ago, Git says 2)"
+        "(5 now, set by kubectl scale (kubectl, subresource scale) 11 min ago, Git declares 2)"
     )
 
 
@@ -147,7 +152,10 @@ def test_a_loop_names_its_writer_and_its_period() -> None:
 def test_without_self_heal_it_does_not_last() -> None:
     safety = _loop({})
     assert safety.sync is SyncSafety.SAFE
-    assert "it does not last: a controller (keel) writes it back after 20 s" in words(safety)
+    assert (
+        "it does not last: a controller (keel) writes it back, as it did 20 s after the last sync"
+        in words(safety)
+    )
 
 
 def test_an_autoscaler_brings_its_pods_back() -> None:
@@ -168,8 +176,8 @@ def test_an_autoscaler_brings_its_pods_back() -> None:
     safety = judged(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment()), live, there(hpa))
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety) == (
-        "it drops 3 running pods of Deployment shop/shop (5 now, Git says 2); "
-        "it does not last: HorizontalPodAutoscaler shop/shop writes it back after 15 s"
+        "it drops 3 running pods of Deployment shop/shop (5 now, Git declares 2); "
+        "it does not last: HorizontalPodAutoscaler shop/shop writes it back"
     )
 
 
@@ -221,25 +229,26 @@ CLAIM: Object = {
 }
 
 
-def test_pruning_what_holds_data_is_unsafe() -> None:
+def test_a_plain_sync_prunes_nothing_whatever_auto_sync_does() -> None:
     safety = _extra("PersistentVolumeClaim", CLAIM, prune=True)
-    assert safety.sync is SyncSafety.UNSAFE
-    assert words(safety) == "it deletes PersistentVolumeClaim shop/old and the data it holds"
+    assert safety.sync is SyncSafety.SAFE
+    assert "without --prune it leaves PersistentVolumeClaim shop/old in the cluster" in words(safety)
+    assert "auto-sync prunes (automated.prune is true)" in words(safety)
 
 
 def test_without_prune_it_stays_and_that_is_said() -> None:
     safety = _extra("PersistentVolumeClaim", CLAIM, prune=False)
     assert safety.sync is SyncSafety.SAFE
     assert "without --prune it leaves PersistentVolumeClaim shop/old in the cluster" in words(safety)
-    assert "would be deleted with its data" in words(safety)
+    assert "with --prune it deletes PersistentVolumeClaim shop/old and the data it holds" in words(safety)
+    assert "auto-sync" not in words(safety)
 
 
-def test_pruning_settings_is_told() -> None:
-    safety = _extra("ConfigMap", settings("old"), prune=True)
-    assert (safety.sync, words(safety)) == (SyncSafety.SAFE, "it deletes ConfigMap shop/old")
+def test_pruning_settings_loses_nothing() -> None:
+    assert "with --prune it deletes" not in words(_extra("ConfigMap", settings("old"), prune=False))
 
 
-def test_pruning_running_pods_is_unsafe() -> None:
+def test_pods_that_a_prune_would_delete_are_counted() -> None:
     app = synced(
         off(requiresPruning=True),
         row("ConfigMap", "settings"),
@@ -248,8 +257,8 @@ def test_pruning_running_pods_is_unsafe() -> None:
     )
     config = settings("settings")
     safety = judged(bundle(), app, in_git(config), there(config), running(deployment(replicas=3)))
-    assert safety.sync is SyncSafety.UNSAFE
-    assert words(safety) == "it deletes Deployment shop/shop with 3 running pods"
+    assert safety.sync is SyncSafety.SAFE
+    assert "with --prune it deletes Deployment shop/shop with 3 running pods" in words(safety)
 
 
 def test_what_is_replaced_by_force_is_made_anew() -> None:
@@ -259,7 +268,7 @@ def test_what_is_replaced_by_force_is_made_anew() -> None:
     )
     safety = judged(bundle(), synced(off(), sync="OutOfSync"), wanted, running(deployment()))
     assert safety.sync is SyncSafety.UNSAFE
-    assert "makes it anew: its 2 running pods stop first" in words(safety)
+    assert "recreates it: its 2 running pods stop first" in words(safety)
 
 
 def test_what_is_replaced_by_force_is_made_anew_though_nothing_differs() -> None:
@@ -291,7 +300,9 @@ def test_hooks_run_again_though_nothing_differs() -> None:
     facts = (bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config), hook)
     safety = judged(*facts)
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety) == ("nothing differs: it changes nothing; it runs its hooks again: Job shop/migrate")
+    assert words(safety) == (
+        "nothing differs, so it changes nothing; it runs its hooks again: Job shop/migrate"
+    )
 
 
 # --- it does not even start ----------------------------------------------------------------------
@@ -333,8 +344,8 @@ def test_synced_is_not_all_that_a_sync_writes(spec: Object, said: str) -> None:
 def test_a_respected_ignore_rule_hides_nothing() -> None:
     rules: Object = {"kind": "Deployment", "jsonPointers": ["/spec/replicas"]}
     options: Object = {"syncOptions": ["RespectIgnoreDifferences=true"]}
-    safety = judged(bundle(), application(spec={"ignoreDifferences": [rules], "syncPolicy": options}))
-    assert words(safety) == "nothing differs: it changes nothing"
+    app = synced(row("ConfigMap", "a"), spec={"ignoreDifferences": [rules], "syncPolicy": options})
+    assert words(judged(bundle(), app)) == "nothing differs, so it changes nothing"
 
 
 def test_without_manifests_nobody_knows() -> None:
@@ -392,7 +403,7 @@ def test_what_failed_fails_again() -> None:
     }
     safety = judged(bundle(), app, in_git(deployment(image="shop:2")), running(deployment()))
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety).startswith("it will fail the same way until this is mended: ")
+    assert words(safety).startswith("it fails again until this is fixed: ")
 
 
 # --- properties ----------------------------------------------------------------------------------
@@ -435,3 +446,68 @@ def test_nonsense_in_the_facts_never_breaks_a_diagnosis(part: str, name: str, va
         fields(wanted["spec"])[name] = value
     safety = judged(bundle(), synced(off(), sync="OutOfSync"), wanted, live)
     assert safety.reasons
+
+
+# --- bounded by what the findings report ---------------------------------------------------------
+
+
+def _reported(*, cause: str = "repo-auth", side: Side, severity: Severity, kind: SymptomKind) -> Finding:
+    return Finding(
+        about=Ref(kind="Application", name="shop"),
+        verdict="the reason",
+        confidence=Confidence.HIGH,
+        severity=severity,
+        side=side,
+        cause=cause,
+        explains=(SymptomId(kind),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("side", "kind", "expected"),
+    [
+        (Side.COMPARE, SymptomKind.CONDITION, (SyncSafety.UNKNOWN, ReasonKind.NOT_COMPARED)),
+        (Side.APPLY, SymptomKind.OPERATION, (SyncSafety.SAFE, ReasonKind.FAILED_BEFORE)),
+        (Side.APPLY, SymptomKind.EVENT, (SyncSafety.SAFE, ReasonKind.DOES_NOT_HELP)),
+        (Side.HEALTH, SymptomKind.UNHEALTHY, (SyncSafety.SAFE, ReasonKind.DOES_NOT_HELP)),
+    ],
+)
+def test_a_verdict_does_not_contradict_a_critical_finding(
+    side: Side, kind: SymptomKind, expected: tuple[SyncSafety, ReasonKind]
+) -> None:
+    config = settings("settings")
+    case = case_of(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
+    safety = safety_of(case, [_reported(side=side, severity=Severity.CRITICAL, kind=kind)])
+    assert (safety.sync, safety.reasons[0].kind) == expected
+    assert (safety.outcome is SyncOutcome.SUCCEEDS) == (expected[1] is ReasonKind.DOES_NOT_HELP)
+
+
+def test_news_leave_the_verdict_as_it_is() -> None:
+    config = settings("settings")
+    case = case_of(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
+    news = _reported(side=Side.APPLY, severity=Severity.INFO, kind=SymptomKind.OPERATION)
+    assert words(safety_of(case, [news])) == "nothing differs, so it changes nothing"
+
+
+def test_a_sync_that_failed_may_fail_again_though_its_manifests_are_unknown() -> None:
+    state: Object = {"phase": "Failed", "message": "x", "retryCount": 5, "operation": {"sync": {}}}
+    app = application(status={"operationState": state, "resources": [row("ConfigMap", "a")]})
+    found = _reported(side=Side.APPLY, severity=Severity.CRITICAL, kind=SymptomKind.OPERATION)
+    safety = safety_of(case_of(bundle(), app), [found])
+    assert (safety.sync, safety.outcome) == (SyncSafety.UNKNOWN, SyncOutcome.UNKNOWN)
+    assert words(safety).startswith("the last sync failed 6 times, and nothing shows that the cause is gone")
+
+
+def test_a_window_that_was_reported_refuses_a_sync_though_the_project_is_unknown() -> None:
+    app = synced(row("ConfigMap", "settings"))
+    found = _reported(
+        cause="sync-window", side=Side.APPLY, severity=Severity.WARNING, kind=SymptomKind.OPERATION
+    )
+    safety = safety_of(case_of(bundle(), app), [found])
+    assert [reason.kind for reason in safety.reasons] == [ReasonKind.REFUSED]
+    assert safety.outcome is SyncOutcome.FAILS
+
+
+def test_without_resources_nothing_is_known() -> None:
+    safety = judged(bundle(), application())
+    assert (safety.sync, safety.reasons[0].kind) == (SyncSafety.UNKNOWN, ReasonKind.FACTS_MISSING)

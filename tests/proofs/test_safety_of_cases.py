@@ -7,7 +7,7 @@ import pytest
 from tests.proofs.worlds import THEN, bundle, in_git, settings, synced, there
 from tests.rules.bench import HERE, load_case
 from tests.situations import case_of, row
-from whysync.diagnosis.report import Safety, SyncSafety
+from whysync.diagnosis.report import ReasonKind, Safety, SyncSafety
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Object
@@ -17,11 +17,11 @@ SAFE, UNSAFE, UNKNOWN = SyncSafety.SAFE, SyncSafety.UNSAFE, SyncSafety.UNKNOWN
 CASES = {
     "drift/nondeterministic_rendering/random_password": (
         UNSAFE,
-        "it replaces /data/password of Secret web/shop by a newly generated value",
+        "it replaces /data/password of Secret web/shop with a newly generated value",
     ),
     "drift/shared_resource/the_other_one_applied_last": (
         UNSAFE,
-        "it takes ConfigMap internal/company-ca over from Application wiki, and overwrites its /data/issuer",
+        "it takes over ConfigMap internal/company-ca from Application wiki, and overwrites its /data/issuer",
     ),
     "drift/mutated_by_webhook/tag_replaced_by_digest": (
         SAFE,
@@ -33,31 +33,31 @@ CASES = {
     ),
     "drift/job_deleted_by_ttl/job_with_ttl": (
         SAFE,
-        "it does not last: Job web/seed is deleted again after 2 min",
+        "it does not last: Job web/seed is deleted again",
     ),
     "drift/ignored_but_still_applied/autoscaler_writes_it_back": (
         UNSAFE,
-        "it drops 3 running pods of Deployment web/shop (5 now, Git says 2)",
+        "it drops 3 running pods of Deployment web/shop (5 now, Git declares 2)",
     ),
-    "drift/ignored_but_still_applied/respected": (SAFE, "nothing differs: it changes nothing"),
+    "drift/ignored_but_still_applied/respected": (SAFE, "nothing differs, so it changes nothing"),
     "drift/aggregated_cluster_role/git_has_other_rules": (
         SAFE,
-        "it does not last: the controller that aggregates roles writes it back after 10 s",
+        "it does not last: the controller that aggregates roles writes it back",
     ),
     "drift/manual_edit/image_edited_in_an_incident": (
         UNSAFE,
-        "it undoes /spec/template/spec/containers/0/image of Deployment web/shop"
-        " (registry.example.com/shop:0.9, Git says registry.example.com/shop:1.0),"
+        "it reverts /spec/template/spec/containers/0/image of Deployment web/shop"
+        " (registry.example.com/shop:0.9, Git declares registry.example.com/shop:1.0),"
         " set by kubectl edit 60 s ago",
     ),
     "drift/deleted_from_cluster/config_map_gone": (SAFE, "it creates ConfigMap web/shop"),
     "apply/hook_failed/database_refuses": (
         SAFE,
-        "it will fail the same way until this is mended: connection refused to 10.0.1.45:5432",
+        "it fails again until this is fixed: connection refused to 10.0.1.45:5432",
     ),
     "apply/immutable_field_changed/selector_renamed": (
         SAFE,
-        "it will fail the same way until this is mended: Deployment production/shop: spec.selector is fixed",
+        "it fails again until this is fixed: Deployment production/shop: spec.selector is fixed",
     ),
     "apply/hook_stuck/waits_for_a_lock": (
         SAFE,
@@ -93,7 +93,7 @@ def test_verdict(name: str) -> None:
                 "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]},
                 "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]}},
             },
-            "it deletes Service shop/old, and its address is lost",
+            "it deletes Service shop/old and its address is lost",
         ),
         (
             {
@@ -134,16 +134,26 @@ def test_what_is_lost_with_it(obj: Object, words: str) -> None:
         spec={"syncPolicy": {"automated": {"prune": True}}},
     )
     safety = judged(bundle(), app, in_git(config), there(config), there(obj))
-    assert (safety.sync, safety.reasons[0].text) == (UNSAFE, words)
-    assert safety.reasons[0].refs[0].kind == obj["kind"]
+    (left,) = [reason for reason in safety.reasons if reason.kind is ReasonKind.LEAVES_UNPRUNED]
+    assert (safety.sync, left.refs[0].kind) == (SAFE, obj["kind"])
+    assert f"with --prune {words}" in left.text
 
 
-def test_deleting_all_of_it_comes_first() -> None:
+def test_a_rename_does_not_delete_all_of_the_app() -> None:
     extra = row("ConfigMap", "old", "OutOfSync", requiresPruning=True)
     new = row("ConfigMap", "new", "OutOfSync", health={"status": "Missing"})
     app = synced(extra, new, sync="OutOfSync", spec={"syncPolicy": {"automated": {"prune": True}}})
     wanted = in_git(settings("new"))
     safety = judged(bundle(), app, wanted, there(settings("old")))
-    # What replaces it is there afterwards: that is a rename, not the end of the app.
     assert safety.sync is SAFE
-    assert "it deletes ConfigMap shop/old" in [reason.text for reason in safety.reasons]
+    assert not any("everything" in reason.text for reason in safety.reasons)
+
+
+def test_an_empty_source_deletes_everything_with_prune_only() -> None:
+    extra = row("ConfigMap", "old", "OutOfSync", requiresPruning=True)
+    app = synced(extra, sync="OutOfSync", spec={"syncPolicy": {"automated": {"prune": True}}})
+    elsewhere = in_git(settings("elsewhere"))
+    safety = judged(bundle(), app, elsewhere, there(settings("old")))
+    assert safety.sync is SAFE
+    said = "with --prune it deletes everything that the app has (1 object)"
+    assert any(said in reason.text for reason in safety.reasons)

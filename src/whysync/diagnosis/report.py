@@ -35,6 +35,7 @@ class ReasonKind(StrEnum):
     REFUSED = "refused"
     SYNC_RUNNING = "sync-running"
     SYNC_FAILS = "sync-fails"
+    FAILED_BEFORE = "failed-before"
     SYNC_HANGS = "sync-hangs"
     DOES_NOT_HELP = "does-not-help"
     DOES_NOT_LAST = "does-not-last"

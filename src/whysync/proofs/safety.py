@@ -1,22 +1,32 @@
-"""Is it safe to sync now? What can be said at once; the rest is tried on the world of the Case.
+"""Is it safe to sync now? Some answers follow from the facts; the others are simulated.
 
-Unsafe is what cannot be taken back or hurts at once: work of a person that is an hour old, running pods that
-are dropped, objects that hold data and are deleted or made anew. What merely does not help is safe, and says
-so. Where the facts do not make a world, or the model sees something else than Argo CD does, it is unknown.
+Unsafe is what cannot be undone or does immediate damage: a change that a person made within the last hour is
+reverted, running pods are dropped, objects that hold data are deleted or recreated. What merely does not help
+is safe, and the reason says so. It is unknown if the facts are not sufficient for a simulation, or if the
+simulation and Argo CD disagree. No verdict contradicts a finding: see `bounded`.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
+from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.fixes.while_syncing import is_running
 from whysync.proofs.scope import is_forced, is_hook, is_overwritten
 
 log = logging.getLogger(__name__)
+_UNKNOWN: Final = SyncOutcome.UNKNOWN
+_NOTHING_DIFFERS: Final = "nothing differs, so it changes nothing"
+_NOT_STARTED: Final = frozenset({ReasonKind.REFUSED, ReasonKind.SYNC_RUNNING})
+_OF_A_SYNC: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
+_WINDOW: Final = "sync-window"
 
 
 def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
@@ -24,10 +34,10 @@ def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
     try:
         early = _without_a_world(case)
         if early is not None:
-            return early
+            return bounded(early, case, findings)
         from whysync.proofs.try_sync import tried  # a whole cluster is loaded only where it is needed
 
-        return tried(case, findings)
+        return bounded(tried(case, findings), case, findings)
     except Exception as problem:  # a diagnosis without a verdict is better than none
         log.debug("the simulation of %s failed", case.app.name, exc_info=True)
         return Safety.unknown(
@@ -71,27 +81,97 @@ def _without_a_world(case: Case) -> Safety | None:
 def _beyond_the_diff(case: Case) -> str:
     """Options of the app with which a sync writes more than differs, whatever Argo CD shows."""
     if any(case.has_sync_option(option) for option in ("Replace=true", "Force=true")):
-        return "nothing differs, but each sync replaces all objects as a whole, and Git's side is not at hand"
+        return (
+            "nothing differs, but each sync replaces all objects as a whole, and the manifests are not known"
+        )
     hides = case.app.spec.ignore_differences and not case.has_sync_option("RespectIgnoreDifferences=true")
     if hides and not case.desired:
-        return "a sync also writes what ignore rules hide, and Git's side of that is not at hand"
+        return "a sync also writes what ignore rules hide, and the manifests are not known"
     return ""
 
 
 def _synced(case: Case) -> Safety:
-    """Nothing to be done; what hooks do, they do again."""
+    """Nothing differs; hooks run again."""
     known = [desired_object.ref for desired_object in case.desired if is_hook(desired_object)]
     hooks = list(dict.fromkeys(known or (result.ref for result in case.results if result.hook_type)))
-    words = "nothing differs: it changes nothing"
+    if not case.app.status.resources and not case.desired:
+        return Safety.unknown(
+            ReasonKind.FACTS_MISSING,
+            "Argo CD reports no resources of the app, and its manifests are not known",
+        )
+    reasons = [Reason(kind=ReasonKind.CHANGES_NOTHING, text=_NOTHING_DIFFERS)]
     if case.app.status.health.status == "Degraded":
-        words += ", and mends nothing"
-    reasons = [Reason(kind=ReasonKind.CHANGES_NOTHING, text=words)]
+        reasons = [_does_not_help()]
     if hooks:
         more = f" and {len(hooks) - 1} more" if len(hooks) > 1 else ""
         words = f"it runs its hooks again: {hooks[0]}{more}"
         reasons.append(Reason(kind=ReasonKind.RUNS_HOOKS, text=words, refs=tuple(hooks)))
     outcome = SyncOutcome.UNKNOWN if hooks else SyncOutcome.SUCCEEDS
     return Safety(sync=SyncSafety.SAFE, outcome=outcome, reasons=tuple(reasons))
+
+
+def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
+    """The verdict, limited by what the findings report: the simulation may not show their cause.
+
+    A failed comparison makes it unknown what a sync does. A sync that failed is not expected to succeed
+    unless the facts show that the cause is gone. A problem that no sync changes is not reported as harmless.
+    """
+    if safety.sync is SyncSafety.UNSAFE or any(reason.kind in _NOT_STARTED for reason in safety.reasons):
+        return safety
+    roots = [
+        finding
+        for finding in findings
+        if not finding.caused_by and finding.already_fixed is None and finding.severity is not Severity.INFO
+    ]
+    blocked = next((root for root in roots if root.cause == _WINDOW and case.project_manifest is None), None)
+    if blocked is not None:
+        return Safety.refused(blocked.verdict)
+    critical = [root for root in roots if root.severity is Severity.CRITICAL]
+    uncompared = any(root.side is Side.COMPARE and not _is_about_a_sync(root, case) for root in critical)
+    if uncompared and safety.sync is SyncSafety.SAFE:
+        words = "what it would change cannot be seen until Argo CD can compare the app again"
+        return Safety.unknown(ReasonKind.NOT_COMPARED, words, safety.outcome if _fails(safety) else _UNKNOWN)
+    failed = next((root for root in critical if _is_about_a_sync(root, case)), None)
+    if failed is not None and not _fails(safety):
+        return _failed_before(safety, case, failed)
+    if roots and [reason.kind for reason in safety.reasons][:1] == [ReasonKind.CHANGES_NOTHING]:
+        return replace(safety, reasons=(_does_not_help(safety.reasons[0].text), *safety.reasons[1:]))
+    return safety
+
+
+def _failed_before(safety: Safety, case: Case, failed: Finding) -> Safety:
+    """The simulation does not show why the last sync failed."""
+    operation = case.operation
+    times = operation.retry_count + 1 if operation is not None else 1
+    how_often = f"failed {times} times" if times > 1 else "failed"
+    reason = Reason(
+        kind=ReasonKind.FAILED_BEFORE,
+        text=f"the last sync {how_often}, and nothing shows that the cause is gone: {failed.verdict}",
+        refs=(failed.about,),
+    )
+    known = case.desired and safety.sync is SyncSafety.SAFE
+    changes = tuple(reason for reason in safety.reasons if reason.kind is not ReasonKind.CHANGES_NOTHING)
+    return Safety(
+        sync=SyncSafety.SAFE if known else SyncSafety.UNKNOWN,
+        outcome=_UNKNOWN,
+        reasons=(reason, *changes),
+    )
+
+
+def _fails(safety: Safety) -> bool:
+    return safety.outcome is SyncOutcome.FAILS
+
+
+def _is_about_a_sync(finding: Finding, case: Case) -> bool:
+    """Does it explain why a sync failed, not only why something is unhealthy or why auto-sync skips it?"""
+    kinds = {symptom.kind for symptom in finding.explains}
+    skipped = case.operation is not None and case.operation.phase == "Succeeded"
+    by_condition = finding.side is Side.APPLY and SymptomKind.CONDITION in kinds and not skipped
+    return bool(kinds & _OF_A_SYNC) or by_condition
+
+
+def _does_not_help(why: str = _NOTHING_DIFFERS) -> Reason:
+    return Reason(kind=ReasonKind.DOES_NOT_HELP, text=f"it does not help: {why}")
 
 
 def _moved_on(case: Case) -> str:

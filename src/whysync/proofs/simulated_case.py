@@ -74,12 +74,12 @@ class SimulatedCase:
 
     # --- what is done ----------------------------------------------------------------------------
 
-    def sync(self, *, prune: bool | None = None, user: str = "admin") -> None:
+    def sync(self, *, prune: bool = False, user: str = "admin") -> None:
         """`argocd app sync`, with the app's own options; raises `argocd.server.server.Denied`.
 
-        Without a word on `prune`, as the app's own policy has it.
+        `automated.prune` is about auto-sync: a manual sync prunes only if it is told to.
         """
-        wanted: Object = {"prune": self.case.prunes if prune is None else prune}
+        wanted: Object = {"prune": prune}
         self.simulation.argocd.request_sync(self.app, {"sync": wanted}, user=user)
 
     def push(self, desired: Iterable[Manifest | Object]) -> str:

@@ -133,7 +133,7 @@ def holds_data(world: SimulatedCase, ref: Ref) -> str:
                 if not group or one.ref.group == group
             ]
         )
-        return f"and with it every {kind or 'object of its kind'}" + (f" ({known} at hand)" if known else "")
+        return f"and with it every {kind or 'object of its kind'}" + (f" ({known} known)" if known else "")
     if ref.kind == "Namespace":
         return "and all that is in it"
     return "and the data it holds" if ref.kind in _DATA else ""

@@ -84,7 +84,7 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
         waits = [key for key in sorted(world.operators.unknown) if f"/{key.kind}/{key.name}" in message]
         if waits:
             refs = tuple(world.ref(key) for key in waits)
-            words = f"whether {listed(refs)} becomes healthy is not known: its operator is not modelled"
+            words = f"whether {listed(refs)} becomes healthy is not known: its operator is not simulated"
             yield EffectText(
                 kind=ReasonKind.OPERATOR_NOT_MODELED, text=words, refs=refs, weight=65, unknown=True
             )
@@ -104,9 +104,7 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
     running = known is not None and known.phase == "Running"
     if before or running:
         until = _root(findings)
-        words = (
-            f"it will fail the same way until {until}" if until else f"it will fail again: {short(message)}"
-        )
+        words = f"it fails again until {until}" if until else f"it fails again: {short(message)}"
         yield EffectText(kind=ReasonKind.SYNC_FAILS, text=words, weight=65, refs=_failed_refs(world))
     elif behind_git(world.case) or known is None or _is_against_the_project(world):
         yield EffectText(
@@ -118,7 +116,7 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
     else:
         yield EffectText(
             kind=ReasonKind.MODEL_DIFFERS,
-            text=f"on the model it fails, where the cluster did not: {short(_why(world) or message)}",
+            text=f"it fails in the simulation, unlike the last sync: {short(_why(world) or message)}",
             weight=65,
             unknown=True,
             refs=_failed_refs(world),
@@ -128,11 +126,11 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
 def _without_end(world: SimulatedCase, message: str) -> str:
     known = world.case.operation
     if known is None or not is_running(world.case):
-        return f"it would hang: {short(message)}"
+        return f"it would not finish: {short(message)}" if message else "it would not finish"
     if _is_retrying(known.message) and _is_retrying(message):
         # As it is now: the model has counted on, to attempts that nobody has seen.
-        return f"it is tried again and again: {short(known.message)}"
-    return f"it hangs: {short(message)}"
+        return f"it is retried: {short(known.message)}"
+    return f"it does not finish: {short(message)}" if message else "it does not finish"
 
 
 def _is_against_the_project(world: SimulatedCase) -> bool:
@@ -151,8 +149,8 @@ def _root(findings: Sequence[Finding]) -> str:
     for finding in findings:
         if finding.side in (Side.APPLY, Side.HEALTH) and not finding.caused_by:
             if finding.root:
-                return f"this is mended: {short(finding.root)}"
-            return f"this is mended: {short(finding.verdict)}"
+                return f"this is fixed: {short(finding.root)}"
+            return f"this is fixed: {short(finding.verdict)}"
     return ""
 
 
@@ -185,7 +183,7 @@ def hold_words(world: SimulatedCase, effects: Effects, result: Aftermath) -> Ite
     who = _who_writes(result)
     if result.gone and not result.writers:
         lost = tuple(world.ref(key) for key in result.gone)
-        words = f"it does not last: {listed(lost)} is deleted again after {span(result.again)}"
+        words = f"it does not last: {listed(lost)} is deleted again"
         yield EffectText(kind=ReasonKind.DOES_NOT_LAST, text=words, refs=lost, weight=62)
     elif not result.writers:
         yield EffectText(
@@ -202,15 +200,17 @@ def hold_words(world: SimulatedCase, effects: Effects, result: Aftermath) -> Ite
         )
     elif result.is_loop and result.period is not None:
         timed = result.seen or any(writer.timed for writer in result.writers)
-        words = f"{who} writes it back after {span(result.again)}, and all repeats"
+        words = f"{who} writes it back, and all repeats"
         if timed:
-            words = f"{who} writes it back, and all repeats every ~{span(result.period)}"
+            words += f" every ~{span(result.period)}"
         restarted = looping_restarts(effects, result)
         if restarted:
             words = f"it restarts the pods of {listed(restarted)}; {words}"
         yield EffectText(kind=ReasonKind.SYNC_LOOP, text=words, refs=refs, weight=75, unsafe=bool(restarted))
     else:
-        words = f"it does not last: {who} writes it back after {span(result.again)}"
+        timed = next((writer for writer in result.writers if writer.timed), None)
+        after = f", as it did {span(timedelta(seconds=timed.seconds))} after the last sync" if timed else ""
+        words = f"it does not last: {who} writes it back{after}"
         yield EffectText(kind=ReasonKind.DOES_NOT_LAST, text=words, refs=refs, weight=62)
 
 
@@ -225,7 +225,7 @@ def looping_restarts(effects: Effects, result: Aftermath) -> tuple[Ref, ...]:
 def _who_writes(result: Aftermath) -> str:
     names = list(dict.fromkeys(writer.who for writer in result.writers))
     if not names:
-        return "somebody"
+        return "an unknown writer"
     return names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)"
 
 
@@ -234,7 +234,7 @@ def _unhealthy(world: SimulatedCase) -> Iterator[EffectText]:
     if health == "Degraded" and world.case.app.status.health.status == health:
         yield EffectText(
             kind=ReasonKind.STAYS_DEGRADED,
-            text="the app stays Degraded: a sync does not mend that",
+            text="the app stays Degraded: a sync does not fix that",
             weight=42,
         )
 
@@ -264,7 +264,7 @@ def side_effects(
         if one.is_work and not one.by_hand and not _is_scale(one) and one.ref.key not in back
     ]
     for other in others[:3]:
-        who = phrase(other.writer) if other.writer is not None else "somebody"
+        who = phrase(other.writer) if other.writer is not None else "an unknown writer"
         words = f"it overwrites {other.pointer} of {other.ref}, which {who} wrote"
         yield EffectText(kind=ReasonKind.OVERWRITES, text=words, refs=(other.ref,), weight=36)
     if effects.created:
@@ -277,21 +277,43 @@ def side_effects(
     if plain:
         yield EffectText(
             kind=ReasonKind.UPDATES,
-            text=f"it brings {listed(plain)} to what Git says",
+            text=f"it brings {listed(plain)} to what Git declares",
             refs=tuple(plain),
             weight=20,
         )
-    left = [row for row in world.case.app.status.resources if row.requires_pruning]
-    if left and not world.case.prunes:
-        words = f"without --prune it leaves {listed([row.ref for row in left])} in the cluster"
-        data = [row.ref for row in left if holds_data(world, row.ref)]
-        if data:
-            words += f"; with it, {listed(data)} would be deleted with its data"
-        yield EffectText(
-            kind=ReasonKind.LEAVES_UNPRUNED, text=words, refs=tuple(row.ref for row in left), weight=34
-        )
+    yield from _left_unpruned(world, effects)
     if sure and effects.is_nothing and text(world.operation.get("phase")) == "Succeeded":
         yield EffectText(kind=ReasonKind.CHANGES_NOTHING, text="it changes nothing in the cluster", weight=41)
+
+
+def _left_unpruned(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
+    """What a sync with `--prune` would delete; that includes auto-sync with `automated.prune`."""
+    rows = world.case.app.status.resources
+    left = [row.ref for row in rows if row.requires_pruning]
+    if not left:
+        return
+    words = f"without --prune it leaves {listed(left)} in the cluster"
+    lost = [
+        f"{ref} {_lost_with(world, effects, ref)[0]}" for ref in left if _lost_with(world, effects, ref)[0]
+    ]
+    if all(row.requires_pruning for row in rows):
+        words += f"; with --prune it deletes everything that the app has ({count(len(left), 'object')})"
+    elif lost:
+        more = f" and {count(len(lost) - 2, 'object')} more" if len(lost) > 2 else ""
+        words += f"; with --prune it deletes {', '.join(lost[:2])}{more}"
+    if world.case.prunes and not all(row.requires_pruning for row in rows):
+        words += "; auto-sync prunes (automated.prune is true)"
+    yield EffectText(kind=ReasonKind.LEAVES_UNPRUNED, text=words, refs=tuple(left), weight=34)
+
+
+def _lost_with(world: SimulatedCase, effects: Effects, ref: Ref) -> tuple[str, int]:
+    """What is lost with an object, in words and as the weight of that; empty if nothing is."""
+    data, pods = holds_data(world, ref), effects.pods_of(ref)
+    if data:
+        return data, 95
+    if pods:
+        return f"with {count(pods, 'running pod')}", 85
+    return ("and its address is lost", 80) if _has_address(world, ref) else ("", 0)
 
 
 def _taken(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
@@ -306,18 +328,18 @@ def _taken(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
         if by_label and other.rpartition("_")[2] not in names:
             yield EffectText(
                 kind=ReasonKind.TAKES_OVER,
-                text=f"it takes {ref} over, which is marked as {other}'s",
+                text=f"it takes over {ref}, which is tracked by {other}",
                 refs=(ref,),
                 weight=61,
             )
         elif changed:
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-            words = f"it takes {ref} over from Application {other}, and overwrites its {changed[0]}{more}"
+            words = f"it takes over {ref} from Application {other}, and overwrites its {changed[0]}{more}"
             yield EffectText(kind=ReasonKind.TAKES_OVER, text=words, refs=(ref,), weight=84, unsafe=True)
         else:
             yield EffectText(
                 kind=ReasonKind.TAKES_OVER,
-                text=f"it takes {ref} over from Application {other}",
+                text=f"it takes over {ref} from Application {other}",
                 refs=(ref,),
                 weight=61,
             )
@@ -352,24 +374,13 @@ def _deleted(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
         )
     harmless: list[Ref] = []
     for ref in gone:
-        data, pods = holds_data(world, ref), effects.pods_of(ref)
-        if data:
-            yield EffectText(
-                kind=ReasonKind.DELETES, text=f"it deletes {ref} {data}", refs=(ref,), weight=95, unsafe=True
-            )
-        elif pods:
-            words = f"it deletes {ref} with {count(pods, 'running pod')}"
-            yield EffectText(kind=ReasonKind.DELETES, text=words, refs=(ref,), weight=85, unsafe=True)
-        elif _has_address(world, ref):
-            yield EffectText(
-                kind=ReasonKind.DELETES,
-                text=f"it deletes {ref}, and its address is lost",
-                refs=(ref,),
-                weight=80,
-                unsafe=True,
-            )
-        else:
+        lost, weight = _lost_with(world, effects, ref)
+        if not lost:
             harmless.append(ref)
+            continue
+        yield EffectText(
+            kind=ReasonKind.DELETES, text=f"it deletes {ref} {lost}", refs=(ref,), weight=weight, unsafe=True
+        )
     if harmless:
         yield EffectText(
             kind=ReasonKind.DELETES, text=f"it deletes {listed(harmless)}", refs=tuple(harmless), weight=30
@@ -387,17 +398,17 @@ def _recreated(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
         if data:
             yield EffectText(
                 kind=ReasonKind.RECREATES,
-                text=f"it deletes {ref} {data}, and makes it anew",
+                text=f"it deletes {ref} {data}, and recreates it",
                 refs=(ref,),
                 weight=95,
                 unsafe=True,
             )
         elif pods:
-            words = f"it deletes {ref} and makes it anew: its {count(pods, 'running pod')} stop first"
+            words = f"it deletes {ref} and recreates it: its {count(pods, 'running pod')} stop first"
             yield EffectText(kind=ReasonKind.RECREATES, text=words, refs=(ref,), weight=85, unsafe=True)
         else:
             yield EffectText(
-                kind=ReasonKind.RECREATES, text=f"it deletes {ref} and makes it anew", refs=(ref,), weight=35
+                kind=ReasonKind.RECREATES, text=f"it deletes {ref} and recreates it", refs=(ref,), weight=35
             )
 
 
@@ -408,7 +419,7 @@ def _dropped_pods(effects: Effects) -> Iterator[EffectText]:
         dropped = _dropped(effects, ref, before, after)
         if dropped and field is not None and not field.is_of_git:
             by = f", set by {_who_and_when(field)}" if field.by_hand else ""
-            hurt.append((ref, dropped, f"{before} now{by}, Git says {after}"))
+            hurt.append((ref, dropped, f"{before} now{by}, Git declares {after}"))
         else:
             yield EffectText(
                 kind=ReasonKind.SCALES,
@@ -437,8 +448,8 @@ def _dropped(effects: Effects, ref: Ref, before: int, after: int) -> int:
 
 
 def _who_and_when(one: Overwritten) -> str:
-    who = phrase(one.writer) if one.writer is not None else "somebody"
-    return f"{who} {ago(one.age)}" if one.age is not None else f"{who}, nobody knows when"
+    who = phrase(one.writer) if one.writer is not None else "an unknown writer"
+    return f"{who} {ago(one.age)}" if one.age is not None else f"{who} at an unknown time"
 
 
 def _is_replicas(one: Overwritten, ref: Ref) -> bool:
@@ -466,8 +477,8 @@ def _undone(
     """Each of a few fields; of many the first, and how many more there are."""
     shown = work if len(work) <= _MOST_ALIKE else work[:1]
     for one in shown:
-        values = f"{brief(one.before)}, Git says {brief(one.after)}"
-        words = f"it undoes {one.pointer} of {one.ref} ({values}), set by {_who_and_when(one)}"
+        values = f"{brief(one.before)}, Git declares {brief(one.after)}"
+        words = f"it reverts {one.pointer} of {one.ref} ({values}), set by {_who_and_when(one)}"
         if len(shown) < len(work):
             words += f", and {len(work) - 1} more fields that were written by hand"
         refs = tuple(dict.fromkeys(each.ref for each in work)) if shown is not work else (one.ref,)
@@ -489,7 +500,7 @@ def _generated(effects: Effects) -> Iterator[EffectText]:
             and one.ref.kind == "Secret"
             and one.pointer.startswith("/data")
         ):
-            words = f"it replaces {one.pointer} of {one.ref} by a newly generated value"
+            words = f"it replaces {one.pointer} of {one.ref} with a newly generated value"
             yield EffectText(
                 kind=ReasonKind.REPLACES_GENERATED_VALUE, text=words, refs=(one.ref,), weight=80, unsafe=True
             )

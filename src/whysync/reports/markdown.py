@@ -57,6 +57,10 @@ def _in_common(report: Report) -> Iterator[Md]:
 def _app(report: AppReport) -> Iterator[Md]:
     yield md("# {}: {}", report.case.app.name, answer_of(report))
     yield BLANK
+    if report.findings or report.unexplained:
+        verdict, space, rest = safety_of(report).partition(" ")
+        yield md("Sync now? **{}**{}{}", verdict, md(" ") if space else "", rest)
+        yield BLANK
     yield from _what(report)
     roots = [finding for finding in report.findings if not _is_news(finding)]
     for number, finding in enumerate(roots):
@@ -135,24 +139,24 @@ def _evidence(finding: Finding, report: AppReport) -> Iterator[Md]:
 
 
 def _dont(report: AppReport) -> Iterator[Md]:
-    yield md("## What not to do")
-    yield BLANK
-    verdict, space, rest = safety_of(report).partition(" ")
-    yield md("- Sync now? **{}**{}{}", verdict, md(" ") if space else "", rest)
     told: dict[str, None] = {}
     for finding in report.findings:
         advice = advice_for(finding.cause, finding.side)
         if advice.dont and not _is_news(finding):
             told.setdefault(advice.dont)
-    yield from (Md(f"- {line}") for line in told)  # whysync's own Markdown
+    lines = [Md(f"- {line}") for line in told]  # whysync's own Markdown
     for finding in report.findings:
         for fix in finding.fixes:
             if fix.destroys:
                 lost = ", ".join(fix.destroys)
-                yield md("- Not without thought: “{}”. It destroys {}", fix.title, lost)
+                lines.append(md("- “{}” destroys {}", fix.title, lost))
         for rejected in finding.rejected_fixes:
-            yield md("- Not “{}”: {}", rejected.title, rejected.why)
-    yield BLANK
+            lines.append(md("- Not “{}”: {}", rejected.title, rejected.why))
+    if lines:
+        yield md("## What not to do")
+        yield BLANK
+        yield from lines
+        yield BLANK
 
 
 def _steps(finding: Finding, report: AppReport, *, alone: bool) -> Iterator[Md]:
@@ -165,7 +169,7 @@ def _steps(finding: Finding, report: AppReport, *, alone: bool) -> Iterator[Md]:
         lead = "" if len(finding.fixes) == 1 else md("Way {}: ", number)
         yield md("### {}{}", lead, fix.title)
         yield BLANK
-        if fix.proof.status is not ProofStatus.NOT_RUN:
+        if fix.proof.status is not ProofStatus.NOT_RUN and not fix.destroys:
             yield md("*{}*", in_a_sentence(fix))
             yield BLANK
         yield from _notes(fix)

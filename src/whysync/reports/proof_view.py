@@ -12,7 +12,9 @@ from whysync.reports.screen import Screen, one_line
 
 
 def mark_of(fix: Fix, screen: Screen) -> str:
-    """`✓ proven`, `~ likely`; nothing where it was not tried."""
+    """`✓ proven`, `~ likely`; nothing where it was not tried. A destructive fix is marked as such."""
+    if fix.destroys:
+        return "destructive"
     match fix.proof.status:
         case ProofStatus.PROVEN:
             return f"{screen.mark('good')} proven"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TypedDict
 
 from whysync.diagnosis.drift import HiddenBy
 from whysync.diagnosis.evidence import Evidence
@@ -39,16 +40,31 @@ _HIDDEN_WORDS = {
     HiddenBy.REPORTED_SYNCED: "Argo CD reports the resource as Synced",
 }
 _INDENT = 17
+_DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 _LONGEST_PATCH = 40
 _LONGEST_COMPARED = 2_000
 _BEFORE_THEY_PART = 12
 _MOST_UNEXPLAINED = 8
+_VERDICTS = {SyncSafety.SAFE: "Safe", SyncSafety.UNSAFE: "NO", SyncSafety.UNKNOWN: "Unknown"}
+# The longer one first: each of them begins a verdict.
+_VERDICT_COLORS = {
+    "Safe, but": "yellow",
+    "Safe": "green",
+    "NO": "red",
+    "Not now": "yellow",
+    "Unknown": "yellow",
+}
 _MOST_GAPS = 5
 _LONGEST_CHAIN = 6
 _MOST_SEEN = 4
 _USELESS = frozenset({ReasonKind.DOES_NOT_HELP, ReasonKind.DOES_NOT_LAST})
 # Nothing is broken by it, and nothing is gained.
-_BUT = _USELESS | {ReasonKind.SYNC_FAILS, ReasonKind.SYNC_HANGS, ReasonKind.STAYS_DEGRADED}
+_BUT = _USELESS | {
+    ReasonKind.SYNC_FAILS,
+    ReasonKind.FAILED_BEFORE,
+    ReasonKind.SYNC_HANGS,
+    ReasonKind.STAYS_DEGRADED,
+}
 # It cannot even be tried: neither safe nor unsafe is a word for that.
 _NOT_NOW = frozenset({ReasonKind.SYNC_RUNNING, ReasonKind.REFUSED})
 
@@ -77,21 +93,20 @@ def lines_of(
 
 def _app(report: AppReport, screen: Screen, *, wide: bool, proofs: bool, place: str | None) -> Iterator[str]:
     yield from _headline(report, screen)
+    if report.findings or report.unexplained:
+        yield from _verdict(report, screen)
     for number, finding in enumerate(finding for finding in report.findings if wide or not finding.caused_by):
         yield ""
         yield from _finding(finding, report, screen, wide=wide, first=number == 0)
         yield from _fixes(finding, report, screen, wide=wide, proofs=proofs)
         if number == 0 and place is not None and finding.fixes and not finding.fixes[0].commands:
             # On one line, however long: it is there to be copied.
-            command = _how_to_take(finding.fixes[0], report, place)
-            yield f"    {screen.paint('take it', 'dim')}{'':<{_INDENT - 11}}{command}"
+            command = _how_to_apply(finding.fixes[0], report, place)
+            yield f"    {screen.paint('apply', 'dim')}{'':<{_INDENT - 9}}{command}"
     if wide:
         yield from _hidden(report, screen)
     else:
         yield from _consequences(report, screen)
-    if report.findings or report.unexplained:
-        yield ""
-        yield from _labelled(screen, "sync now?", safety_of(report))
     yield from _remainder(report, screen)
 
 
@@ -201,22 +216,31 @@ def _finding(
 
 
 def _chain(finding: Finding, screen: Screen, *, wide: bool) -> Iterator[str]:
-    """From the last link, which is the answer, back to what Argo CD shows."""
-    root = one_line(finding.root or "")
-    mark = f"{screen.mark('left')} root"
-    *lines, last = screen.wrap(root, indent=4)
+    """From what Argo CD shows down to the root cause."""
+    shown = finding.evidence if wide else finding.evidence[-_LONGEST_CHAIN:]
+    for depth, evidence in enumerate(shown):
+        yield from screen.wrap(_seen(evidence, finding, wide=wide), **_step(depth, screen))
+    mark = f"{screen.mark('left')} root cause"
+    *lines, last = screen.wrap(one_line(finding.root or ""), **_step(len(shown), screen))
     yield from (screen.paint(line, "bold") for line in lines)
     if len(last) + 3 + len(mark) <= screen.width:
         yield f"{screen.paint(last, 'bold')}   {screen.paint(mark, 'red')}"
     else:
         yield screen.paint(last, "bold")
-        yield f"    {screen.paint(mark, 'red')}"
-    for depth, evidence in enumerate(
-        reversed(finding.evidence if wide else finding.evidence[-_LONGEST_CHAIN:])
-    ):
-        indent = 6 + 2 * min(depth, 6)
-        first = f"{'':<{indent - 2}}{screen.mark('branch')} "
-        yield from screen.wrap(_seen(evidence, finding, wide=wide), indent=indent, first=first)
+        yield f"{'':<{_step(len(shown), screen)['indent']}}{screen.paint(mark, 'red')}"
+
+
+class _Step(TypedDict):
+    indent: int
+    first: str
+
+
+def _step(depth: int, screen: Screen) -> _Step:
+    """The indentation of one link of a chain."""
+    if not depth:
+        return _Step(indent=4, first="")
+    indent = 4 + 2 * min(depth, 7)
+    return _Step(indent=indent, first=f"{'':<{indent - 2}}{screen.mark('branch')} ")
 
 
 def _values(finding: Finding, screen: Screen) -> str:
@@ -307,14 +331,15 @@ def _gist(value: dict[str, Json]) -> str:
 def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool, proofs: bool) -> Iterator[str]:
     for number, fix in enumerate(finding.fixes, start=1):
         label = "fix" if len(finding.fixes) == 1 else f"fix {number}"
-        yield from _marked(screen, label, one_line(fix.title), mark_of(fix, screen))
+        yield from _marked(screen, label, fix)
         for note in notes_of(fix, everything=wide or proofs):
             yield from _labelled(screen, "", note)
         if fix.risk:
             yield from _labelled(screen, "", f"risk: {one_line(fix.risk)}")
         if fix.destroys:
-            yield from _labelled(screen, "", f"destroys: {one_line(', '.join(fix.destroys))}", "red")
-        yield from _patch(fix, report, wide=wide)
+            lost = screen.wrap(f"destroys: {one_line(', '.join(fix.destroys))}", indent=_INDENT)
+            yield from (screen.paint(line, "red") for line in lost)
+        yield from _patch(fix, report, screen, wide=wide)
         for place, step in enumerate(worth_telling(fix, report.case)):
             yield f"{'' if place else '    then':<{_INDENT}}{step}"
         if proofs:
@@ -324,17 +349,19 @@ def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool, p
             yield from _labelled(screen, "refuted", words, "red")
 
 
-def _marked(screen: Screen, label: str, title: str, mark: str) -> Iterator[str]:
-    """The mark stands behind the title where there is room for it, else below it."""
-    lines = list(_labelled(screen, label, title, "green"))
+def _marked(screen: Screen, label: str, fix: Fix) -> Iterator[str]:
+    """Title and mark of a fix; the mark is below the title if there is no room behind it."""
+    title, mark = one_line(fix.title), mark_of(fix, screen)
+    color = "red" if fix.destroys else "green"
+    lines = list(_labelled(screen, label, title, color))
     if mark and _INDENT + len(screen.wrap(title, indent=_INDENT)[-1].strip()) + 3 + len(mark) <= screen.width:
-        lines[-1] += f"   {screen.paint(mark, 'green')}"
+        lines[-1] += f"   {screen.paint(mark, color)}"
     elif mark:
-        lines.append(f"{'':<{_INDENT}}{screen.paint(mark, 'green')}")
+        lines.append(f"{'':<{_INDENT}}{screen.paint(mark, color)}")
     yield from lines
 
 
-def _how_to_take(fix: Fix, report: AppReport, place: str) -> str:
+def _how_to_apply(fix: Fix, report: AppReport, place: str) -> str:
     """Where it goes: into the files of a checkout, or onto the object itself."""
     command = f"whysync fix {app_argument(report.case) + place}"
     if is_in_git(fix):
@@ -342,14 +369,17 @@ def _how_to_take(fix: Fix, report: AppReport, place: str) -> str:
     return f"{command} -o yaml | kubectl apply -f -" if fix.create is not None else f"{command} -o commands"
 
 
-def _patch(fix: Fix, report: AppReport, *, wide: bool) -> Iterator[str]:
+def _patch(fix: Fix, report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:
     """Whole where it is short; else the lines that change."""
     lines = patch_text(fix, report.case).splitlines()
     if len(lines) > _LONGEST_PATCH and not wide:
         changed = [line for line in lines if line[:1] in "+-" and line[:3] not in ("---", "+++")]
         rest = len(lines) - min(len(changed or lines), _LONGEST_PATCH)
         lines = [*(changed or lines)[:_LONGEST_PATCH], f"({rest} more lines: -o wide)"]
-    yield from (f"{'':<{_INDENT}}{line}".rstrip() for line in lines)
+    is_diff = any(line.startswith("@@") for line in lines)
+    for line in lines:
+        color = _DIFF_COLORS.get(line[:1], "") if is_diff else ""
+        yield f"{'':<{_INDENT}}{screen.paint(line, color) if color else line}".rstrip()
 
 
 def _consequences(report: AppReport, screen: Screen) -> Iterator[str]:
@@ -362,7 +392,7 @@ def _consequences(report: AppReport, screen: Screen) -> Iterator[str]:
         text = one_line(finding.verdict)
         if news and finding.fixes and not (_is_discouraged(report) and _syncs(finding.fixes[0])):
             text += f" {screen.mark('arrow')} {one_line(finding.fixes[0].title)} (-o wide)"
-        lines = screen.wrap(text, indent=_INDENT, first="    also" if news else "    so then")
+        lines = screen.wrap(text, indent=_INDENT, first="    also" if news else "    consequences")
         yield from (screen.paint(line, "dim") for line in lines)
 
 
@@ -377,11 +407,21 @@ def _syncs(fix: Fix) -> bool:
     return any(command.startswith("argocd app sync ") for command in fix.commands)
 
 
+def _verdict(report: AppReport, screen: Screen) -> Iterator[str]:
+    """Whether to sync now: directly below the headline, its first word in color."""
+    text = safety_of(report)
+    label = "  sync now?"
+    lines = screen.wrap(text, indent=len(label) + 3, first=label)
+    word = next(word for word in _VERDICT_COLORS if text.startswith(word))
+    painted = screen.paint(word, "bold", _VERDICT_COLORS[word])
+    lines[0] = lines[0].replace(label, screen.paint(label, "dim"), 1).replace(word, painted, 1)
+    yield from lines
+
+
 def safety_of(report: AppReport) -> str:
     """`NO. It drops 2 running pods; …`, `Safe, but it will fail the same way until …`."""
     reasons = [one_line(reason.text) for reason in report.safety.reasons]
-    words = {SyncSafety.SAFE: "Safe", SyncSafety.UNSAFE: "NO", SyncSafety.UNKNOWN: "Unknown"}
-    word = words[report.safety.sync]
+    word = _VERDICTS[report.safety.sync]
     if not reasons:
         return word
     first = report.safety.reasons[0].kind
@@ -402,7 +442,7 @@ def _remainder(report: AppReport, screen: Screen) -> Iterator[str]:
         yield from _labelled(screen, "", f"and {more} more (-o json has them all)")
     for gap in report.gaps[:_MOST_GAPS]:
         help = f"; {gap.how_to_get}" if gap.how_to_get else ""
-        yield from _labelled(screen, "missing", one_line(f"{gap.what}: {gap.why}{help}"), "yellow")
+        yield from _labelled(screen, "not readable", one_line(f"{gap.what}: {gap.why}{help}"), "yellow")
     if len(report.gaps) > _MOST_GAPS:
         yield from _labelled(screen, "", f"and {len(report.gaps) - _MOST_GAPS} more gaps (-o json)")
     for crashed in report.crashed:
@@ -410,7 +450,7 @@ def _remainder(report: AppReport, screen: Screen) -> Iterator[str]:
         yield from _labelled(screen, "unchecked", one_line(text), "yellow")
     unmet = sorted({need for skipped in report.skipped for need in skipped.needs})
     if unmet and (report.findings or report.unexplained):
-        yield from _labelled(screen, "unseen", ", ".join(unmet))
+        yield from _labelled(screen, "not provided", ", ".join(unmet))
 
 
 def _labelled(screen: Screen, label: str, text: str, color: str = "") -> Iterator[str]:
