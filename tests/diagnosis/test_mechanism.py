@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from tests.situations import REVISION, application, case_of, row
@@ -41,6 +42,9 @@ def differing(
     writer: Object | None = None,
     annotations: Object | None = None,
     synced: str = REVISION,
+    spec: Object | None = None,
+    source: str = "",
+    operation: Object | None = None,
 ) -> Case:
     """An app with one resource whose two sides are these."""
     desired: Object = {
@@ -56,9 +60,12 @@ def differing(
     at = row(str(type["kind"]), "web", "OutOfSync")
     at["group"] = str(type["apiVersion"]).rpartition("/")[0]
     status: Object = {"resources": [at], "history": [{"revision": synced}]}
-    return case_of(
-        application(sync="OutOfSync", status=status), desired, {**type, "metadata": meta, **live}, *others
-    )
+    if source:
+        status["sourceType"] = source
+    if operation is not None:
+        status["operationState"] = operation
+    app = application(sync="OutOfSync", status=status, spec=spec)
+    return case_of(app, desired, {**type, "metadata": meta, **live}, *others)
 
 
 def told(case: Case) -> dict[str, Mechanism]:
@@ -107,7 +114,7 @@ def test_the_autoscaler_comes_before_the_writer() -> None:
 
 def test_an_autoscaler_of_something_else_says_nothing() -> None:
     other: Object = {**HPA, "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "other"}}}
-    assert told(replicas(1, 3, other)) == {"/spec/replicas": Mechanism.UNTOLD}
+    assert told(replicas(1, 3, other)) == {"/spec/replicas": Mechanism.SCALED}
 
 
 def test_git_has_moved_on_by_the_revisions() -> None:
@@ -137,7 +144,7 @@ def test_a_person_who_wrote_it_is_the_cause_even_when_git_moved_on() -> None:
 def test_a_broken_last_applied_annotation_says_nothing() -> None:
     last: Object = {"kubectl.kubernetes.io/last-applied-configuration": "{broken"}
     case = differing(CONFIG, {"data": {"a": "new"}}, {"data": {"a": "old"}}, annotations=last)
-    assert told(case) == {"/data/a": Mechanism.UNTOLD}
+    assert told(case) == {"/data/a": Mechanism.UNKNOWN}
 
 
 def test_status_in_git() -> None:
@@ -168,7 +175,7 @@ def test_an_image_pinned_by_its_digest() -> None:
     case = differing(DEPLOYMENT, pod("web:1"), pod("web:1@sha256:0123456789abcdef"))
     assert set(told(case).values()) == {Mechanism.INJECTED}
     case = differing(DEPLOYMENT, pod("web:1"), pod("web:2"))
-    assert set(told(case).values()) == {Mechanism.UNTOLD}
+    assert set(told(case).values()) == {Mechanism.UNKNOWN}
 
 
 def test_a_default_of_a_custom_resource() -> None:
@@ -184,14 +191,14 @@ def test_a_field_that_the_cluster_does_not_keep() -> None:
 def test_an_element_that_the_cluster_lost_is_no_spelling_and_no_dropped_field() -> None:
     steps: list[Json] = [{"setWeight": 20}, {"pause": {}}]
     case = differing(WIDGET, {"spec": {"steps": steps}}, {"spec": {"steps": steps[:1]}})
-    assert told(case) == {"/spec/steps/1": Mechanism.UNTOLD}
+    assert told(case) == {"/spec/steps/1": Mechanism.UNKNOWN}
     empty = differing(WIDGET, {"spec": {"pause": {}, "a": 1}}, {"spec": {"a": 1}})
     assert told(empty) == {"/spec/pause": Mechanism.SAME_VALUE}
 
 
 def test_an_entry_of_a_map_is_kept_even_when_it_is_empty() -> None:
     case = differing(CONFIG, {"data": {"flags": "", "mode": "x"}}, {"data": {"mode": "x"}})
-    assert told(case) == {"/data/flags": Mechanism.UNTOLD}
+    assert told(case) == {"/data/flags": Mechanism.UNKNOWN}
 
 
 def test_a_finalizer_is_put_on_by_who_will_clean_up() -> None:
@@ -213,7 +220,7 @@ def test_rules_that_a_program_adds_to_its_own_webhook() -> None:
     more = told(differing(kind, hook(one), hook(other, one)))
     assert set(more.values()) == {Mechanism.BY_CONTROLLER}
     changed = told(differing(kind, hook(one), hook(other)))
-    assert set(changed.values()) == {Mechanism.UNTOLD}
+    assert set(changed.values()) == {Mechanism.UNKNOWN}
 
 
 def test_a_generated_password() -> None:
@@ -224,8 +231,8 @@ def test_a_generated_password() -> None:
 
 def test_what_nothing_tells_stays_untold() -> None:
     case = differing(CONFIG, {"data": {"a": "x"}}, {"data": {"a": "y"}})
-    assert told(case) == {"/data/a": Mechanism.UNTOLD}
-    assert case.drifts_by(Mechanism.UNTOLD) == case.drifts
+    assert told(case) == {"/data/a": Mechanism.UNKNOWN}
+    assert case.drifts_by(Mechanism.UNKNOWN) == case.drifts
     assert case.drifts_by(Mechanism.BY_HAND) == ()
 
 
@@ -255,3 +262,98 @@ def test_secret_values_never_reach_a_drift() -> None:
     assert "hunter2" not in shown
     assert "aHVudGVyMw" not in shown
     assert "hunter2" not in repr([fields(desired_object.body) for desired_object in case.desired])
+
+
+def pod_with(**container: Json) -> Object:
+    return {"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "web:1", **container}]}}}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "live", "mechanism"),
+    [
+        (pod_with(readinessProbe={"timeoutSeconds": 0}), pod_with(readinessProbe={"timeoutSeconds": 1}),
+         Mechanism.API_DEFAULT),
+        (pod_with(readinessProbe={"timeoutSeconds": 0}), pod_with(readinessProbe={"timeoutSeconds": 7}),
+         Mechanism.UNKNOWN),
+        ({"spec": {"revisionHistoryLimit": 0}}, {"spec": {"revisionHistoryLimit": 10}}, Mechanism.UNKNOWN),
+    ],
+)  # fmt: skip
+def test_a_zero_value_counts_as_unset_where_go_has_no_pointer(
+    wanted: Object, live: Object, mechanism: Mechanism
+) -> None:
+    assert set(told(differing(DEPLOYMENT, wanted, live)).values()) == {mechanism}
+
+
+def test_a_known_default_comes_before_a_deduction_from_absent_managed_fields() -> None:
+    kind: Object = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
+    claim: Json = {"metadata": {"name": "data"}}
+    filled: Json = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}}
+    case = differing(
+        kind,
+        {"spec": {"volumeClaimTemplates": [claim]}},
+        {"spec": {"volumeClaimTemplates": [filled]}},
+        spec={"syncPolicy": {"syncOptions": ["ServerSideApply=true"]}},
+    )
+    assert set(told(case).values()) == {Mechanism.API_DEFAULT}
+
+
+@pytest.mark.parametrize(
+    ("manager", "operation", "mechanism"),
+    [
+        ("kubectl-client-side-apply", "Update", Mechanism.LEFT_OVER),
+        ("kubectl", "Apply", Mechanism.LEFT_OVER),
+        ("argocd-controller", "Update", Mechanism.LEFT_OVER),
+        ("argocd-controller", "Apply", Mechanism.KEPT),
+        ("kubectl-edit", "Update", Mechanism.BY_HAND),
+        ("argocd-server", "Update", Mechanism.BY_HAND),
+    ],
+)
+def test_a_field_that_only_the_cluster_has_under_server_side_apply(
+    manager: str, operation: str, mechanism: Mechanism
+) -> None:
+    case = differing(
+        DEPLOYMENT,
+        {"spec": {"minReadySeconds": 5}},
+        {"spec": {"minReadySeconds": 5, "progressDeadlineSeconds": 60}},
+        writer=written_by(manager, "spec", "progressDeadlineSeconds", operation=operation),
+        spec={"syncPolicy": {"syncOptions": ["ServerSideApply=true"]}},
+    )
+    assert told(case) == {"/spec/progressDeadlineSeconds": mechanism}
+
+
+def test_of_two_managers_at_the_same_time_the_other_one_wrote_a_value_that_is_not_gits() -> None:
+    case = replicas(1, 3)
+    live = case.drifts[0].live
+    both: list[Json] = [
+        written_by(name, "spec", "replicas") for name in ("argocd-controller", "argocd-server")
+    ]
+    body: Object = {**live.body, "metadata": {**live.meta, "managedFields": both}}
+    drift = msgspec.structs.replace(case.drifts[0], live=live.with_body(body))
+    assert drift.writer is not None
+    assert drift.writer.manager == "argocd-server"
+    assert mechanism_of(case, drift) is Mechanism.BY_HAND
+
+
+def test_with_self_heal_a_program_changed_it() -> None:
+    case = differing(
+        DEPLOYMENT,
+        {"spec": {"minReadySeconds": 5}},
+        {"spec": {"minReadySeconds": 9}},
+        spec={"syncPolicy": {"automated": {"selfHeal": True}}},
+        operation={"phase": "Succeeded"},
+    )
+    assert told(case) == {"/spec/minReadySeconds": Mechanism.CONTESTED}
+
+
+def test_content_of_plain_files_is_not_generated() -> None:
+    secret: Object = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
+    sides: tuple[Object, Object] = ({"data": {"password": "YQ=="}}, {"data": {"password": "Yg=="}})
+    assert told(differing(secret, *sides, source="Helm")) == {"/data/password": Mechanism.GENERATED}
+    assert told(differing(secret, *sides, source="Directory")) == {"/data/password": Mechanism.UNKNOWN}
+
+
+def test_argocds_mask_is_no_value() -> None:
+    """Argo CD masks a Secret with plus signs: equal masks hide equal values."""
+    secret: Object = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
+    case = differing(secret, {"stringData": {"a": "++++++++"}}, {"data": {"a": "++++++++"}})
+    assert set(told(case).values()) == {Mechanism.ENCODING}

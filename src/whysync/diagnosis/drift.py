@@ -24,7 +24,7 @@ from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
-from whysync.kubernetes.field_writers import Writer, writer_of
+from whysync.kubernetes.field_writers import Writer, WriterKind, writers_of
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -87,8 +87,14 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def writer(self) -> Writer | None:
-        """Who wrote the live value, as managedFields tell; `None` where they do not."""
-        return writer_of(self.live.body, self.pointer)
+        """Who wrote the live value according to managedFields: the latest manager that owns the field.
+
+        Of two that wrote at the same time it is the one that is not Argo CD: the value is not Git's.
+        """
+        owners = writers_of(self.live.body, self.pointer)
+        latest = [owner for owner in owners if owner.time == owners[0].time]
+        others = (owner for owner in latest if owner.kind is not WriterKind.ARGOCD)
+        return next(others, next(iter(owners), None))
 
     @property
     def last_key(self) -> str:

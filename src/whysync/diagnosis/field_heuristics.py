@@ -10,10 +10,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from whysync.facts.masking.marks import is_mark
-from whysync.json_tree import Json, fields, items
-from whysync.kubernetes.api.pointer import join, split, within
+from whysync.json_tree import Json, Missing, fields, items
+from whysync.kubernetes.api.pointer import index_of, join, resolve, split, within
 from whysync.kubernetes.api.ref import Ref, group_of
 from whysync.kubernetes.schema import kinds
+from whysync.kubernetes.schema.defaults import with_defaults
+from whysync.kubernetes.schema.remarshal import remarshal, scheme_type
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -28,14 +30,14 @@ _CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
 _TOKEN = re.compile(r"(<masked \d{1,9}>|[A-Za-z0-9+/=_-]{16,})")
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
 
-# Addresses and numbers that the API server itself hands out, and fields it fills in on every write.
-_HANDED_OUT = frozenset(
+_PLAIN_SOURCES = frozenset({"Directory"})  # Kustomize may inflate a chart that generates values
+_UNSET: tuple[Json, ...] = (None, "", [], {}, 0, False)
+
+# Addresses and ports that the API server allocates, and fields that follow from them.
+_ALLOCATED = frozenset(
     {
-        "clusterIP", "clusterIPs", "nodePort", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy",
-        "healthCheckNodePort", "sessionAffinity", "volumeName", "volumeMode", "terminationMessagePath",
-        "terminationMessagePolicy", "imagePullPolicy", "dnsPolicy", "schedulerName", "restartPolicy",
-        "terminationGracePeriodSeconds", "revisionHistoryLimit", "progressDeadlineSeconds",
-        "podManagementPolicy", "defaultMode", "protocol",
+        "clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy",
+        "internalTrafficPolicy",
     }
 )  # fmt: skip
 
@@ -84,6 +86,8 @@ def is_filled_in_by_controller(drift: Drift) -> bool:
     parts = split(drift.pointer)
     if not drift.only_live and drift.wanted not in (None, "", [], {}):
         return False
+    if not is_builtin(drift.ref) and parts[-1].isdecimal() and isinstance(drift.found, str):
+        return True  # a program that registers itself adds its name to a list of a custom resource
     if parts[:2] == ("metadata", "finalizers"):
         return True  # who wants to clean up before an object goes puts its own mark on it
     if drift.ref.kind == "ServiceAccount":
@@ -125,12 +129,41 @@ def is_known_default(drift: Drift) -> bool:
     """A field of a built-in kind that the API server fills in whenever Git leaves it out (or empty)."""
     if not is_builtin(drift.ref):
         return False
-    unset = drift.only_live or drift.wanted in (None, "", [], {})
-    if not unset:
+    if not (drift.only_live or drift.wanted in _UNSET):
         return False
     parts = split(drift.pointer)
     claim = "volumeClaimTemplates" in parts and parts[-1] in ("apiVersion", "kind", "status", "volumeMode")
-    return claim or parts[-1] in _HANDED_OUT
+    return claim or parts[-1] in _ALLOCATED or is_filled_in_by_api_server(drift)
+
+
+def is_filled_in_by_api_server(drift: Drift) -> bool:
+    """Does the live object get this very value when it is sent with Git's value, or without the field?
+
+    The zero value of a Go field that is no pointer counts as unset: `timeoutSeconds: 0` becomes 1, but
+    `replicas: 0` stays 0.
+    """
+    kind = scheme_type(drift.live.body)
+    parts = split(drift.pointer)
+    if kind is None or drift.only_git or index_of(parts[-1]) is not None:
+        return False
+    sent = _replaced(drift.live.body, parts, drift.wanted)
+    filled = with_defaults(remarshal(fields(sent)), kind)
+    return resolve(filled, drift.pointer) == drift.found
+
+
+def _replaced(tree: Json, parts: tuple[str, ...], value: Json | Missing) -> Json:
+    """A copy of the tree with another value for one field, or without the field."""
+    first, rest = parts[0], parts[1:]
+    if isinstance(tree, list):
+        at = index_of(first)
+        if at is None or at >= len(tree):
+            return tree
+        return [*tree[:at], _replaced(tree[at], rest, value), *tree[at + 1 :]]
+    below = fields(tree)
+    if rest:
+        return {**below, first: _replaced(below.get(first), rest, value)}
+    without = {key: item for key, item in below.items() if key != first}
+    return without if isinstance(value, Missing) else {**without, first: value}
 
 
 def looks_defaulted(drift: Drift) -> bool:
@@ -168,7 +201,7 @@ def looks_generated(case: Case, drift: Drift) -> bool:
     key = drift.last_key.lower()
     parts = split(drift.pointer)
     if drift.ref.kind == "Secret" and parts[:1] in (("data",), ("stringData",)):
-        return not _is_managed_secret(case, drift)
+        return may_be_rendered_differently(case, drift) and not _is_managed_secret(drift)
     if drift.ref.kind == "ConfigMap" and parts[:1] == ("data",):
         return _differ_in_random_words(drift.wanted, drift.found)
     annotated = len(parts) >= 2 and parts[-2] == "annotations"
@@ -200,8 +233,17 @@ def _is_stamp(value: Json | object) -> bool:
     return isinstance(value, str) and bool(_STAMP.fullmatch(value) or _HEX.fullmatch(value))
 
 
-def _is_managed_secret(case: Case, drift: Drift) -> bool:
+def may_be_rendered_differently(case: Case, drift: Drift) -> bool:
+    """Content of a ConfigMap or Secret, of a source that can generate values: not of plain files."""
+    data = split(drift.pointer)[:1] in (("data",), ("stringData",), ("binaryData",))
+    if drift.ref.kind not in ("ConfigMap", "Secret") or not data:
+        return False
+    status = case.app.status
+    kinds_of_source = set(status.source_types or (status.source_type,))
+    return not kinds_of_source <= _PLAIN_SOURCES
+
+
+def _is_managed_secret(drift: Drift) -> bool:
     """Another program fills this Secret: its owner, or an annotation, says so."""
-    del case
     marks = [*drift.live.annotations, *drift.desired.annotations]
     return bool(drift.live.meta.get("ownerReferences")) or any("reflect" in mark for mark in marks)

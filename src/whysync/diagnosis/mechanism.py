@@ -1,8 +1,16 @@
-"""By which mechanism does this field differ? Decided once, in one order, so that rules do not contradict.
+"""Which mechanism made a field differ? Decided once, in one order, so that rules do not contradict.
 
-The order goes from what can be seen in the value itself, over what managedFields and the last-applied
-annotation prove, to what the shape of the field suggests. Where nothing tells, the answer is `UNTOLD`,
-and the difference stays unexplained.
+1. The two values: normalization, defaults that Git has as values, tracking marks, a live autoscaler.
+2. What the last-applied annotation, the history and managedFields prove: Git has changed since the sync, a
+   default of the CRD, a field that Argo CD's server-side apply keeps or cannot remove, a value that
+   admission rewrote, the recorded writer.
+3. Without such a record, which is usual (`kubectl get -o yaml` omits managedFields): known defaults of the
+   API server, fields that controllers fill in, certificates, injected elements, admission policies and
+   webhooks that match the object, generated values. A deduction from absent managedFields comes after the
+   known defaults.
+4. What remains was changed by someone or something. With self-heal a manual change does not last, so it is
+   a program (`CONTESTED`); without it, `UNKNOWN` leaves both readings open. For replicas the two readings
+   have a name: `SCALED`.
 """
 
 from __future__ import annotations
@@ -11,7 +19,12 @@ import json
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from whysync.argocd.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
+from whysync.argocd.diff.strategy import (
+    Strategy,
+    asks_for_server_side_apply,
+    ignores_mutation_webhooks,
+    strategy_for,
+)
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.crd_schemas import default_in_schema
 from whysync.diagnosis.equivalent_values import list_with_twins, reordered_list_of, same_but
@@ -31,6 +44,7 @@ from whysync.diagnosis.mutating_webhooks import mutating_webhook
 from whysync.diagnosis.schema_fields import builtin_knows, schema_knows
 from whysync.json_tree import Json, Missing, fields
 from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import Writer, WriterKind
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 
@@ -108,8 +122,11 @@ class Mechanism(StrEnum):
     CLOUD_ANNOTATION = "an annotation that a cloud controller writes"
     TIMESTAMP = "a time that a controller writes"
     KEPT = "not declared any more, and still owned by Argo CD's server-side apply"
+    LEFT_OVER = "owned by a former or another manager, so that a server-side apply does not remove it"
+    SCALED = "scaled by an autoscaler or by hand"
+    CONTESTED = "changed again after self-heal has synced it, by an unknown program"
     ENCODING = "a Secret's value given twice, or as plain text"
-    UNTOLD = "nothing tells"
+    UNKNOWN = "not known"
 
 
 _BY_HAND = frozenset(
@@ -188,6 +205,8 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.CRD_DEFAULT
     if _is_kept(drift, writer):
         return Mechanism.KEPT
+    if _is_left_over(case, drift, writer):
+        return Mechanism.LEFT_OVER
     if _is_rewritten(case, drift, writer):
         return Mechanism.INJECTED
     if writer is None or writer.kind in (WriterKind.ARGOCD, WriterKind.UNKNOWN, WriterKind.API_SERVER):
@@ -220,11 +239,8 @@ def _is_rewritten(case: Case, drift: Drift, writer: Writer | None) -> bool:
         return False
     applied = _last_applied(drift)
     if isinstance(applied, Missing):
-        return (
-            writer.operation == "Apply"
-            and not behind_git(case)
-            and mutating_webhook(case, drift.ref) is not None
-        )
+        covered = mutating_webhook(case, drift.ref) is not None
+        return was_synced_here(case) if covered else same_source_as_synced(case)
     return pointers.resolve(applied, drift.pointer) == drift.wanted
 
 
@@ -238,6 +254,20 @@ def _is_kept(drift: Drift, writer: Writer | None) -> bool:
         # a webhook's change to an apply is recorded under the applier's name
         and not is_injected(drift)
     )
+
+
+def _is_left_over(case: Case, drift: Drift, writer: Writer | None) -> bool:
+    """A server-side apply removes only what Argo CD's own Apply owns; here kubectl or an earlier
+    client-side apply of Argo CD owns what Git leaves out."""
+    if not drift.only_live or writer is None or not applies_server_side(case, drift.desired):
+        return False
+    return writer.kind is WriterKind.KUBECTL_APPLY or (
+        writer.kind is WriterKind.ARGOCD and writer.operation == "Update"
+    )
+
+
+def applies_server_side(case: Case, desired: Manifest) -> bool:
+    return case.has_sync_option("ServerSideApply=true") or asks_for_server_side_apply(desired.body)
 
 
 def _annotation(drift: Drift) -> str:
@@ -289,6 +319,12 @@ def same_source_as_synced(case: Case) -> bool:
     return any(not isinstance(now, Missing) and now == then for now, then in pairs)
 
 
+def was_synced_here(case: Case) -> bool:
+    """Did the last sync succeed, at the revision that Argo CD compares with now?"""
+    operation = case.operation
+    return operation is not None and operation.phase == "Succeeded" and not behind_git(case)
+
+
 def _applied_by_another(drift: Drift) -> bool:
     """The mark on the live object is another Application's: what was applied last was not ours."""
     found, wanted = drift.live.at(TRACKING_ID_POINTER), drift.desired.at(TRACKING_ID_POINTER)
@@ -317,11 +353,18 @@ def _last_applied(drift: Drift) -> Json | Missing:
 
 
 def _suggested(case: Case, drift: Drift) -> Mechanism:
-    """No proof at hand: what the field and the values look like."""
+    """Nothing is recorded about the field: what its kind and its values suggest."""
     if drift.pointer.endswith(f"/annotations/{RESTARTED_AT}") or (
         isinstance(drift.found, dict) and "kubectl.kubernetes.io/restartedAt" in drift.found
     ):
         return Mechanism.BY_HAND
+    return _known_field(case, drift) or _deduced(case, drift) or _remaining(case, drift)
+
+
+def _known_field(case: Case, drift: Drift) -> Mechanism | None:
+    """Fields of which it is known who writes them: the API server, controllers, clouds, admission."""
+    if is_known_default(drift):
+        return Mechanism.API_DEFAULT
     if is_filled_in_by_controller(drift) or is_late_initialised(drift) or is_flipped_by_its_webhook(drift):
         return Mechanism.BY_CONTROLLER
     if drift.last_key == "replicas" and _has_autoscaler_row(case, drift):
@@ -330,21 +373,33 @@ def _suggested(case: Case, drift: Drift) -> Mechanism:
         return Mechanism.GENERATED if _rendered_certificate(drift) else Mechanism.BY_CONTROLLER
     if is_injected(drift):
         return Mechanism.INJECTED
-    annotated = _annotated(drift)
-    if annotated is not None:
-        return annotated
+    return _annotated(drift)
+
+
+def _deduced(case: Case, drift: Drift) -> Mechanism | None:
+    """What the way of comparing, admission and the shape of the values leave as the likely reading."""
     if _kept_by_deduction(case, drift):
         return Mechanism.KEPT
-    if is_known_default(drift):
-        return Mechanism.API_DEFAULT
     if looks_generated(case, drift):
         return Mechanism.GENERATED
     if looks_defaulted(drift):
         return Mechanism.API_DEFAULT if is_builtin(drift.ref) else Mechanism.CRD_DEFAULT
     dropped = _is_dropped(case, drift) if drift.only_git else _was_never_filled_in(drift)
-    if dropped:
-        return Mechanism.DROPPED
-    return Mechanism.BY_CONTROLLER if _is_of_a_stranger(case, drift) else Mechanism.UNTOLD
+    return Mechanism.DROPPED if dropped else None
+
+
+def _remaining(case: Case, drift: Drift) -> Mechanism:
+    """Someone or something changed it."""
+    if _is_of_a_stranger(case, drift):
+        return Mechanism.BY_CONTROLLER
+    if looping(case) is not None:
+        return Mechanism.UNKNOWN  # the loop is the finding
+    if drift.pointer == "/spec/replicas":
+        return Mechanism.SCALED
+    if case.heals_itself and was_synced_here(case):
+        covered = mutating_webhook(case, drift.ref) is not None
+        return Mechanism.INJECTED if covered else Mechanism.CONTESTED
+    return Mechanism.UNKNOWN
 
 
 def _is_of_a_stranger(case: Case, drift: Drift) -> bool:

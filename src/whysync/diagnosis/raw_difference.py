@@ -12,7 +12,18 @@ from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer as pointers
 
 # What identifies an element of a list, the most telling first.
-_KEYS = ("name", "mountPath", "containerPort", "port", "key", "secretKey", "type", "ip", "topologyKey", "uid")
+LIST_KEYS = (
+    "name",
+    "mountPath",
+    "containerPort",
+    "port",
+    "key",
+    "secretKey",
+    "type",
+    "ip",
+    "topologyKey",
+    "uid",
+)
 
 
 class Difference(NamedTuple):
@@ -70,7 +81,7 @@ def _of_lists(wanted: list[Json], found: list[Json], at: str) -> Iterator[_Pair]
 
 def _common_key(wanted: list[Json], found: list[Json]) -> str | None:
     """A field that every element of both lists has, with no value twice in one of them."""
-    for key in _KEYS:
+    for key in LIST_KEYS:
         values = [[_key_value(item, key) for item in side] for side in (wanted, found)]
         if all(None not in side and len(set(side)) == len(side) for side in values) and any(values):
             return key

@@ -152,7 +152,7 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
         or mechanism is Mechanism.GENERATED
         or (mechanism is Mechanism.BY_OTHER_TOOL and _is_gitops(writer))
         or (mechanism is Mechanism.TRACKING and _other_heals(case, drift))
-        or (mechanism is Mechanism.UNTOLD and _fights(case, writer))
+        or (mechanism is Mechanism.UNKNOWN and _fights(case, writer))
     )
     return OtherWriter(
         who=_name(case, drift, mechanism, writer),

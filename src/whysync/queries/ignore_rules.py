@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from whysync.diagnosis.fix import Add, Edit, Fix
-from whysync.json_tree import MISSING, Json, Missing, Object, fields, text
+from whysync.diagnosis.raw_difference import LIST_KEYS
+from whysync.json_tree import MISSING, Json, Missing, Object, fields
 from whysync.kubernetes.api.pointer import index_of, join, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.sync_options import has_option
@@ -16,8 +17,30 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 RESPECT = "RespectIgnoreDifferences=true"
+_RELEASED = frozenset({"image", "env", "envFrom", "args", "command", "template"})
+_METADATA = frozenset({"annotations", "labels"})
 _REPLACE = "Replace=true"
 _SERVER_SIDE = "ServerSideApply=true"
+
+
+def ignore_fields(case: Case, ref: Ref, *pointers: str) -> tuple[Fix, ...]:
+    """The ignore rule for these fields, unless a release changes one of them.
+
+    With `RespectIgnoreDifferences=true` Argo CD copies the live value into every sync: an ignored image that
+    Git declares is never deployed again, and nothing shows it.
+    """
+    if any(changes_with_releases(case, ref, pointer) for pointer in pointers):
+        return ()
+    return (ignore_field(case, ref, *pointers),)
+
+
+def changes_with_releases(case: Case, ref: Ref, pointer: str) -> bool:
+    """Does Git declare the field, and does a release change it, such as an image or the Pod template?"""
+    desired = case.desired_of(ref.key)
+    if desired is None or isinstance(desired.at(pointer), Missing):
+        return False
+    parts = split(pointer)
+    return bool(_RELEASED.intersection(parts)) and not _METADATA.intersection(parts)
 
 
 def ignore_field(case: Case, ref: Ref, *pointers: str, title: str = "", risk: str = "") -> Fix:
@@ -58,25 +81,25 @@ def _is_written(case: Case, ref: Ref, pointer: str) -> bool:
 
 
 def _paths(case: Case, ref: Ref, pointers: tuple[str, ...]) -> Object:
-    """A place in a list moves when something comes before it: where elements have names, those are used."""
+    """A place in a list moves when something comes before it: elements are selected by a key or value."""
     plain: list[Json] = []
-    named: list[Json] = []
+    selected: list[Json] = []
     for pointer in pointers:
-        path = _by_name(case, ref, pointer)
+        path = _by_element(case, ref, pointer)
         if path:
-            named.append(path)
+            selected.append(path)
         else:
             plain.append(pointer)
     made: Object = {}
     if plain:
         made["jsonPointers"] = plain
-    if named:
-        made["jqPathExpressions"] = named
+    if selected:
+        made["jqPathExpressions"] = selected
     return made
 
 
-def _by_name(case: Case, ref: Ref, pointer: str) -> str:
-    """`.spec.template.spec.containers[] | select(.name == "proxy") | .image`; empty where no names help."""
+def _by_element(case: Case, ref: Ref, pointer: str) -> str:
+    """`.spec.template.spec.containers[] | select(.name == "proxy") | .image`; empty without a key."""
     parts = split(pointer)
     live = case.live_of(ref.key)
     if live is None or not any(index_of(part) is not None for part in parts):
@@ -90,19 +113,29 @@ def _by_name(case: Case, ref: Ref, pointer: str) -> str:
             path += _key(part, first=fresh)
             fresh = False
             continue
-        element = live.at(join(parts[: number + 1]))
-        name = text(fields(element).get("name"))
-        mine = desired.at(join(parts[: number + 1])) if desired is not None else MISSING
-        other = text(fields(mine).get("name"))
-        names = [text(fields(item).get("name")) for item in here]
         whole = number == len(parts) - 1
-        if not name or names.count(name) != 1 or (other not in ("", name) and not whole):
+        mine = desired.at(join(parts[: number + 1])) if desired is not None else MISSING
+        condition = _condition(here, live.at(join(parts[: number + 1])), MISSING if whole else mine)
+        if not condition:
             return ""
-        path += f"[] | select(.name == {json.dumps(name)})"
+        path += f"[] | select({condition})"
         fresh = True
         if not whole:
             path += " | "
     return path
+
+
+def _condition(elements: list[Json], element: Json | Missing, mine: Json | Missing) -> str:
+    """What only this element fulfils; `mine` is Git's element in the same place, which may be another one."""
+    if isinstance(element, str | int):
+        return f". == {json.dumps(element)}" if elements.count(element) == 1 else ""
+    for key in LIST_KEYS:
+        value = fields(element).get(key)
+        if not isinstance(value, str | int) or [fields(item).get(key) for item in elements].count(value) != 1:
+            continue
+        if fields(mine).get(key, value) == value:
+            return f".{key} == {json.dumps(value)}"
+    return ""
 
 
 def _key(part: str, *, first: bool) -> str:

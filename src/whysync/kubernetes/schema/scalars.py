@@ -16,7 +16,7 @@ from whysync.json_tree import Json
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d?:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)")
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_MASK: Final = re.compile(r"<[a-z]+(?: \d+)?>")
+_MASK: Final = re.compile(r"<[a-z]+(?: \d+)?>|\+{8,}")  # Argo CD masks with plus signs
 _INT32: Final = (-(2**31), 2**31 - 1)
 
 
@@ -25,8 +25,8 @@ class NotOfType(Exception):
 
 
 def is_mask(value: str) -> bool:
-    """Does the text stand for a value that was hidden, such as `<masked 3>`?"""
-    return value.startswith("<") and _MASK.fullmatch(value) is not None
+    """Does the text stand for a value that was hidden, such as `<masked 3>` or `++++++++`?"""
+    return value.startswith(("<", "+")) and _MASK.fullmatch(value) is not None
 
 
 def number_text(value: float) -> str:

@@ -6,8 +6,8 @@ Kubernetes completes objects as it stores them: a Service gets its `clusterIP`, 
 without keys, not with structured-merge diff, and not where Git sets the field to an empty value.
 
 ## How whysync knows
-Only the cluster has the field (or Git has it empty), it is one that the API server fills in for this
-built-in kind, and no manager claims to have written it by intent.
+Only the cluster has the field (or Git sets it to an empty or zero value that counts as unset), the API server
+fills in this very value for the built-in kind, and no manager claims to have written it by intent.
 
 ## Fix
 Write the value that the cluster has into Git: then both sides say the same. Or let the API server
@@ -32,7 +32,8 @@ def api_server_default(case: Case) -> Iterator[Finding]:
         yield drift_finding(
             *drifts,
             confidence=Confidence.MEDIUM,
-            verdict=f"the API server fills in {names} of {first.ref}, which Git leaves out",
+            verdict=f"the API server fills in {names} of {first.ref}, which Git leaves"
+            f" {'out' if all(drift.only_live for drift in drifts) else 'empty'}",
             fixes=(
                 declare_live(drifts, title="Declare in Git what the cluster fills in"),
                 server_side_diff(case),

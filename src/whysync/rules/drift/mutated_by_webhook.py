@@ -6,12 +6,15 @@ tolerations, selectors, or replaces an image's tag by its digest. Git never had 
 version, the webhook changes it again, and the difference stays.
 
 ## How whysync knows
-The writer is known as admission software; or only the cluster has a container, a volume or a selector of
-the kind that is injected; or an image differs only by the digest that stands in for its tag.
+The writer is known as admission software; or Argo CD is recorded as the writer of a value that is not Git's,
+at the commit that was synced; or only the cluster has a container, a volume or a selector of the kind that
+is injected; or an image differs only by the digest that replaces its tag.
 
 ## Fix
-Let the API server compare, webhooks included: `ServerSideDiff=true,IncludeMutationWebhook=true`. Or ignore
-exactly what the webhook writes. Or keep the webhook away from this object, where it offers an exception.
+Let the API server compare, webhooks included: `ServerSideDiff=true,IncludeMutationWebhook=true`. Or declare
+in Git what the webhook writes. Or keep the webhook away from this object, where it offers an exception.
+Ignoring the field is offered only where no release changes it: an ignored `image` that every sync respects
+is never deployed again.
 
 ## When it is something else
 A value that a controller writes later, on its own, is owned by that controller. A default of the API server
@@ -20,13 +23,13 @@ or of a CRD needs no webhook.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Mechanism, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.mutating_webhooks import mutating_webhook
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import WriterKind, phrase
-from whysync.queries.drift import drift_finding, server_side_diff
-from whysync.queries.ignore_rules import ignore_field
+from whysync.queries.drift import drift_finding, live_values, server_side_diff
+from whysync.queries.ignore_rules import ignore_fields
 
 
 @rule(cause="webhook-injected", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -41,12 +44,18 @@ def mutated_by_webhook(case: Case) -> Iterator[Finding]:
         yield drift_finding(
             drift,
             writer=writer,
-            confidence=Confidence.HIGH if known or seen is not None else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if known or (writer and seen) else Confidence.MEDIUM,
             verdict=f"{who} {did} {drift.last_key} of {drift.ref} as it comes into the cluster",
             evidence=(*drift.cited(), *_looking(seen)),
             fixes=(
-                ignore_field(case, drift.ref, drift.pointer),
                 server_side_diff(case, webhooks=True),
+                Fix.change(
+                    drift.ref,
+                    *live_values([drift]),
+                    title="Declare in Git what the webhook writes",
+                    risk="Git has to follow whenever the webhook writes another value",
+                ),
+                *ignore_fields(case, drift.ref, drift.pointer),
             ),
         )
 

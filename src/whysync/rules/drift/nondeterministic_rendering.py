@@ -34,13 +34,13 @@ def nondeterministic_rendering(case: Case) -> Iterator[Finding]:
     for drifts in case.drifts_by_object(Mechanism.GENERATED):
         first = drifts[0]
         names = field_names(drifts)
+        certain = any(_is_certain(case, drift) for drift in drifts)
+        doubt = "" if certain or not _is_content(first) else ", or something in the cluster changed it"
         yield drift_finding(
             *drifts,
             writer=first.writer,
-            confidence=Confidence.HIGH
-            if any(_is_certain(case, drift) for drift in drifts)
-            else Confidence.MEDIUM,
-            verdict=f"{names} of {first.ref} comes out differently each time the source is rendered",
+            confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
+            verdict=f"{names} of {first.ref} comes out differently each time the source is rendered{doubt}",
             evidence=(
                 *both_sides(drifts[:5]),
                 cite(
@@ -64,6 +64,11 @@ def nondeterministic_rendering(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _is_content(drift: Drift) -> bool:
+    """A value of a Secret or ConfigMap, which a person or a program may change as well."""
+    return drift.ref.kind in ("Secret", "ConfigMap")
 
 
 def _is_certain(case: Case, drift: Drift) -> bool:

@@ -72,7 +72,7 @@ def shared_resource(case: Case) -> Iterator[Finding]:
 def _differences(case: Case, ref: Ref, marks: list[Drift]) -> Iterator[SymptomId]:
     """Its mark, and what the other app has written into it, where nothing else is known of that."""
     yield from (drift.symptom for drift in marks)
-    yield from (drift.symptom for drift in case.drifts_by(Mechanism.UNTOLD) if drift.ref.name == ref.name)
+    yield from (drift.symptom for drift in case.drifts_by(Mechanism.UNKNOWN) if drift.ref.name == ref.name)
 
 
 def _row(case: Case, ref: Ref) -> tuple[SymptomId, ...]:

@@ -24,7 +24,8 @@ from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, 
 from whysync.diagnosis.freshness import SyncLoop, looping
 from whysync.diagnosis.symptom import SYNC_LOOP
 from whysync.kubernetes.field_writers import WriterKind, phrase
-from whysync.queries.ignore_rules import ignore_field
+from whysync.queries.drift import live_values
+from whysync.queries.ignore_rules import ignore_fields
 from whysync.queries.waiting_on import minutes
 
 SELF_HEAL = "/spec/syncPolicy/automated/selfHeal"
@@ -47,7 +48,7 @@ def sync_loop(case: Case) -> Iterator[Finding]:
         return
     lasting = {id(drift) for mechanism in _NOBODY for drift in case.drifts_by(mechanism)}
     contested = [drift for drift in case.drifts if id(drift) not in lasting and _is_others(drift)]
-    untold = [drift for drift in case.drifts_by(Mechanism.UNTOLD) if drift in contested]
+    untold = [drift for drift in case.drifts_by(Mechanism.UNKNOWN) if drift in contested]
     yield Finding(
         about=contested[0].ref if contested else case.application.ref,
         field=contested[0].pointer if contested else None,
@@ -75,9 +76,13 @@ def _fixes(case: Case, untold: list[Drift]) -> Iterator[Fix]:
     declared = [drift.pointer for drift in mine if not (drift.only_live or drift.is_required)]
     if mine and len(declared) == len(mine):
         yield Fix.remove(mine[0].ref, *declared, title="Let the other writer own it: drop the field from Git")
-    if mine:
-        yield ignore_field(case, mine[0].ref, *(drift.pointer for drift in mine))
-    elif case.heals_itself:
+    ignored = ignore_fields(case, mine[0].ref, *(drift.pointer for drift in mine)) if mine else ()
+    yield from ignored
+    if mine and not ignored:
+        yield Fix.change(
+            mine[0].ref, *live_values(mine), title="The other writer is right: commit its value to Git"
+        )
+    if not mine and case.heals_itself:
         yield Fix.application(
             case.application.ref,
             Set(pointer=SELF_HEAL, value=False),

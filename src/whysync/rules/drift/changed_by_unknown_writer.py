@@ -1,0 +1,72 @@
+"""A field that Git declares was changed in the cluster, and nothing shows by whom.
+
+## What happens
+Git was synced, and the live value is different now. No default, no known controller and no admission webhook
+explains it. A person changed it, or a program that the facts do not show. Argo CD reports the field as
+different until somebody syncs or commits the value.
+
+## How whysync knows
+The last sync succeeded at the revision that Argo CD compares with, so Git's value was applied. The live
+object came without managedFields (`kubectl get -o yaml` omits them), or they do not name a known program.
+
+## Fix
+Look at managedFields: they name the writer. Then decide: commit the live value, or sync. If the value comes
+back after a sync, a controller or a webhook writes it.
+
+## When it is something else
+With managedFields among the facts, the writer decides. A ConfigMap or Secret of a Helm chart may also be
+rendered differently each time: then nobody changed it.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
+from whysync.diagnosis.field_heuristics import may_be_rendered_differently
+from whysync.diagnosis.mechanism import was_synced_here
+from whysync.json_tree import Missing
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.drift import drift_finding, field_names, live_values
+
+
+@rule(cause="manual-edit", needs={Fact.DESIRED, Fact.LIVE}, since="0.1", last_resort=True)
+def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
+    if not was_synced_here(case):
+        return
+    for every in case.drifts_by_object(Mechanism.UNKNOWN):
+        drifts = [drift for drift in every if _is_changed(case, drift)]
+        if not drifts:
+            continue
+        ref = drifts[0].ref
+        names = field_names(drifts)
+        yield drift_finding(
+            *drifts,
+            writer=drifts[0].writer,
+            confidence=Confidence.LOW,
+            verdict=f"{names} of {ref} {'is' if ',' not in names else 'are'} not what the last sync applied:"
+            " a person or a program changed it, and the facts do not show which",
+            fixes=(
+                Fix.run(
+                    kubectl(
+                        *("get", ref.kind.lower(), ref.name, "-o", "yaml", "--show-managed-fields"),
+                        namespace=ref.namespace,
+                    ),
+                    title="Find the writer: managedFields name the manager of each field",
+                ),
+                Fix.change(ref, *live_values(drifts), title="The cluster is right: commit its value to Git"),
+                Fix.run(
+                    sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
+                    title="Git is right: sync this resource; if the value comes back, a program writes it",
+                    risk="undoes the change: ask first whether somebody is in the middle of an incident",
+                    destroys=tuple(f"the value that was set in the cluster at {d.pointer}" for d in drifts),
+                ),
+            ),
+        )
+
+
+def _is_changed(case: Case, drift: Drift) -> bool:
+    """Does Git itself declare the field or the list around it, and does it render the same each time?"""
+    desired = case.desired_of(drift.key)
+    declared = desired is not None and not isinstance(desired.at(drift.pointer), Missing)
+    lost = drift.only_git and drift.pointer.startswith("/metadata/")
+    return (declared or drift.only_live) and not lost and not may_be_rendered_differently(case, drift)

@@ -1,0 +1,81 @@
+"""The number of replicas differs, and the facts do not show who scaled the workload.
+
+## What happens
+Git declares `replicas`, but the workload runs with another number. Two writers change that number: an
+autoscaler (a HorizontalPodAutoscaler, KEDA, a scheduled downscaler), which writes it again after every sync,
+or a person with `kubectl scale`, which a sync undoes.
+
+## How whysync knows
+`/spec/replicas` differs at the revision that was synced, managedFields are not among the facts, and neither
+is an autoscaler. If self-heal is on and the last sync succeeded, it is an autoscaler: self-heal would have
+undone a manual change.
+
+## Fix
+Find out which of the two it is. Autoscaler: remove `replicas` from Git, or ignore the field and set
+`RespectIgnoreDifferences=true`. By hand: commit the number, or sync to go back to Git's.
+
+## When it is something else
+If the autoscaler is among the facts, `replicas_owned_by_autoscaler` names it; if managedFields are, they name
+the writer. If Git has changed since the last sync, the new commit has not been synced yet.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
+from whysync.diagnosis.mechanism import was_synced_here
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.drift import drift_finding, live_values
+from whysync.queries.ignore_rules import ignore_field
+
+
+@rule(cause="controller-owned", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def replicas_scaled(case: Case) -> Iterator[Finding]:
+    for drift in case.drifts_by(Mechanism.SCALED):
+        healed = case.heals_itself and was_synced_here(case)
+        who = (
+            "scaled by an autoscaler that the facts do not show (self-heal would undo a manual change)"
+            if healed
+            else "scaled by an autoscaler or with kubectl scale (the facts show neither)"
+        )
+        yield drift_finding(
+            drift,
+            writer=drift.writer,
+            verdict=f"{drift.ref} runs with {drift.found} replicas, but Git declares {drift.wanted}: {who}",
+            confidence=Confidence.MEDIUM if healed else Confidence.LOW,
+            evidence=(*drift.cited(), *_self_heal(case, healed=healed)),
+            fixes=tuple(_fixes(case, drift, healed=healed)),
+        )
+
+
+def _self_heal(case: Case, *, healed: bool) -> Iterator[Evidence]:
+    if healed:
+        yield cite(case.application, "/spec/syncPolicy/automated/selfHeal", says="self-heal undoes edits")
+        yield cite(case.application, "/status/operationState/phase", says="the last sync succeeded")
+
+
+def _fixes(case: Case, drift: Drift, *, healed: bool) -> Iterator[Fix]:
+    yield Fix.run(
+        kubectl("get", "hpa,scaledobjects", namespace=drift.ref.namespace),
+        kubectl(
+            *("get", drift.ref.kind.lower(), drift.ref.name, "-o", "yaml", "--show-managed-fields"),
+            namespace=drift.ref.namespace,
+        ),
+        title="Find the writer: the autoscaler of this workload, or the manager of spec.replicas",
+    )
+    yield Fix.remove(
+        drift.ref,
+        drift.pointer,
+        title="An autoscaler scales it: remove replicas from Git",
+        risk="that one sync can reset it to 1 replica, until the autoscaler acts",
+    )
+    yield ignore_field(case, drift.ref, drift.pointer)
+    if not healed:
+        yield Fix.change(
+            drift.ref, *live_values([drift]), title="It was scaled by hand and is right: commit the number"
+        )
+        yield Fix.run(
+            sync(case, "--resource", quote(f"{drift.ref.group}:{drift.ref.kind}:{drift.ref.place}")),
+            title="It was scaled by hand and Git is right: sync this resource",
+            risk="stops or starts pods: ask first whether somebody is in the middle of an incident",
+        )
