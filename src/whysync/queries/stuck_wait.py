@@ -15,6 +15,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import Awaited
 from whysync.messages.patterns.pods import ImagePull
+from whysync.queries.sidecars import KeptAlive, kept_alive
 from whysync.queries.timestamps import age_at
 from whysync.queries.unschedulable import label_of_no_node, why_unfit
 from whysync.queries.waiting_on import AwaitedObject, result_of
@@ -42,6 +43,8 @@ class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
     """That cannot be pulled."""
     label: str = ""
     """That its Pod asks for, and no node has."""
+    alive: KeptAlive | None = None
+    """The sidecar that keeps it from ending."""
 
 
 def why_stalled(case: Case, wait: AwaitedObject) -> StuckWait | None:
@@ -52,7 +55,7 @@ def why_stalled(case: Case, wait: AwaitedObject) -> StuckWait | None:
         stuck_wait = _ended(case, wait, live) or _gone(case, wait, live, declared)
         if stuck_wait is not None:
             return stuck_wait
-    stuck_wait = _cannot_start(case, wait)
+    stuck_wait = _cannot_start(case, wait) or _sidecar(case, wait)
     if stuck_wait is not None:
         return stuck_wait
     code, message = health_of_row(case, row) if row is not None else ("", "")
@@ -102,6 +105,20 @@ def _gone(
     if live is None and others and result_of(case, wait.ref) is not None:
         return StuckWait(words="it is not in the cluster any more")
     return None
+
+
+def _sidecar(case: Case, wait: AwaitedObject) -> StuckWait | None:
+    """Its work is done, and a container next to it keeps the Pod running."""
+    alive = kept_alive(case, wait.ref) if wait.age is None or wait.age >= _NOTICED else None
+    if alive is None:
+        return None
+    return StuckWait(
+        words=f"container {alive.ended} has succeeded, but sidecar {alive.sidecar} still runs and keeps it"
+        " from completing",
+        evidence=alive.evidence,
+        certain=alive.injected,
+        alive=alive,
+    )
 
 
 def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:

@@ -1,0 +1,113 @@
+"""Sidecars that keep a finished Job alive: its own containers ended well, another one still runs.
+
+A Job is complete when all containers of its Pod have ended. Native sidecars (init containers with
+`restartPolicy: Always`) are ended by the kubelet; ordinary ones are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+
+class Switch(msgspec.Struct, frozen=True, kw_only=True):
+    """The label or annotation of a Pod template that stops an injector, or makes it end with the Job."""
+
+    part: str
+    name: str
+    value: str
+
+
+# By the name that the injector gives its container.
+_SWITCHES = {
+    "istio-proxy": Switch(part="labels", name="sidecar.istio.io/inject", value="false"),
+    "linkerd-proxy": Switch(part="annotations", name="linkerd.io/inject", value="disabled"),
+    "vault-agent": Switch(
+        part="annotations", name="vault.hashicorp.com/agent-pre-populate-only", value="true"
+    ),
+    "daprd": Switch(part="annotations", name="dapr.io/enabled", value="false"),
+    "kuma-sidecar": Switch(part="labels", name="kuma.io/sidecar-injection", value="disabled"),
+    "consul-dataplane": Switch(part="annotations", name="consul.hashicorp.com/connect-inject", value="false"),
+}
+# What a script calls to end the sidecar when its work is done.
+_QUIT = {
+    "istio-proxy": "curl -fsX POST http://localhost:15020/quitquitquit",
+    "linkerd-proxy": "curl -fsX POST http://localhost:4191/shutdown",
+    "cloud-sql-proxy": "curl -fsX POST http://localhost:9091/quitquitquit",
+    "daprd": "curl -fsX POST http://localhost:3500/v1.0/shutdown",
+    "vault-agent": "curl -fsX POST http://localhost:8200/agent/v1/quit",
+}
+
+
+class KeptAlive(msgspec.Struct, frozen=True, kw_only=True):
+    """`injected` when the workload's own template does not have the container."""
+
+    sidecar: str
+    ended: str
+    injected: bool
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def switch(self) -> Switch | None:
+        return _SWITCHES.get(self.sidecar)
+
+    @property
+    def quit_command(self) -> str:
+        return _QUIT.get(self.sidecar, "")
+
+
+def kept_alive(case: Case, ref: Ref) -> KeptAlive | None:
+    """The container that still runs in a Pod of the Job whose other containers have all succeeded."""
+    own = _declared(case.live_of(ref.key) or case.desired_of(ref.key))
+    for story in case.pods_of(ref):
+        ended = [(i, c) for i, c in _statuses(story.pod) if _succeeded(c)]
+        running = [(i, c) for i, c in _statuses(story.pod) if _runs(c)]
+        if not ended or not running or len(ended) + len(running) < len(tuple(_statuses(story.pod))):
+            continue
+        injected = [(i, c) for i, c in running if own and text(c.get("name")) not in own]
+        if own and not injected and len(own) > len(ended):
+            known = [(i, c) for i, c in running if text(c.get("name")) in _SWITCHES | _QUIT]
+            if not known:
+                continue  # one of its own containers is still at work
+        index, sidecar = (injected or running)[0]
+        first, done = ended[0]
+        return KeptAlive(
+            sidecar=text(sidecar.get("name")),
+            ended=text(done.get("name")),
+            injected=bool(injected),
+            evidence=(
+                cite(story.pod, f"/status/containerStatuses/{first}/state", says="this container succeeded"),
+                cite(story.pod, f"/status/containerStatuses/{index}/state", says="this one still runs"),
+            ),
+        )
+    return None
+
+
+def _statuses(pod: Manifest) -> Iterator[tuple[int, Object]]:
+    for index, raw in enumerate(items(pod.status.get("containerStatuses"))):
+        yield index, fields(raw)
+
+
+def _succeeded(status: Object) -> bool:
+    ended = dig(status, "state", "terminated")
+    return isinstance(ended, dict) and integer(ended.get("exitCode"), -1) == 0
+
+
+def _runs(status: Object) -> bool:
+    return isinstance(dig(status, "state", "running"), dict)
+
+
+def _declared(workload: Manifest | None) -> frozenset[str]:
+    """The containers that the template of the workload itself has; a bare Pod has no template."""
+    containers = dig(workload.spec, "template", "spec", "containers") if workload is not None else None
+    return frozenset(text(dig(entry, "name")) for entry in items(containers))
