@@ -11,7 +11,8 @@ Argo CD says that it cannot delete; or the Application itself was deleted long a
 
 ## Fix
 Get the controller that serves the finalizer working again. Only if it is gone for good, take the
-finalizer off by hand.
+finalizer off by hand. The finalizers that protect claims and volumes in use are removed by Kubernetes when
+the last user is gone; never remove these by hand.
 
 ## When it is something else
 The namespace itself is being deleted: namespace-terminating.
@@ -30,11 +31,16 @@ from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import CONTROLLER, app_argument, argocd_namespace, beside, kubectl, on_object
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
+from whysync.queries.storage import users_of_storage
 from whysync.queries.timestamps import age_at
 from whysync.queries.waiting_on import minutes, wait_of
 
 PATIENCE = timedelta(minutes=2)
 DELETED = "/metadata/deletionTimestamp"
+# Finalizers that Kubernetes removes when nothing uses the object any more.
+PROTECTIONS = frozenset({"kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"})
+RETAIN = '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+_COLUMNS = "NAME:.metadata.name,POLICY:.spec.persistentVolumeReclaimPolicy,CLAIM:.spec.claimRef.name"
 NONE_LEFT = '{"metadata":{"finalizers":null}}'
 
 
@@ -160,6 +166,8 @@ def _finding(
     sure: bool = True,
 ) -> Finding:
     since = age_at(case, live, DELETED)
+    if live is not None and finalizers and PROTECTIONS.issuperset(finalizers):
+        return _in_use(case, live, explains=explains, evidence=evidence, finalizers=finalizers)
     age = f" since {minutes(since)}" if since is not None else ""
     held = ", ".join(finalizers) or "a finalizer"
     return Finding(
@@ -179,6 +187,58 @@ def _finding(
                 on_object("patch", ref, "--type=merge", "-p", NONE_LEFT),
                 title="Only if that controller is gone for good: take the finalizer off",
                 destroys=("the object at once; what the finalizer should have cleaned up stays behind",),
+            ),
+        ),
+    )
+
+
+def _in_use(
+    case: Case,
+    live: Manifest,
+    *,
+    explains: tuple[SymptomId, ...],
+    evidence: tuple[Evidence, ...],
+    finalizers: tuple[str, ...],
+) -> Finding:
+    """Kubernetes itself removes these finalizers, as soon as nothing uses the object any more."""
+    users = users_of_storage(case, live)
+    since = age_at(case, live, DELETED)
+    age = f" for {minutes(since)}" if since is not None else ""
+    names = ", ".join(str(user.ref) for user, _ in users[:3]) + (" and more" if len(users) > 3 else "")
+    why = f"{names} still uses it" if users else f"something still uses it ({', '.join(finalizers)})"
+    look = [on_object("describe", user.ref) for user, _ in users[:3]]
+    look = look or [beside(on_object("describe", live.ref), "Used By")]
+    return Finding(
+        about=live.ref,
+        field="/metadata/finalizers",
+        explains=tuple(dict.fromkeys(explains)),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"{live.ref} has been terminating{age}: {why}",
+        root=why if users else None,
+        evidence=(
+            *evidence,
+            *_cited(live),
+            *(
+                cite(user, pointer, says="it uses the object that is being deleted")
+                for user, pointer in users[:3]
+            ),
+        ),
+        fixes=(
+            Fix.run(
+                beside(
+                    kubectl("get", "pv", "-o", f"custom-columns={_COLUMNS}"),
+                    "the volume with the data, and its reclaim policy",
+                ),
+                beside("kubectl patch pv NAME -p '" + RETAIN + "'", "before anything is stopped"),
+                title="If the data must stay: set the volume's reclaim policy to Retain first"
+                " (a deletion cannot be taken back)",
+            ),
+            Fix.run(
+                *look,
+                title=f"If the data may go: stop {names or 'what uses it'}; the finalizer then goes",
+                risk="do not remove this finalizer by hand: the volume would be deleted under a running Pod",
+                destroys=("the claim, and its data unless the volume's reclaim policy is Retain",),
             ),
         ),
     )
