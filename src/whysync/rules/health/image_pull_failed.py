@@ -25,11 +25,13 @@ from msgspec.structs import replace
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import row_over
 from whysync.diagnosis.symptom import SymptomId
+from whysync.json_tree import text
+from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.parse import understand
-from whysync.messages.patterns.pods import ImagePull
+from whysync.messages.patterns.pods import ImagePull, PullProblem
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import beside, kubectl
+from whysync.queries.commands import beside, kubectl, remark
+from whysync.queries.image_refusals import ImageRefusal, image_refusal, registry_answer, registry_words
 from whysync.queries.image_tags import names_another_tag, pointers_of, runs_elsewhere
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.waiting_on import awaited_hook
@@ -50,16 +52,20 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
                 continue
             explained.add(symptom.id)
             rows.add(symptom.ref)
-            reason = _reason(waiting.waiting_message)
+            refusal = image_refusal(case, story.pod, waiting)
+            reason = f": {refusal.reason}" if refusal.reason else ""
             finding = Finding(
                 about=symptom.ref,
                 explains=(symptom.id, *_said_below(case, symptom.ref)),
                 severity=Severity.CRITICAL,
                 confidence=Confidence.HIGH,
-                verdict=f"{story.pod.ref} cannot pull {waiting.image or 'its image'}{reason}",
-                root=waiting.waiting_message or None,
-                evidence=(cite(story.pod, waiting.pointer, says=f"container {waiting.name} waits"),),
-                fixes=_fixes(story.pod.ref, waiting.image),
+                verdict=f"{story.pod.ref} cannot pull {waiting.image or 'its image'}{refusal.words}",
+                root=refusal.root or waiting.waiting_message or None,
+                evidence=(
+                    cite(story.pod, waiting.pointer, says=f"container {waiting.name} waits"),
+                    *refusal.evidence,
+                ),
+                fixes=(*_credentials(story.pod, refusal), *_fixes(story.pod.ref, waiting.image)),
             )
             yield with_revert(case, _with_tag_that_runs(case, finding, waiting.image, reason))
             break
@@ -77,7 +83,8 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             explains=tuple(dict.fromkeys([*unhealthy, *report.symptoms])),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{report.ref} cannot pull {image or 'its image'}{_reason(report.failure.text)}",
+            verdict=f"{report.ref} cannot pull {image or 'its image'}"
+            + registry_words(report.failure.reason, registry_answer(report.failure.text, image)),
             root=report.failure.text,
             evidence=(report.cite(says="the node says so"),),
             fixes=_fixes(report.ref, image),
@@ -120,9 +127,29 @@ def _said_below(case: Case, row: Ref) -> tuple[SymptomId, ...]:
     return tuple(dict.fromkeys(id for one in below for id in one.symptoms if id in case.symptom_ids))
 
 
-def _reason(message: str) -> str:
-    pulls = [f for f in understand(message).failures if isinstance(f, ImagePull)]
-    return f": {pulls[0].reason}" if pulls and pulls[0].reason else ""
+def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
+    """A registry that refuses the login: the Secret that the kubelet logged in with, if any."""
+    if refusal.reason is not PullProblem.UNAUTHORIZED:
+        return
+    namespace = pod.ref.namespace or "default"
+    account = text(pod.spec.get("serviceAccountName")) or "default"
+    if not refusal.secrets:
+        yield Fix.run(
+            beside(
+                kubectl("get", "serviceaccount", account, "-o", "yaml", namespace=namespace),
+                "its pull secrets",
+            ),
+            title="Give the Pod an imagePullSecret that the registry accepts: it has none",
+        )
+        return
+    yield Fix.run(
+        *(kubectl("describe", "secret", name, namespace=namespace) for name in refusal.secrets),
+        remark(
+            "renew it where it is created; a registry token that expires needs a job or an operator for that"
+        ),
+        kubectl("delete", "pod", pod.ref.name, namespace=namespace) + "   # pulls again at once",
+        title=f"Renew the credentials in imagePullSecret {', '.join(refusal.secrets)}",
+    )
 
 
 def _fixes(ref: Ref, image: str) -> tuple[Fix, ...]:

@@ -1,0 +1,91 @@
+"""What a registry answered to a pull: from the container's state, else from the events of its Pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.pods import ContainerHistory
+from whysync.diagnosis.sentences import both_ends
+from whysync.json_tree import dig, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import ImagePull, PullProblem
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_IN_WORDS = {
+    PullProblem.UNAUTHORIZED: "the registry refuses the login",
+    PullProblem.TOO_MANY_REQUESTS: "the registry limits the rate",
+    PullProblem.UNREACHABLE: "the registry cannot be reached",
+    PullProblem.TLS: "the registry's certificate is not trusted",
+}
+_ANSWERED = frozenset(_IN_WORDS)
+
+
+class ImageRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """`answer` is the last part of the error: what the registry itself said. `secrets` are pull secrets."""
+
+    reason: PullProblem = PullProblem.UNTOLD
+    answer: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        used = f" (imagePullSecret {', '.join(self.secrets)})" if self.secrets and self._is_login else ""
+        return registry_words(self.reason, self.answer) + used
+
+    @property
+    def root(self) -> str:
+        return self.answer if self.reason in _ANSWERED else ""
+
+    @property
+    def _is_login(self) -> bool:
+        return self.reason is PullProblem.UNAUTHORIZED
+
+
+def image_refusal(case: Case, pod: Manifest, container: ContainerHistory) -> ImageRefusal:
+    """A container that backs off repeats nothing of the answer; the event of the failed pull has it."""
+    secrets = tuple(
+        name for entry in items(pod.spec.get("imagePullSecrets")) if (name := text(dig(entry, "name")))
+    )
+    for words, evidence in _texts(case, pod, container):
+        for failure in understand(words).failures:
+            if isinstance(failure, ImagePull) and failure.reason is not PullProblem.UNTOLD:
+                return ImageRefusal(
+                    reason=failure.reason,
+                    answer=registry_answer(words, failure.image or container.image),
+                    evidence=evidence,
+                    secrets=secrets,
+                )
+    return ImageRefusal(secrets=secrets)
+
+
+def _texts(
+    case: Case, pod: Manifest, container: ContainerHistory
+) -> Iterator[tuple[str, tuple[Evidence, ...]]]:
+    if container.waiting_message:
+        yield container.waiting_message, ()
+    for manifest, event in reversed(case.events_about(pod.ref)):
+        if event.type != "Normal" and container.image and container.image in event.says:
+            pointer = "/message" if event.message else "/note"
+            yield event.says, (cite(manifest, pointer, says="the registry's answer"),)
+
+
+def registry_words(reason: PullProblem, answer: str) -> str:
+    """The answer adds something only where the reason has several causes."""
+    told = answer if reason in _ANSWERED else ""
+    words = [part for part in (_IN_WORDS.get(reason, reason.value), told) if part]
+    return f": {': '.join(words)}" if words else ""
+
+
+def registry_answer(message: str, image: str) -> str:
+    """The end of a wrapped pull error, behind the last mention of the image: what the registry said."""
+    flat = " ".join(message.split())
+    _, found, answer = flat.rpartition(image) if image else ("", "", "")
+    return both_ends(answer.strip('":. ')) if found else ""
