@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whysync.diagnosis.owning_resource import row_over
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Named
 from whysync.queries.kind_scopes import is_namespaced
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
+
+_CREATORS = frozenset(
+    {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController", "Rollout"}
+)
+_PODS = {"pods": "Pod", "pod": "Pod"}
 
 
 def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
@@ -25,6 +31,8 @@ def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
     for key in (*case.rows, *case.desired_by_key, *case.world.live_keys_by_name.get(named.name, ())):
         if key.name == named.name and named.kind in ("", key.kind) and named.namespace in ("", key.namespace):
             return Ref(group=key.group, kind=key.kind, namespace=_space(case, key), name=key.name)
+    if said_of is not None and said_of.kind in _CREATORS and "Pod" in (named.kind, _PODS.get(named.resource)):
+        return row_over(case, said_of) or said_of  # a Pod that its controller could not create
     return Ref(
         group=named.group,
         kind=named.kind or named.resource or "object",

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
+from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
@@ -40,6 +41,7 @@ ENGINES = {
     PolicyEngine.WEBHOOK: "admission webhook",
     PolicyEngine.PLUGIN: "admission plugin",
 }
+ENFORCE = "pod-security.kubernetes.io/enforce"
 # How to look at the policy itself.
 LOOK = {
     PolicyEngine.KYVERNO: ("get", "clusterpolicy,policy", "-A"),
@@ -61,7 +63,7 @@ def admission_denied(case: Case) -> Iterator[Finding]:
         yield Finding(
             about=ref,
             field=failure.pointer or None,
-            explains=group.explains,
+            explains=tuple(dict.fromkeys((*group.explains, *_unhealthy(case, ref)))),
             because=group.explains if failure.inner is not None else (),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -78,6 +80,15 @@ def admission_denied(case: Case) -> Iterator[Finding]:
                 case, done, "Git says by now what runs", "Sync again: Git says what runs"
             ),
         )
+
+
+def _unhealthy(case: Case, ref: Ref) -> Iterator[SymptomId]:
+    """A workload whose Pods are refused is not healthy for that reason."""
+    yield from (id for id in (SymptomId.unhealthy(ref.key),) if id in case.symptom_ids)
+
+
+def _lower_level(failure: AdmissionDenied) -> str:
+    return "privileged" if failure.policy.startswith("baseline") else "baseline"
 
 
 def denier(failure: AdmissionDenied) -> str:
@@ -114,9 +125,7 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
             title="Give the Pods the securityContext that the message lists",
         )
         yield Fix.run(
-            kubectl(
-                "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite"
-            ),
+            kubectl("label", "namespace", namespace, f"{ENFORCE}={_lower_level(failure)}", "--overwrite"),
             again,
             title="Or lower the namespace's Pod Security level",
             risk="every Pod of the namespace may then do more; ask whoever owns it",

@@ -52,6 +52,17 @@ WORDS = {
     SchemaProblem.OPTIONS: "the options of the sync contradict each other",
     SchemaProblem.OTHER: "it is not valid",
 }
+# Problems of which the API server gives the reason; for the others, the words above are the reason.
+REASONED = frozenset(
+    {
+        SchemaProblem.INVALID,
+        SchemaProblem.FORBIDDEN,
+        SchemaProblem.NAME,
+        SchemaProblem.REQUIRED,
+        SchemaProblem.UNSUPPORTED,
+        SchemaProblem.OTHER,
+    }
+)
 # What a plain type is asked for with: the others (quantities, times) have words of their own.
 PLAIN_TYPES = ("unrecognized type", "cannot restore", "cannot unmarshal", "cannot convert")
 
@@ -88,9 +99,10 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
 def _verdict(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest | None) -> str:
     failure = group.failure
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
-    said = f": {one_line(failure.detail)}" if failure.detail and not failure.field else ""
     words = _of_another_release(failure, desired) or WORDS[failure.problem]
-    return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {words}{said}"
+    if failure.detail and (failure.problem in REASONED or not failure.field):
+        words = f"{words}: {one_line(failure.detail)}"
+    return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {words}"
 
 
 def _of_another_release(failure: SchemaInvalid, desired: Manifest | None) -> str:

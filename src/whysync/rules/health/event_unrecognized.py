@@ -20,10 +20,16 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Finding, rule
 from whysync.diagnosis.rule import VARIES
-from whysync.diagnosis.symptom import Side
+from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.queries.families import family_findings
 
 
 @rule(cause=VARIES, since="0.1", last_resort=True)
 def event_unrecognized(case: Case) -> Iterator[Finding]:
-    yield from family_findings(case, Side.HEALTH)
+    yield from (finding for finding in family_findings(case, Side.HEALTH) if not _is_quoted_below(finding))
+
+
+def _is_quoted_below(finding: Finding) -> bool:
+    """`workload_degraded` follows an unhealthy resource to the last object, and quotes the same event."""
+    unhealthy = any(symptom.kind is SymptomKind.UNHEALTHY for symptom in finding.explains)
+    return unhealthy and finding.cause == "degraded-workload"

@@ -24,8 +24,8 @@ from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import DependencyMissing, FailedMount
-from whysync.queries.commands import kubectl, on_object
-from whysync.queries.group_failures import grouped
+from whysync.queries.commands import kubectl, on_object, remark, sync
+from whysync.queries.group_failures import FailureGroup, grouped
 
 ELSEWHERE = "Multi-Attach"
 
@@ -33,31 +33,61 @@ ELSEWHERE = "Multi-Attach"
 @rule(cause="pvc-pending", since="0.1")
 def volume_mount_failed(case: Case) -> Iterator[Finding]:
     lacking = {_row(case, report.ref) for report in case.failures(DependencyMissing)}
+    rows: dict[Ref, list[FailureGroup[FailedMount]]] = {}
     for group in grouped(case, FailedMount, by=lambda failure: failure.volume):
-        ref, failure = group.ref, group.failure
-        if "failed to sync " in failure.detail:
+        about = _row(case, group.ref)
+        if "failed to sync " in group.failure.detail:
             continue  # the kubelet's own memory of ConfigMaps and Secrets is not filled yet
-        about = _row(case, ref)
-        if about in lacking:
-            continue  # the kubelet tells of the volumes that wait as well, when only one lacks its Secret
-        held = ELSEWHERE in failure.text
-        why = (
-            "it is still attached elsewhere" if held else one_line(failure.detail) or "its node says no more"
-        )
-        yield Finding(
-            about=about,
-            explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about)))),
-            severity=Severity.WARNING if case.synced_recently else Severity.CRITICAL,
-            confidence=Confidence.HIGH if held else Confidence.MEDIUM,
-            verdict=f"volume {failure.volume or '(not named)'} of {ref or about} cannot be mounted: {why}",
-            root=one_line(failure.detail) or None,
-            evidence=group.cited(says="the node, or the controller of attachments, says so"),
-            fixes=(_fix(ref or about, held=held),),
-        )
+        if about not in lacking:  # the kubelet also lists volumes that wait because one lacks its Secret
+            rows.setdefault(about, []).append(group)
+    for about, groups in rows.items():
+        yield _finding(case, about, sorted(groups, key=_is_summary))
+
+
+def _is_summary(group: FailureGroup[FailedMount]) -> bool:
+    """The kubelet's list of volumes that it waits for; the reason is in another event, if there is one."""
+    return group.failure.detail.startswith(",")
+
+
+def _finding(case: Case, about: Ref, groups: list[FailureGroup[FailedMount]]) -> Finding:
+    ref, failure = groups[0].ref, groups[0].failure
+    held = ELSEWHERE in failure.text
+    why = one_line(failure.detail.lstrip(", ")) or "its node says no more"
+    told = tuple(id for group in groups for id in group.explains)
+    return Finding(
+        about=about,
+        explains=tuple(dict.fromkeys((*told, *symptoms_about(case, about)))),
+        severity=Severity.WARNING if case.synced_recently else Severity.CRITICAL,
+        confidence=Confidence.HIGH if held else Confidence.MEDIUM,
+        verdict=f"volume {failure.volume or '(not named)'} of {ref or about} cannot be mounted: "
+        + (f"it is still attached elsewhere: {why}" if held else why),
+        root=one_line(failure.detail) or None,
+        evidence=tuple(
+            evidence
+            for group in reversed(groups)
+            for evidence in group.cited(says="the node, or the controller of attachments, says so")
+        ),
+        fixes=(*_recreate(case, about, held=held), _fix(ref or about, held=held)),
+    )
 
 
 def _row(case: Case, ref: Ref | None) -> Ref:
     return (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
+
+
+def _recreate(case: Case, about: Ref, *, held: bool) -> Iterator[Fix]:
+    """A rolling update starts the new Pod before the old one has released the volume."""
+    workload = case.desired_of(about.key) or case.live_of(about.key)
+    if not held or about.kind != "Deployment":
+        return
+    if workload is not None and workload.at("/spec/strategy/type") == "Recreate":
+        return
+    yield Fix.run(
+        remark(f"spec.strategy of {about} in Git: type Recreate, without rollingUpdate; commit"),
+        sync(case),
+        title="Use the strategy Recreate: a rolling update needs the volume on two nodes at once",
+        risk="the app is down while its Pod moves",
+    )
 
 
 def _fix(pod: Ref, *, held: bool) -> Fix:
@@ -69,4 +99,4 @@ def _fix(pod: Ref, *, held: bool) -> Fix:
             title="End the Pod that still holds the volume, or take its dead node out",
             risk="what the old Pod has not written yet is lost",
         )
-    return Fix.run(*look, title="See what the storage driver says, and mend what it names")
+    return Fix.run(*look, title="See what the storage driver says, and fix what it names")
