@@ -7,9 +7,9 @@ nobody that runs), or where the controller does not publish an address, it stays
 never gets Healthy, and a sync wave behind it never starts.
 
 ## How whysync knows
-The Ingress is Progressing, its spec is at hand, and `status.loadBalancer` is empty. Which class it names,
-which classes there are, and whether the controller's own Service has an address are looked up where the
-cluster tells them.
+The Ingress is Progressing and `status.loadBalancer` is empty. Without the live object, Progressing alone
+proves that: Argo CD's health check knows no other reason. Which class it names, which classes there are, and
+whether the controller's own Service has an address are looked up where the facts have them.
 
 ## Fix
 Name a class that a running controller serves. If the controller serves it and routes traffic already, let it
@@ -63,7 +63,10 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
         live = case.live_of(row.key)
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
-        if live is None or not live.spec or _has_address(live) or _lacks_its_class(case, live):
+        if live is None:
+            yield _from_the_row(case, row, symptom)
+            continue
+        if not live.spec or _has_address(live) or _lacks_its_class(case, live):
             continue
         reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         held_up = (OPERATION,) if case.operation and row.name in case.operation.message else ()
@@ -92,6 +95,26 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
                 "Sync: apply the new class",
             ),
         )
+
+
+def _from_the_row(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
+    """Argo CD's check knows one reason for Progressing, so the row proves it without the object."""
+    return Finding(
+        about=row.ref,
+        field=ADDRESS,
+        explains=(symptom,),
+        severity=Severity.INFO if case.synced_recently else Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        verdict=f"{row.ref} has no address: Argo CD reports an Ingress as Progressing only while its "
+        "status.loadBalancer is empty",
+        evidence=(row_evidence(case, row, says="Argo CD waits for it"),),
+        fixes=(
+            Fix.run(
+                kubectl("describe", "ingress", row.name, namespace=row.namespace or "default"),
+                title="Check its class, and whether the controller of it runs and publishes an address",
+            ),
+        ),
+    )
 
 
 def _has_address(live: Manifest) -> bool:

@@ -7,7 +7,8 @@ Progressing for ever, and a wave behind it never starts. The same holds for an I
 known than that it waits.
 
 ## How whysync knows
-The object is Progressing and its `status.loadBalancer` is empty; an event may say why. Controllers that hand
+The object is Progressing and its `status.loadBalancer` is empty; without the live object, Progressing alone
+proves that for a Service. An event may say why. Controllers that hand
 out addresses say so in events from the first moment: where there are none, nobody does it here.
 
 ## Fix
@@ -22,6 +23,7 @@ blame: ingress-pending.
 from collections.abc import Iterator
 from datetime import timedelta
 
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.symptoms import health_of_row
@@ -49,6 +51,8 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
         live = case.live_of(row.key)
         is_service = row.kind == "Service" and row.group == ""
         is_ingress = row.kind == "Ingress" and row.group in ("networking.k8s.io", "extensions")
+        if is_service and live is None:
+            yield _from_the_row(case, row, symptom)
         if not (is_service or is_ingress) or live is None or live.at(f"{ADDRESS}/ingress"):
             continue
         if is_ingress and live.spec:
@@ -80,6 +84,26 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
                 *_inside(row.ref, declared, is_service=is_service),
             ),
         )
+
+
+def _from_the_row(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
+    """Argo CD's check knows one reason for Progressing, so the row proves it without the object."""
+    return Finding(
+        about=row.ref,
+        field=ADDRESS,
+        explains=(symptom,),
+        severity=Severity.INFO if case.synced_recently else Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        verdict=f"{row.ref} has no address yet: Argo CD reports a Service as Progressing only while it waits "
+        "for a load balancer",
+        evidence=(row_evidence(case, row, says="Argo CD waits for it"),),
+        fixes=(
+            Fix.run(
+                kubectl("describe", "service", row.name, namespace=row.namespace or "default"),
+                title="See who should provide the address",
+            ),
+        ),
+    )
 
 
 def _look(*, is_service: bool, nobody: bool) -> str:
