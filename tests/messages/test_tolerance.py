@@ -10,6 +10,7 @@ from whysync.messages.parse import Reading, understand
 from whysync.messages.patterns import ALL
 from whysync.messages.patterns.apply import AnnotationTooLong, NamespaceMissing
 from whysync.messages.patterns.git import RevisionNotFound
+from whysync.messages.patterns.manifests import JsonnetFailed
 from whysync.messages.patterns.operations import SharedResource
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.tolerance import tolerant
@@ -101,6 +102,11 @@ def test_a_log_line_is_parsed_into_fields(line: str) -> None:
 def test_the_level_of_a_line(line: str, level: str, loud: bool) -> None:
     parsed = parse_log_line(line)
     assert (parsed.level, parsed.is_loud) == (level, loud)
+
+
+def test_capitals_that_identify_a_program_count() -> None:
+    failure = _only("Recovered from panic: runtime error: invalid memory address or nil pointer dereference")
+    assert not isinstance(failure, JsonnetFailed)
 
 
 def test_every_pattern_has_a_tolerant_form() -> None:

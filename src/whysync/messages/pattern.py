@@ -91,7 +91,9 @@ def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:
         hinted = map(searched.__contains__, table.hints)  # lazily, and without a Python frame for each
     compile = tolerant if context.folded else compiled
     for pattern in compress(table.patterns, hinted):
-        match = compile(pattern.regex).search(searched) if pattern.hint or not context.folded else None
+        if context.folded and (not pattern.hint or pattern.hint.isupper()):
+            continue  # takes any text, or its capitals count: `RUNTIME ERROR` is Jsonnet's, not Go's
+        match = compile(pattern.regex).search(searched)
         if match is None:
             continue
         answer = pattern.build(match, context)
