@@ -1,0 +1,75 @@
+"""An object reports itself as ready, but Argo CD's health check does not count it as Healthy.
+
+## What happens
+A health check may look at another condition than `Ready`. A certificate that is being renewed is `Ready` and
+`Issuing` at the same time, and reads as Progressing until the renewal ends. Other kinds do the same: serves, its controller has more to do, and the app is not Healthy in the meantime.
+
+## How whysync knows
+The row is Progressing or Degraded, and the condition `Ready` or `Available` of the live object is True for its
+current generation. No other rule explains the row.
+
+## Fix
+Follow what the other condition reports: usually the controller finishes by itself. If it does not, its events
+and logs have the reason. Where the check is too strict for you, replace it in `argocd-cm`.
+
+## When it is something else
+A `Ready` condition of an older generation says nothing about the current one. A controller that writes no
+status at all: status_never_reported.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptoms import health_of_row
+from whysync.json_tree import fields, items
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.queries.commands import on_object
+from whysync.queries.resource_rows import row_evidence
+
+_READY = ("Ready", "Available")
+
+
+@rule(cause="health-quirk", since="0.2", last_resort=True)
+def ready_but_not_healthy(case: Case) -> Iterator[Finding]:
+    for row in case.app.status.resources:
+        symptom = SymptomId.unhealthy(row.key)
+        code, message = health_of_row(case, row)
+        live = case.live_of(row.key)
+        if symptom not in case.symptom_ids or live is None or is_builtin(row.ref):
+            continue
+        index = _ready_condition(live)
+        if code not in ("Progressing", "Degraded") or index is None:
+            continue
+        reason = f": {message}" if message else ""
+        yield Finding(
+            about=row.ref,
+            explains=(symptom,),
+            severity=Severity.INFO if code == "Progressing" else Severity.WARNING,
+            confidence=Confidence.MEDIUM,
+            verdict=f"{row.ref} reports that it is ready, but Argo CD reads it as {code}{reason}",
+            root=message or None,
+            evidence=(
+                row_evidence(case, row, says=f"Argo CD reads it as {code}"),
+                cite(live, f"/status/conditions/{index}", says="it is ready"),
+            ),
+            fixes=(
+                Fix.run(
+                    on_object("describe", row.ref),
+                    title="See what its controller still does; an update or a renewal usually ends by itself",
+                ),
+            ),
+        )
+
+
+def _ready_condition(live: Manifest) -> int | None:
+    """The index of a condition which says that the current generation is ready."""
+    generation = live.meta.get("generation")
+    for index, raw in enumerate(items(live.status.get("conditions"))):
+        condition = fields(raw)
+        observed = condition.get("observedGeneration", live.status.get("observedGeneration", generation))
+        is_current = generation is None or observed is None or observed == generation
+        if condition.get("type") in _READY and condition.get("status") == "True" and is_current:
+            return index
+    return None
