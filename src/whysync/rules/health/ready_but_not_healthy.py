@@ -2,10 +2,11 @@
 
 ## What happens
 A health check may look at another condition than `Ready`. A certificate that is being renewed is `Ready` and
-`Issuing` at the same time, and reads as Progressing until the renewal ends. Other kinds do the same: serves, its controller has more to do, and the app is not Healthy in the meantime.
+`Issuing` at the same time, and reads as Progressing until the renewal ends. Other kinds do likewise: the object
+serves, its controller has more to do, and the app is not Healthy in the meantime.
 
 ## How whysync knows
-The row is Progressing or Degraded, and the condition `Ready` or `Available` of the live object is True for its
+The row is Progressing or Degraded, and the live object's condition `Ready` or `Available` is True for its
 current generation. No other rule explains the row.
 
 ## Fix
