@@ -2,7 +2,7 @@
 
 ## What happens
 A health check may look at another condition than `Ready`. A certificate that is being renewed is `Ready` and
-`Issuing` at the same time, and reads as Progressing until the renewal ends. Other kinds do likewise: the object
+`Issuing` at the same time, and reads as Progressing until the renewal ends. Other kinds do so too: the object
 serves, its controller has more to do, and the app is not Healthy in the meantime.
 
 ## How whysync knows
