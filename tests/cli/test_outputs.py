@@ -21,10 +21,12 @@ SCHEMA = ROOT / "docs/report-v1.schema.json"
 
 # The parts that others build on, by hand from the design: a renamed key is a broken promise.
 REPORT = {"version", "apps", "groups"}
+CHANGE = {"kind", "what", "ref", "time", "who", "before", "after", "command"}
 APP = {
     "name", "namespace", "project", "sync", "health", "side", "findings", "unexplained", "safety", "gaps",
     "skipped", "crashed",
     "hidden",
+    "changes",
 }  # fmt: skip
 FINDING = {
     "id", "rule", "cause", "severity", "confidence", "verdict", "root", "about", "field", "writer",
@@ -76,7 +78,9 @@ def test_json_has_exactly_the_promised_keys(whysync: Whysync, tmp_path: Path) ->
     evidence = [obj for finding in findings for obj in objects(finding["evidence"])]
     symptoms = [symptom for app in apps for symptom in objects(app["unexplained"])]
     writers = [fields(finding["writer"]) for finding in findings if finding["writer"] is not None]
+    changes = [fields(app["changes"]) for app in apps if app["changes"] is not None]
     assert findings
+    assert changes
     assert fixes
     assert evidence
     assert symptoms
@@ -93,6 +97,8 @@ def test_json_has_exactly_the_promised_keys(whysync: Whysync, tmp_path: Path) ->
         ([fields(app["safety"]) for app in apps], {"sync", "outcome", "reasons"}),
         ([r for app in apps for r in objects(fields(app["safety"])["reasons"])], {"kind", "text", "refs"}),
         ([obj for app in apps for obj in objects(app["skipped"])], {"rule", "needs"}),
+        (changes, {"began", "shownBy", "items", "gaps"}),
+        ([obj for change in changes for obj in objects(change["items"])], CHANGE),
     ):
         assert all(one.keys() == keys for one in group)
     for app in apps:

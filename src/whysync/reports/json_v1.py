@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 
 from whysync.diagnosis.case import Case
@@ -11,11 +13,12 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Symptom
-from whysync.facts.snapshot import GapKind
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.fixes.patches import patch_text
 from whysync.json_tree import Missing, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.hidden_drift import UnreportedDifference, unreported_differences
+from whysync.queries.recent_changes import ChangeKind, recent_changes
 
 VERSION = 1
 
@@ -140,6 +143,28 @@ class HiddenV1(_Value, frozen=True):
     ignore_rule: str
 
 
+class ChangeV1(_Value, frozen=True):
+    """A change since the app was well; `time` is `null` where the facts do not contain it."""
+
+    kind: ChangeKind
+    what: str
+    ref: RefV1
+    time: str | None
+    who: str
+    before: object
+    after: object
+    command: str
+
+
+class ChangesV1(_Value, frozen=True):
+    """The newest change first. `began`: when Argo CD first reports the trouble, in the field `shownBy`."""
+
+    began: str | None
+    shown_by: str
+    items: tuple[ChangeV1, ...]
+    gaps: tuple[GapV1, ...]
+
+
 class AppV1(_Value, frozen=True):
     name: str
     namespace: str
@@ -154,6 +179,7 @@ class AppV1(_Value, frozen=True):
     skipped: tuple[SkippedV1, ...]
     crashed: tuple[CrashedV1, ...]
     hidden: tuple[HiddenV1, ...] = ()
+    changes: ChangesV1 | None = None
 
 
 class GroupV1(_Value, frozen=True):
@@ -212,13 +238,44 @@ def app_v1(report: AppReport) -> AppV1:
                 for reason in report.safety.reasons
             ),
         ),
-        gaps=tuple(
-            GapV1(kind=gap.kind, what=gap.what, why=gap.why, how_to_get=gap.how_to_get) for gap in report.gaps
-        ),
+        gaps=tuple(map(_gap, report.gaps)),
         skipped=tuple(SkippedV1(rule=skipped.rule, needs=skipped.needs) for skipped in report.skipped),
         crashed=tuple(CrashedV1(rule=crashed.rule, error=crashed.error) for crashed in report.crashed),
         hidden=tuple(_hidden(difference) for difference in unreported_differences(report.case)),
+        changes=_changes(report.case),
     )
+
+
+def _gap(gap: Gap) -> GapV1:
+    return GapV1(kind=gap.kind, what=gap.what, why=gap.why, how_to_get=gap.how_to_get)
+
+
+def _changes(case: Case) -> ChangesV1 | None:
+    found = recent_changes(case)
+    if found is None:
+        return None
+    return ChangesV1(
+        began=_time(found.began),
+        shown_by=found.shown_by,
+        items=tuple(
+            ChangeV1(
+                kind=change.kind,
+                what=change.what,
+                ref=_ref(change.about),
+                time=_time(change.time),
+                who=change.who,
+                before=change.before,
+                after=change.after,
+                command=change.command,
+            )
+            for change in found.changes
+        ),
+        gaps=tuple(map(_gap, found.gaps)),
+    )
+
+
+def _time(time: datetime | None) -> str | None:
+    return time.isoformat().replace("+00:00", "Z") if time is not None else None
 
 
 def _hidden(difference: UnreportedDifference) -> HiddenV1:
@@ -254,7 +311,7 @@ def _finding(finding: Finding, case: Case) -> FindingV1:
             manager=writer.manager,
             operation=writer.operation,
             subresource=writer.subresource,
-            time=writer.time.isoformat().replace("+00:00", "Z") if writer.time else None,
+            time=_time(writer.time),
             kind=writer.kind.value,
         ),
         explains=tuple(map(str, finding.explains)),

@@ -10,6 +10,7 @@ import msgspec
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.json_tree import Object
+from whysync.queries.recent_changes import trouble_began
 from whysync.reports import output
 from whysync.reports.json_yaml import tree
 from whysync.reports.markdown_text import BLANK, Md, md, page, row, rule
@@ -72,13 +73,7 @@ def row_of(report: AppReport) -> Row:
 
 def since(report: AppReport) -> datetime | None:
     """When it began, as far as Argo CD tells: its conditions, the operation, the change of health."""
-    status = report.case.app.status
-    known = [c.last_transition_time for c in status.conditions]
-    if status.operation_state and status.operation_state.phase != "Succeeded":
-        known.append(status.operation_state.finished_at or status.operation_state.started_at)
-    if status.health.status not in ("", "Healthy"):
-        known.append(status.health.last_transition_time)
-    return min((instant for instant in known if instant), default=None)
+    return trouble_began(report.case)[0]
 
 
 def _age(report: AppReport) -> timedelta:

@@ -19,6 +19,7 @@ from whysync.kubernetes.field_writers import phrase
 from whysync.queries.commands import app_argument
 from whysync.queries.hidden_drift import unreported_differences
 from whysync.reports import output
+from whysync.reports.changes_view import change_lines
 from whysync.reports.list_view import common_lines
 from whysync.reports.output import Safe
 from whysync.reports.proof_view import mark_of, notes_of, rejected_in, unproven_note
@@ -105,6 +106,7 @@ def _app(report: AppReport, screen: Screen, *, wide: bool, proofs: bool, place: 
             yield f"    {screen.paint('apply', 'dim')}{'':<{_INDENT - 9}}{command}"
     if wide:
         yield from _hidden(report, screen)
+        yield from change_lines(report, screen)
     else:
         yield from _consequences(report, screen)
     yield from _remainder(report, screen)

@@ -1,0 +1,426 @@
+"""What changed since the app was healthy: syncs, commits, charts, images, parameters, settings, the project.
+
+Every time is one that the facts contain: Argo CD's history, the operation, `managedFields`, the creation of a
+ReplicaSet, an event. The list starts after the version before the one that was deployed when the trouble
+began, because that one may have caused it. What the facts cannot tell is a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import pairwise
+from shlex import quote
+
+import msgspec
+
+from whysync.argocd.api.application import InitiatedBy, OperationState
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.evidence import shortened
+from whysync.diagnosis.raw_difference import differences
+from whysync.diagnosis.symptom import Side
+from whysync.facts.snapshot import Gap, GapKind
+from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.field_writers import WriterKind, phrase
+from whysync.kubernetes.field_writers.writer import writer_from
+from whysync.queries.introducing_commit import versions
+from whysync.queries.sources import is_commit, repository_secret
+from whysync.queries.timestamps import instant
+
+_ROUNDED = timedelta(seconds=2)
+"""Instants are written in whole seconds."""
+_MOST_PARAMETERS = 20
+_MOST = 100
+# Programs that a person uses to change a live object.
+_PEOPLE = frozenset(
+    {
+        WriterKind.KUBECTL_EDIT,
+        WriterKind.KUBECTL_APPLY,
+        WriterKind.KUBECTL_SCALE,
+        WriterKind.KUBECTL_PATCH,
+        WriterKind.KUBECTL_OTHER,
+        WriterKind.CONSOLE,
+        WriterKind.HELM,
+        WriterKind.TERRAFORM,
+    }
+)
+_PHASES = {
+    "Failed": "failed sync",
+    "Error": "failed sync",
+    "Running": "running sync",
+    "Terminating": "sync that is being terminated",
+}
+_SETTINGS = (
+    "argocd-cm",
+    "argocd-cmd-params-cm",
+    "argocd-rbac-cm",
+    "argocd-tls-certs-cm",
+    "argocd-ssh-known-hosts-cm",
+)
+_EVENTS = frozenset({"OperationStarted", "OperationCompleted", "ResourceActionRan", "ResourceDeleted"})
+_HASH = "pod-template-hash"
+
+
+class ChangeKind(StrEnum):
+    SYNC = "sync"
+    COMMIT = "commit"
+    CHART = "chart"
+    PARAMETER = "parameter"
+    """A field of the source: a parameter, a path, a value."""
+    NEW_COMMIT = "new-commit"
+    """Git has it, and Argo CD has not compared with it."""
+    IMAGE = "image"
+    TEMPLATE = "template"
+    """A field of a Pod template other than an image."""
+    APPLICATION = "application"
+    PROJECT = "project"
+    SETTINGS = "settings"
+    OBJECT = "object"
+    EVENT = "event"
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """`time` is `None` where the facts do not contain it; `before` and `after` where there is no value."""
+
+    kind: ChangeKind
+    what: str
+    about: Ref
+    time: datetime | None = None
+    who: str = ""
+    before: Json = None
+    after: Json = None
+    command: str = ""
+
+
+class RecentChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """`began` is the earliest time at which Argo CD reports trouble, in the field `shown_by`."""
+
+    began: datetime | None
+    shown_by: str
+    changes: tuple[Change, ...]
+    gaps: tuple[Gap, ...]
+
+
+class _Deployment(msgspec.Struct, frozen=True, kw_only=True):
+    """One sync: an entry of the history, or the last operation."""
+
+    name: str
+    time: datetime | None
+    who: InitiatedBy
+    revisions: tuple[str, ...]
+    sources: tuple[Object, ...]
+
+
+def recent_changes(case: Case) -> RecentChanges | None:
+    """The newest first; `None` where nothing is wrong with the app."""
+    if not case.symptoms:
+        return None
+    began, shown_by = trouble_began(case)
+    start = _start(case, began)
+    known = [
+        change
+        for change in _changes(case)
+        if change.time is None or start is None or change.time > start + _ROUNDED
+    ]
+    known.sort(key=lambda change: (change.time is None, -change.time.timestamp() if change.time else 0))
+    return RecentChanges(
+        began=began, shown_by=shown_by, changes=tuple(known[:_MOST]), gaps=tuple(_gaps(case, start))
+    )
+
+
+def trouble_began(case: Case) -> tuple[datetime | None, str]:
+    """The earliest time at which Argo CD reports trouble, and the field: condition, operation or health."""
+    status = case.app.status
+    known = [
+        (condition.last_transition_time, f"/status/conditions/{index}/lastTransitionTime")
+        for index, condition in enumerate(status.conditions)
+    ]
+    operation = status.operation_state
+    if operation is not None and operation.phase != "Succeeded":
+        field = "finishedAt" if operation.finished_at else "startedAt"
+        known.append((operation.finished_at or operation.started_at, f"/status/operationState/{field}"))
+    if status.health.status not in ("", "Healthy"):
+        known.append((status.health.last_transition_time, "/status/health/lastTransitionTime"))
+    times = [(time, field) for time, field in known if time is not None]
+    return min(times, default=(None, ""))
+
+
+def _start(case: Case, began: datetime | None) -> datetime | None:
+    """When the version before the suspect was deployed; `None` where the history does not go back so far."""
+    deployed = [entry.deployed_at for entry in case.app.status.history if entry.deployed_at]
+    before = [time for time in deployed if began is None or time <= began + _ROUNDED]
+    return before[-2] if len(before) > 1 else None
+
+
+def _changes(case: Case) -> Iterator[Change]:
+    yield from _of_syncs(case)
+    yield from _of_the_spec(case)
+    yield from _new_commits(case)
+    yield from _of_templates(case)
+    yield from _written(case)
+    yield from _events(case)
+
+
+# --- syncs ----------------------------------------------------------------------------------------------
+
+
+def _deployments(case: Case) -> list[_Deployment]:
+    raw = items(case.application.at("/status/history"))
+    found = [
+        _Deployment(
+            name=f"sync {entry.id}",
+            time=entry.deployed_at,
+            who=entry.initiated_by,
+            revisions=entry.revisions or (entry.revision,),
+            sources=_sources(fields(raw[index])),
+        )
+        for index, entry in enumerate(case.app.status.history)
+    ]
+    operation = case.operation
+    if operation is not None and operation.operation.sync is not None and not _is_recorded(case, operation):
+        result, asked = operation.sync_result, operation.operation.sync
+        revisions = (result.revisions or (result.revision,)) if result is not None else ()
+        if not any(revisions):
+            revisions = asked.revisions or (asked.revision,)
+        found.append(
+            _Deployment(
+                name=_PHASES.get(operation.phase, "sync"),
+                time=operation.started_at,
+                who=operation.operation.initiated_by,
+                revisions=revisions,
+                sources=_sources(fields(case.application.at("/status/operationState/syncResult"))),
+            )
+        )
+    return found
+
+
+def _is_recorded(case: Case, operation: OperationState) -> bool:
+    """Is it the last entry of the history? Syncs that failed, and those of self-heal, are in none."""
+    recorded = [entry.deployed_at for entry in case.app.status.history if entry.deployed_at]
+    ended = operation.finished_at
+    if operation.phase != "Succeeded" or ended is None:
+        return False
+    return bool(recorded) and ended <= recorded[-1] + _ROUNDED
+
+
+def _sources(body: Object) -> tuple[Object, ...]:
+    several = tuple(fields(source) for source in items(body.get("sources")))
+    return several or ((fields(body.get("source")),) if body.get("source") else ())
+
+
+def _of_syncs(case: Case) -> Iterator[Change]:
+    deployments = _deployments(case)
+    about = case.application.ref
+    for before, after in pairwise((None, *deployments)):
+        if after is None:
+            continue
+        who = after.who.username or ("auto-sync" if after.who.automated else "")
+        at = ", ".join(revision[:8] if is_commit(revision) else revision for revision in after.revisions)
+        what = f"{after.name} to {at}" if at.strip(", ") else after.name
+        yield Change(kind=ChangeKind.SYNC, what=what, about=about, time=after.time, who=who)
+        if before is not None:
+            yield from _of_revisions(case, before, after)
+            yield from _of_sources(before.sources, after.sources, about, after.time)
+
+
+def _of_revisions(case: Case, before: _Deployment, after: _Deployment) -> Iterator[Change]:
+    if len(before.revisions) != len(after.revisions):
+        return
+    several = len(after.revisions) > 1
+    for index, (old, new) in enumerate(zip(before.revisions, after.revisions, strict=True)):
+        if not old or not new or old == new:
+            continue
+        source = after.sources[index] if index < len(after.sources) else {}
+        own = case.app.sources[index] if index < len(case.app.sources) else None
+        chart = text(source.get("chart")) or (own.chart if own is not None else "")
+        path = text(source.get("path")) or (own.path if own is not None else "")
+        commits = is_commit(old) and is_commit(new)
+        yield Change(
+            kind=ChangeKind.CHART if chart else ChangeKind.COMMIT,
+            what=(f"chart {chart}" if chart else "commit") + (f" of source {index + 1}" if several else ""),
+            about=case.application.ref,
+            time=after.time,
+            before=old,
+            after=new,
+            command=f"git log --oneline {old[:8]}..{new[:8]} -- {quote(path or '.')}" if commits else "",
+        )
+
+
+def _of_sources(
+    before: tuple[Object, ...], after: tuple[Object, ...], about: Ref, time: datetime | None
+) -> Iterator[Change]:
+    """Fields of the sources, where both are known."""
+    if not before or not after:
+        return
+    one: list[Json] = [*before]
+    other: list[Json] = [*after]
+    single = len(one) == len(other) == 1
+    found = differences(one[0], other[0]) if single else differences(one, other)
+    for _, difference in zip(range(_MOST_PARAMETERS), found, strict=False):
+        yield Change(
+            kind=ChangeKind.PARAMETER,
+            what=f"source {difference.pointer}",
+            about=about,
+            time=time,
+            before=_value(difference.wanted),
+            after=_value(difference.found),
+        )
+
+
+def _of_the_spec(case: Case) -> Iterator[Change]:
+    """What the Application asks for now, and did not when it was deployed last; nothing tells the time."""
+    deployments = [deployment for deployment in _deployments(case) if deployment.sources]
+    if deployments:
+        now = _sources(fields(case.application.at("/spec")))
+        yield from _of_sources(deployments[-1].sources, now, case.application.ref, None)
+
+
+def _new_commits(case: Case) -> Iterator[Change]:
+    for index, source in enumerate(case.app.sources):
+        head = case.head_of(source.repo_url, source.target_revision)
+        compared = case.app.revisions[index] if index < len(case.app.revisions) else ""
+        if head is None or not is_commit(compared) or head.commit.startswith(compared[:7]):
+            continue
+        yield Change(
+            kind=ChangeKind.NEW_COMMIT,
+            what=f"{head.revision} of {head.repo} in Git",
+            about=case.application.ref,
+            before=compared,
+            after=head.commit,
+            command=f"git log --oneline {compared[:8]}..{head.commit[:8]} -- {quote(source.path or '.')}",
+        )
+
+
+def _value(value: Json | Missing) -> Json:
+    return None if isinstance(value, Missing) else shortened(value)
+
+
+# --- workloads ------------------------------------------------------------------------------------------
+
+
+def _of_templates(case: Case) -> Iterator[Change]:
+    for row in case.app.status.resources:
+        live = case.live_of(row.key)
+        if live is None:
+            continue
+        new, old, time = _versions(case, live)
+        for difference in differences(old, new) if new and old else ():
+            pointer = f"/spec/template{difference.pointer}"
+            yield Change(
+                kind=ChangeKind.IMAGE if pointer.endswith("/image") else ChangeKind.TEMPLATE,
+                what=pointer,
+                about=live.ref,
+                time=time,
+                before=_value(difference.wanted),
+                after=_value(difference.found),
+            )
+
+
+def _versions(case: Case, live: Manifest) -> tuple[Object, Object, datetime | None]:
+    """The newest two Pod templates below a workload, and when the newer one was created."""
+    sets = versions(case, live) if live.ref.kind == "Deployment" else []
+    if sets:
+        templates = [fields(one.at("/spec/template")) for one in sets]
+    else:
+        kept = (one for one in case.owned_by(live.ref) if one.ref.kind == "ControllerRevision")
+        sets = sorted(kept, key=lambda one: -integer(one.body.get("revision")))
+        templates = [fields(dig(one.body, "data", "spec", "template")) for one in sets]
+    if len(sets) < 2:
+        return {}, {}, None
+    return _plain(templates[0]), _plain(templates[1]), instant(sets[0].meta.get("creationTimestamp"))
+
+
+def _plain(template: Object) -> Object:
+    """Without the label that tells ReplicaSets apart."""
+    meta = fields(template.get("metadata"))
+    labels = {key: value for key, value in fields(meta.get("labels")).items() if key != _HASH}
+    return {**template, "metadata": {**meta, "labels": labels}}
+
+
+# --- who wrote objects ----------------------------------------------------------------------------------
+
+
+def _written(case: Case) -> Iterator[Change]:
+    yield from _writes(case.application, ChangeKind.APPLICATION, ("f:spec",))
+    if case.project_manifest is not None:
+        yield from _writes(case.project_manifest, ChangeKind.PROJECT, ("f:spec",))
+    for settings in _settings(case):
+        yield from _writes(settings, ChangeKind.SETTINGS, ("f:data",))
+    for row in case.app.status.resources:
+        live = case.live_of(row.key)
+        if live is not None:
+            yield from _writes(live, ChangeKind.OBJECT, ("f:spec", "f:data"), people=True)
+
+
+def _settings(case: Case) -> Iterator[Manifest]:
+    """Argo CD's ConfigMaps, and where it could not compare, the credentials of the app's repositories."""
+    for name in _SETTINGS:
+        manifest = case.settings(name)
+        if manifest is not None:
+            yield manifest
+    if any(symptom.side is Side.COMPARE for symptom in case.symptoms):
+        for source in case.app.sources:
+            secret = repository_secret(case, source.repo_url)
+            if secret is not None:
+                yield secret
+
+
+def _writes(
+    manifest: Manifest, kind: ChangeKind, parts: tuple[str, ...], *, people: bool = False
+) -> Iterator[Change]:
+    """The last write of each manager that owns one of these parts; creating the object is no change."""
+    created = instant(manifest.meta.get("creationTimestamp"))
+    for raw in items(manifest.meta.get("managedFields")):
+        entry = fields(raw)
+        owned = fields(entry.get("fieldsV1"))
+        writer = writer_from(entry)
+        if writer.time is None or writer.time.tzinfo is None or not any(part in owned for part in parts):
+            continue
+        if people and writer.kind not in _PEOPLE:
+            continue
+        if created is None or writer.time > created + _ROUNDED:
+            yield Change(
+                kind=kind,
+                what=f"{manifest.ref} was written",
+                about=manifest.ref,
+                time=writer.time,
+                who=phrase(writer),
+            )
+
+
+def _events(case: Case) -> Iterator[Change]:
+    told: set[tuple[str, datetime | None]] = set()
+    for _, event in case.events_about(case.application.ref):
+        key = (event.says, event.seen_at)
+        if event.reason in _EVENTS and key not in told:
+            told.add(key)
+            what = f"{event.reason}: {event.says}"
+            yield Change(kind=ChangeKind.EVENT, what=what, about=case.application.ref, time=event.seen_at)
+
+
+# --- what the facts cannot tell -------------------------------------------------------------------------
+
+
+def _gaps(case: Case, start: datetime | None) -> Iterator[Gap]:
+    name = case.application.ref.name
+    if start is None:
+        yield _gap("earlier deployed versions", "status.history does not go back so far")
+    if not case.application.meta.get("managedFields"):
+        yield _gap(
+            "when the Application was edited, and by which program",
+            "it came without managedFields",
+            f"kubectl get application {quote(name)} -o yaml --show-managed-fields",
+        )
+    if case.project_manifest is None:
+        yield _gap(f"changes of project {case.app.project}", "the AppProject is not in the facts")
+    if case.settings("argocd-cm") is None:
+        yield _gap("changes of Argo CD's settings", "argocd-cm is not in the facts")
+    if not case.world.snapshot.heads:
+        yield _gap("commits that Argo CD has not seen", "the facts contain no Git heads")
+
+
+def _gap(what: str, why: str, how_to_get: str = "") -> Gap:
+    return Gap(kind=GapKind.NOT_COLLECTED, what=what, why=why, how_to_get=how_to_get)
