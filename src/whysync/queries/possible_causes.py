@@ -161,8 +161,10 @@ class _Asked:
         unheard_of = "" if part.place in (Place.EVENT, Place.CONTAINER) else part.reason
         control = self._read((replace(part, text=_UNHEARD_OF, reason=unheard_of),))
         always = {_without(_UNHEARD_OF, finding) for finding in control.report.findings}
+        rules = {finding.rule for finding in control.report.findings}
         for finding in reading.report.findings:
-            if _without(part.text, finding) not in always:
+            vague = finding.rule in rules and finding.confidence is Confidence.LOW
+            if not vague and _without(part.text, finding) not in always:
                 yield _cause(finding, reading)
 
     def not_understood(self, text: str, part: Part | None = None) -> NotUnderstood:
