@@ -27,8 +27,8 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
 def alerts_of(scope: Scope, limits: AlertLimits) -> tuple[Alert, ...]:
     """All alerts; those about Argo CD itself only if the apps are not restricted."""
     narrowed = bool(scope.namespaces or scope.projects or scope.apps)
-    found = (*_operations(scope, limits), *_states(scope, limits), *_loops(scope, limits))
-    return found if narrowed else (*found, *_argocd_itself(limits))
+    alerts = (*_operations(scope, limits), *_states(scope, limits), *_loops(scope, limits))
+    return alerts if narrowed else (*alerts, *_argocd_itself(limits))
 
 
 def _info(scope: Scope, *more: str) -> str:

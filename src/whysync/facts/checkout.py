@@ -74,14 +74,14 @@ class Checkout:
     def objects(self, wanted: Ref, under: str = "") -> list[ManifestPlace]:
         """Where an object of that group, kind and name is declared; the caller checks the namespace."""
         words = (wanted.name.encode(), wanted.kind.encode())
-        found: list[ManifestPlace] = []
+        places: list[ManifestPlace] = []
         for path in self.files(under):
             full = self.root / path
             with suppress(OSError):
                 data = read_file(full, follow=False, most=_LARGEST_FILE)
                 if all(word in data for word in words):
-                    found += [_with_line(p, data) for p in places_in(path, data) if _is(p.ref, wanted)]
-        return found
+                    places += [_with_line(p, data) for p in places_in(path, data) if _is(p.ref, wanted)]
+        return places
 
     # --- writing -----------------------------------------------------------------------------------
 

@@ -36,8 +36,8 @@ def together(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
 
 def _first(*groups: Iterable[Manifest]) -> tuple[Manifest, ...]:
     """Each object once, from the first Snapshot that has it, sorted by name."""
-    found: dict[tuple[str, ...], Manifest] = {}
+    by_key: dict[tuple[str, ...], Manifest] = {}
     for group in groups:
-        for one in group:
-            found.setdefault((one.cluster, *one.key), one)
-    return tuple(found[key] for key in sorted(found))
+        for manifest in group:
+            by_key.setdefault((manifest.cluster, *manifest.key), manifest)
+    return tuple(by_key[key] for key in sorted(by_key))

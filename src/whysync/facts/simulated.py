@@ -48,7 +48,7 @@ def _objects(simulation: Simulation) -> tuple[tuple[Manifest, ...], tuple[Manife
     several = len(simulation.destinations) > 1
     for destination in simulation.destinations:
         cluster = destination.name if several else ""
-        for obj in destination.model.objects():
+        for obj in destination.api_server.objects():
             if obj.get("kind") == "Event":
                 events.append(Manifest(obj, role=Role.EVENT, origin="events", cluster=cluster))
             elif not _is_lease(obj):

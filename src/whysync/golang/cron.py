@@ -44,10 +44,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             return None
         try:
             zone = self.zone or moment.tzinfo or UTC
-            found = _search_utc(self, moment) if zone is UTC else _search(self, moment, zone)
+            activation = _search_utc(self, moment) if zone is UTC else _search(self, moment, zone)
         except (OverflowError, ValueError):
             return None  # the calendar ends with the year 9999
-        return None if found is None else found.astimezone(moment.tzinfo)
+        return None if activation is None else activation.astimezone(moment.tzinfo)
 
     def _can_match(self) -> bool:
         """A field of commas alone is empty, and matches nothing."""
@@ -115,9 +115,9 @@ def _search_utc(schedule: Schedule, moment: datetime) -> datetime | None:
             day = date(day.year + day.month // 12, day.month % 12 + 1, 1)
         else:
             if schedule.matches_day(day):
-                found = _time_of_day(schedule, hour, minute)
-                if found is not None:
-                    return datetime.combine(day, found, UTC)
+                time_of_day = _time_of_day(schedule, hour, minute)
+                if time_of_day is not None:
+                    return datetime.combine(day, time_of_day, UTC)
             day += timedelta(days=1)
         hour = minute = 0
     return None
@@ -303,14 +303,14 @@ def _number_or_name(text: str, names: Mapping[str, int]) -> int:
 
 
 def _number(text: str) -> int:
-    told = f'failed to parse int from {text}: strconv.Atoi: parsing "{text}"'
+    prefix = f'failed to parse int from {text}: strconv.Atoi: parsing "{text}"'
     if not _NUMBER.fullmatch(text):
-        raise BadSchedule(f"{told}: invalid syntax")
+        raise BadSchedule(f"{prefix}: invalid syntax")
     # int() itself refuses thousands of digits, whatever their value
     digits = text.lstrip("+-").lstrip("0") or "0"
     value = int(digits) * (-1 if text.startswith("-") else 1) if len(digits) < 20 else 1 << 63
     if not -(1 << 63) <= value < 1 << 63:
-        raise BadSchedule(f"{told}: value out of range")
+        raise BadSchedule(f"{prefix}: value out of range")
     if value < 0:
         raise BadSchedule(f"negative number ({value}) not allowed: {text}")
     return value

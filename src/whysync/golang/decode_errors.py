@@ -16,14 +16,14 @@ def json_object_error(data: bytes) -> str:
     """The error, or nothing for an object (and for null, which Go takes for an empty one)."""
     source = data.decode("utf-8", "replace")
     try:
-        found: Json = json.loads(source)
+        decoded: Json = json.loads(source)
     except RecursionError:
         return "exceeded max depth"
     except ValueError:
         return _syntax_error(source)
-    if found is None or isinstance(found, dict):
+    if decoded is None or isinstance(decoded, dict):
         return ""
-    return f"json: cannot unmarshal {json_kind(found)} into Go value of type map[string]interface {{}}"
+    return f"json: cannot unmarshal {json_kind(decoded)} into Go value of type map[string]interface {{}}"
 
 
 def _syntax_error(source: str) -> str:
@@ -49,8 +49,8 @@ def _literal_error(start: str, literal: str) -> str:
         if index >= len(start):
             return _ENDS
         if start[index] != expected:
-            told = f"in literal {literal} (expecting {_character(expected)})"
-            return f"invalid character {_character(start[index])} {told}"
+            context = f"in literal {literal} (expecting {_character(expected)})"
+            return f"invalid character {_character(start[index])} {context}"
     rest = start[len(literal) :].lstrip(" \t\r\n")
     return f"invalid character {_character(rest[0])} after top-level value" if rest else _ENDS
 
@@ -91,22 +91,22 @@ _NAMES: Final = {"01": "month", "02": "day", "15": "hour", "04": "minute", "05":
 
 def time_problem(text: str, *, micro: bool) -> str:
     layout = _MICRO if micro else _SECONDS
-    said = f'parsing time "{text}"'
+    prefix = f'parsing time "{text}"'
     rest = text
     for part, form in _PARTS:
-        found = re.match(form, rest)
-        if found is None:
-            return f'{said} as "{layout}": cannot parse "{rest}" as "{part}"'
-        if part in _LARGEST and int(found[0]) > _LARGEST[part]:
-            return f"{said}: {_NAMES[part]} out of range"
-        rest = rest[found.end() :]
+        matched = re.match(form, rest)
+        if matched is None:
+            return f'{prefix} as "{layout}": cannot parse "{rest}" as "{part}"'
+        if part in _LARGEST and int(matched[0]) > _LARGEST[part]:
+            return f"{prefix}: {_NAMES[part]} out of range"
+        rest = rest[matched.end() :]
     fraction = re.match(r"\.\d{6}(?!\d)" if micro else r"(?:[.,]\d+)?", rest)
     if fraction is None:
-        return f'{said} as "{layout}": cannot parse "{rest}" as ".000000"'
+        return f'{prefix} as "{layout}": cannot parse "{rest}" as ".000000"'
     rest = rest[fraction.end() :]
     zone = re.match(r"Z|[+-]\d\d:\d\d", rest)
     if zone is None:
-        return f'{said} as "{layout}": cannot parse "{rest}" as "Z07:00"'
+        return f'{prefix} as "{layout}": cannot parse "{rest}" as "Z07:00"'
     if rest[zone.end() :]:
-        return f'{said}: extra text: "{rest[zone.end() :]}"'
-    return f"{said}: day out of range"
+        return f'{prefix}: extra text: "{rest[zone.end() :]}"'
+    return f"{prefix}: day out of range"

@@ -90,8 +90,8 @@ def go_map(value: Json | Missing) -> Json:
     """A map with its keys sorted as Go prints them; nothing at all is null."""
     if not isinstance(value, dict):
         return None
-    found: Object = {key: value[key] for key in sorted(value)}
-    return found
+    ordered: Object = {key: value[key] for key in sorted(value)}
+    return ordered
 
 
 def _quoted_character(character: str) -> str:

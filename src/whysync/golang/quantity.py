@@ -99,10 +99,10 @@ def written_like(value: Fraction, like: Json) -> str:
 @lru_cache(maxsize=8192)
 def _value(text: str) -> Fraction | None:
     try:
-        found = _CANONICAL.fullmatch(canonical_quantity(text))
-        if found is None:
+        matched = _CANONICAL.fullmatch(canonical_quantity(text))
+        if matched is None:
             return None
-        digits, exponent, suffix = Fraction(found[1]), int(found[2] or "0"), found[3] or ""
+        digits, exponent, suffix = Fraction(matched[1]), int(matched[2] or "0"), matched[3] or ""
     except (BadQuantity, ValueError):
         return None
     if abs(exponent) > _MOST_EXPONENT:
@@ -113,10 +113,10 @@ def _value(text: str) -> Fraction | None:
 
 
 def _parts(text: str) -> tuple[str, str, str, str, int, bool]:
-    found = _FORM.fullmatch(text)
-    if not text or found is None or len(text) > _MOST_DIGITS:
+    matched = _FORM.fullmatch(text)
+    if not text or matched is None or len(text) > _MOST_DIGITS:
         raise BadQuantity(text)
-    sign, whole, fraction, suffix = found[1], found[2], found[3] or "", found[4]
+    sign, whole, fraction, suffix = matched[1], matched[2], matched[3] or "", matched[4]
     sign = "-" if sign == "-" else ""
     if suffix in _DECIMAL:
         return sign, whole, fraction, suffix, _DECIMAL[suffix], False
@@ -176,10 +176,15 @@ def debug_quantity(text: str) -> str:
     """
     if text == "0":
         return _dumped(0, 0, "DecimalSI", "0")
-    found = _DEBUG_FORM.fullmatch(text)
-    if found is None:
+    matched = _DEBUG_FORM.fullmatch(text)
+    if matched is None:
         return _dumped(0, 0, "DecimalSI", "")
-    sign, whole, rest, suffix = found[1], found[2].lstrip("0"), (found[3] or "").rstrip("0"), found[4] or ""
+    sign, whole, rest, suffix = (
+        matched[1],
+        matched[2].lstrip("0"),
+        (matched[3] or "").rstrip("0"),
+        matched[4] or "",
+    )
     whole = whole or "0"
     shape, exponent = _format(suffix)
     if shape == "BinarySI":

@@ -64,8 +64,8 @@ class _Reading:
                     self._last = self._repeated = -1
                 case "*" | "+" | "?":
                     self._operator(1)
-                case "{" if (found := _REPEAT.match(pattern, self._at)) is not None:
-                    self._count(found)
+                case "{" if (repeat := _REPEAT.match(pattern, self._at)) is not None:
+                    self._count(repeat)
                 case "[":
                     self._class()
                 case "\\":
@@ -117,12 +117,12 @@ class _Reading:
             raise _Mistake(f"missing argument to repetition operator: `{self._pattern[self._at : end]}`")
         self._repeated, self._at = self._at, end
 
-    def _count(self, found: re.Match[str]) -> None:
-        least = int(found[1])
-        most = int(found[3]) if found[3] else least
+    def _count(self, repeat: re.Match[str]) -> None:
+        least = int(repeat[1])
+        most = int(repeat[3]) if repeat[3] else least
         if max(least, most) > _MOST_REPEATS or most < least:
-            raise _Mistake(f"invalid repeat count: `{found[0]}`")
-        self._operator(len(found[0]))
+            raise _Mistake(f"invalid repeat count: `{repeat[0]}`")
+        self._operator(len(repeat[0]))
 
     def _escape(self, letters: str) -> None:
         pattern, at = self._pattern, self._at

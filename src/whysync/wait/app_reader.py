@@ -27,9 +27,9 @@ class AppReader:
         if place.wanted is not None:
             refresh = place.wanted.refresh if self._first else ""
             place = replace(place, wanted=replace(place.wanted, logs=False, refresh=refresh))
-        found = app.cases(app.read(place), self._names)
+        cases = app.cases(app.read(place), self._names)
         self._first = False
-        return found
+        return cases
 
     def closely(self, outcome: Outcome) -> tuple[Case, ...]:
         """Of the apps that are not there; what was seen last, if the source is silent now."""

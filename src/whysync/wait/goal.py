@@ -24,8 +24,8 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         words = {"Synced": self.sync, "Healthy": self.health, "no operation running": self.operation}
-        told = ", ".join(word for word, wanted in words.items() if wanted)
-        return f"{told} at {self.revision[:12]}" if self.revision else told
+        conditions = ", ".join(word for word, wanted in words.items() if wanted)
+        return f"{conditions} at {self.revision[:12]}" if self.revision else conditions
 
 
 class Standing(StrEnum):
@@ -73,10 +73,10 @@ def is_busy(case: Case) -> bool:
 
 def _missing(case: Case, goal: Goal) -> list[str]:
     status, state = case.app.status, case.operation
-    found: list[str] = []
+    missing: list[str] = []
     if goal.operation and is_busy(case):
-        said = one_line(state.message) if state is not None and state.phase == "Running" else ""
-        found.append("the operation runs" + (f": {said}" if said else ""))
+        message = one_line(state.message) if state is not None and state.phase == "Running" else ""
+        missing.append("the operation runs" + (f": {message}" if message else ""))
     if (
         goal.operation
         and not is_busy(case)
@@ -84,14 +84,14 @@ def _missing(case: Case, goal: Goal) -> list[str]:
         and state.phase in _FAILED
         and not _settled(case)
     ):
-        found.append(f"the last sync {'failed' if state.phase == 'Failed' else 'ended in an error'}")
+        missing.append(f"the last sync {'failed' if state.phase == 'Failed' else 'ended in an error'}")
     if goal.sync and status.sync.status != SyncCode.SYNCED:
-        found.append(f"it is {status.sync.status or 'not compared'}, not Synced")
+        missing.append(f"it is {status.sync.status or 'not compared'}, not Synced")
     if goal.health and status.health.status != HealthCode.HEALTHY:
-        found.append(f"it is {status.health.status or 'without health'}, not Healthy")
+        missing.append(f"it is {status.health.status or 'without health'}, not Healthy")
     if goal.revision and not _is_at(case, goal):
-        found.append(f"it is at {_short(_revisions(case)) or 'no commit'}, not at {goal.revision[:12]}")
-    return found
+        missing.append(f"it is at {_short(_revisions(case)) or 'no commit'}, not at {goal.revision[:12]}")
+    return missing
 
 
 def _settled(case: Case) -> bool:
@@ -114,7 +114,7 @@ def _has_failed(case: Case, goal: Goal) -> bool:
 def _is_at(case: Case, goal: Goal) -> bool:
     """Is the app at this commit? Without a difference there is no sync, so the comparison decides."""
     known = _revisions(case) if goal.sync or not goal.operation else _synced_revisions(case)
-    return any(_begins(one, goal.revision) for one in known)
+    return any(_begins(revision, goal.revision) for revision in known)
 
 
 def _revisions(case: Case) -> tuple[str, ...]:
@@ -124,12 +124,12 @@ def _revisions(case: Case) -> tuple[str, ...]:
 
 def _synced_revisions(case: Case) -> tuple[str, ...]:
     state = case.operation
-    told: list[str] = []
+    revisions: list[str] = []
     if state is not None and state.sync_result is not None:
-        told += [state.sync_result.revision, *state.sync_result.revisions]
+        revisions += [state.sync_result.revision, *state.sync_result.revisions]
     if state is not None and state.operation.sync is not None:
-        told += [state.operation.sync.revision, *state.operation.sync.revisions]
-    return tuple(one for one in told if one)
+        revisions += [state.operation.sync.revision, *state.operation.sync.revisions]
+    return tuple(revision for revision in revisions if revision)
 
 
 def _begins(known: str, wanted: str) -> bool:

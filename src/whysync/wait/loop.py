@@ -39,7 +39,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def done(self) -> bool:
-        return all(one.standing is Standing.DONE for one in self.apart)
+        return all(distance.standing is Standing.DONE for distance in self.apart)
 
 
 def wait(
@@ -62,10 +62,10 @@ def wait(
             problem = None
         except UsageError:
             raise
-        except SourceError as found:
+        except SourceError as error:
             if last is None:
                 raise
-            cases, problem = last.cases, found
+            cases, problem = last.cases, error
         elapsed = clock() - began
         if problem is None:
             apart = tuple(distance(case, goal) for case in cases)

@@ -57,15 +57,15 @@ class Lines:
         self._told: dict[str, str] = {}
 
     def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None:
-        for case, one in zip(cases, apart, strict=True):
+        for case, distance in zip(cases, apart, strict=True):
             name = case.app.qualified_name
             self._tell(name, progress_of(case).state_line(self._screen), elapsed)
             for result in case.results:
                 words = f"  {result.sync_phase or 'Sync'}  {result.ref}: {_state(result)}"
-                said = f" ({one_line(result.message, 200)})" if result.message else ""
-                self._tell(f"{name} {result.sync_phase} {result.key}", f"{words}{said}", elapsed)
-            if one.stale:
-                self._tell(f"{name} stale", f"  {', '.join(one.missing)}", elapsed)
+                message = f" ({one_line(result.message, 200)})" if result.message else ""
+                self._tell(f"{name} {result.sync_phase} {result.key}", f"{words}{message}", elapsed)
+            if distance.stale:
+                self._tell(f"{name} stale", f"  {', '.join(distance.missing)}", elapsed)
 
     def unread(self, problem: SourceError, elapsed: float) -> None:
         self._tell("problem", f"not read: {one_line(problem.what)}; asking again", elapsed)
@@ -89,10 +89,10 @@ class Frames:
 
     def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None:
         lines = [f"{clock(elapsed)} of {clock(self._timeout)}   waiting for {self._goal!s}", ""]
-        for case, one in zip(cases, apart, strict=True):
+        for case, distance in zip(cases, apart, strict=True):
             progress = progress_of(case)
             lines += [f"  {progress.state_line(self._screen)}", *progress.waves(self._screen)]
-            lines += [f"    {self._screen.mark('wait')} {missing}" for missing in one.missing]
+            lines += [f"    {self._screen.mark('wait')} {missing}" for missing in distance.missing]
         self._draw(lines)
 
     def unread(self, problem: SourceError, elapsed: float) -> None:

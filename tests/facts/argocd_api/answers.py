@@ -13,7 +13,7 @@ from typing import Final
 
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.hooks.recognition import is_hook
-from whysync.argocd.projects.cluster_secrets import told_by
+from whysync.argocd.projects.cluster_secrets import cluster_secret_data
 from whysync.argocd.settings import Settings
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
@@ -68,7 +68,7 @@ class Answers:
         state: Json = {"status": "Successful", "message": "", "attemptedAt": "2026-03-02T09:00:00Z"}
         known: list[Json] = [{"server": IN_CLUSTER, "name": "in-cluster", "connectionState": state}]
         for setting in self.snapshot.settings:
-            if told := told_by(setting.body):
+            if told := cluster_secret_data(setting.body):
                 known.append({**told, "connectionState": state, "config": {"tlsClientConfig": {}}})
         return {"metadata": {}, "items": [*known, *self.more_clusters]}
 

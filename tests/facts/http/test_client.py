@@ -351,7 +351,7 @@ def test_a_server_that_repeats_our_token() -> None:
     ):
         with pytest.raises(problems.Rejected) as caught:
             conversation(echo, list_pods, auth=auth)
-        assert "plain-words" not in f"{caught.value.why} {caught.value.said} {caught.value}"
+        assert "plain-words" not in f"{caught.value.why} {caught.value.server_message} {caught.value}"
         assert "cGxhaW4" not in caught.value.why
 
 
@@ -359,7 +359,7 @@ def test_secrets_in_a_server_s_words_are_masked() -> None:
     said = says({"message": "cannot reach https://bot:hunter2pass@git.example.com/x"}, 400)
     with pytest.raises(problems.Rejected) as caught:
         conversation(always(said), list_pods)
-    assert "hunter2pass" not in caught.value.why + caught.value.said
+    assert "hunter2pass" not in caught.value.why + caught.value.server_message
     assert "git.example.com" in caught.value.why
 
 

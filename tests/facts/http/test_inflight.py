@@ -34,7 +34,7 @@ def test_it_does_not_wait_for_ever() -> None:
     async def talk() -> float:
         ways = InFlight()
         began = steady_time.monotonic()
-        with ways.one():
+        with ways.request():
             await ways.settled(0.01)
         await ways.settled(5)
         return steady_time.monotonic() - began

@@ -50,8 +50,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     def for_server(self, address: str) -> Context | None:
         """The context of this server: the current one if it matches, otherwise any."""
-        ordered = sorted(self.contexts, key=lambda one: one.name != self.current)
-        return next((one for one in ordered if _plain(one.server.address) == _plain(address)), None)
+        ordered = sorted(self.contexts, key=lambda context: context.name != self.current)
+        return next(
+            (context for context in ordered if _plain(context.server.address) == _plain(address)), None
+        )
 
 
 def default_path(environ: Mapping[str, str]) -> Path:
@@ -89,11 +91,13 @@ def read_config(path: Path) -> Config | None:
 
 def _config(body: Json, path: str) -> Config:
     root = fields(body)
-    servers = {text(one.get("server")): one for one in map(fields, items(root.get("servers")))}
-    users = {text(one.get("name")): one for one in map(fields, items(root.get("users")))}
+    servers = {text(server.get("server")): server for server in map(fields, items(root.get("servers")))}
+    users = {text(user.get("name")): user for user in map(fields, items(root.get("users")))}
     contexts = tuple(
-        _context(one, servers.get(text(one.get("server")), {}), users.get(text(one.get("user")), {}))
-        for one in map(fields, items(root.get("contexts")))
+        _context(
+            context, servers.get(text(context.get("server")), {}), users.get(text(context.get("user")), {})
+        )
+        for context in map(fields, items(root.get("contexts")))
     )
     return Config(path=path, current=text(root.get("current-context")), contexts=contexts)
 

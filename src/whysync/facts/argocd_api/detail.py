@@ -154,10 +154,10 @@ class Reader:
 
     async def _events(self, app: AppId) -> list[Object]:
         how = f"kubectl -n {app.namespace or 'argocd'} get events"
-        found = await self._gaps.unless(
+        answer = await self._gaps.unless(
             partial(self._api.events, app), "events about the Application itself", app.place, how
         )
-        return listed(found or {}, "Event", "v1")
+        return listed(answer or {}, "Event", "v1")
 
     async def _facts(self, app: AppId) -> dict[str, Object]:
         """Additional facts; no gap if they cannot be read."""
@@ -173,8 +173,8 @@ class Reader:
         return {"sync-windows": windows or {}, "can-i": can if sync or logs else {}}
 
     async def _objects(self, app: AppId, chosen: Chosen) -> list[Object]:
-        found = await asyncio.gather(*(self._object(app, node) for node in chosen.objects))
-        return [body for body in found if body is not None]
+        bodies = await asyncio.gather(*(self._object(app, node) for node in chosen.objects))
+        return [body for body in bodies if body is not None]
 
     async def _object(self, app: AppId, node: Node) -> Object | None:
         how = f"kubectl -n {node.namespace} get {node.kind.lower()} {node.name} -o yaml"
@@ -185,7 +185,7 @@ class Reader:
 
     async def _events_about(self, app: AppId, chosen: Chosen) -> list[Object]:
         how = "kubectl get events in the destination's namespace"
-        found = await asyncio.gather(
+        answers = await asyncio.gather(
             *(
                 self._gaps.unless(
                     partial(self._api.events_about, app, node), "events about its resources", app.place, how
@@ -193,7 +193,7 @@ class Reader:
                 for node in chosen.about
             )
         )
-        return [event for answer in found if answer for event in listed(answer, "Event", "v1")]
+        return [event for answer in answers if answer for event in listed(answer, "Event", "v1")]
 
     async def _logs(self, app: AppId, live: Iterable[Object], cluster: str) -> tuple[Log, ...]:
         asked: list[tuple[str, str, str, bool]] = []
@@ -206,14 +206,14 @@ class Reader:
                     asked.append((place.namespace, place.name, container.name, True))
                 if container.started or not container.restarted:
                     asked.append((place.namespace, place.name, container.name, False))
-        found = await asyncio.gather(*(self._log(app, *one, cluster) for one in asked[:MOST_LOGS]))
-        return tuple(log for log in found if log is not None)
+        logs = await asyncio.gather(*(self._log(app, *arguments, cluster) for arguments in asked[:MOST_LOGS]))
+        return tuple(log for log in logs if log is not None)
 
     async def _log(
         self, app: AppId, namespace: str, pod: str, container: str, previous: bool, cluster: str
     ) -> Log | None:
         how = f"kubectl -n {namespace} logs {pod} -c {container}{' --previous' if previous else ''}"
-        said = await self._gaps.unless(
+        reply = await self._gaps.unless(
             partial(
                 self._api.logs,
                 app,
@@ -228,13 +228,13 @@ class Reader:
             how,
         )
         # A container that waits for its image has no log; the error for that is not reported.
-        if said is None or not said.lines:
+        if reply is None or not reply.lines:
             return None
         return Log(
             namespace=namespace,
             pod=pod,
             container=container,
-            lines=_end_of(said.lines[-self._wanted.log_lines :]),
+            lines=_end_of(reply.lines[-self._wanted.log_lines :]),
             previous=previous,
             origin=f"Argo CD: log of {namespace}/{pod}",
             cluster=cluster,
@@ -252,14 +252,14 @@ class Reader:
         """
         home = text(dig(body, "spec", "destination", "namespace"))
         compared = {ref_of(target).key: target for target in states.targets}
-        found: list[Object] = []
-        for one in rendered:
-            key = ref_of(one).key
+        desired: list[Object] = []
+        for obj in rendered:
+            key = ref_of(obj).key
             there = {key, key._replace(namespace=key.namespace or home), key._replace(namespace="")}
             twins = [twin for near in there if (twin := compared.pop(near, None)) is not None]
-            found.append(twins[0] if twins and one.get("kind") == "Secret" else one)
-        found += compared.values()
-        return tuple(Manifest(one, role=Role.DESIRED, origin=f"Argo CD: {app.place}") for one in found)
+            desired.append(twins[0] if twins and obj.get("kind") == "Secret" else obj)
+        desired += compared.values()
+        return tuple(Manifest(obj, role=Role.DESIRED, origin=f"Argo CD: {app.place}") for obj in desired)
 
 
 def _end_of(lines: tuple[str, ...]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ class Gaps:
             self.add(gap_kind(problem), what, of, why(problem), how_to_get or problem.next)
             return None
 
-    def told(self) -> tuple[Gap, ...]:
+    def all(self) -> tuple[Gap, ...]:
         gaps: list[Gap] = []
         for (what, why), (names, kind, how) in self._found.items():
             of = sorted(name for name in names if name)
@@ -43,8 +43,8 @@ class Gaps:
 
 def why(problem: WhysyncError) -> str:
     """The server's own message if there is one: the requested path says little."""
-    if isinstance(problem, HttpError) and problem.said:
-        return f"Argo CD says: {problem.said}"
+    if isinstance(problem, HttpError) and problem.server_message:
+        return f"Argo CD says: {problem.server_message}"
     return f"{problem.what}: {problem.why}" if problem.why else problem.what
 
 

@@ -118,12 +118,12 @@ def _server_pod(command: Sequence[str], bounds: Bounds) -> str:
     return pods[0]
 
 
-def _port(said: bytes) -> int | None:
+def _port(output: bytes) -> int | None:
     """The port that kubectl chose, once it is printed."""
-    found = _FORWARDING.search(said)
-    return int(found[1]) if found else None
+    matched = _FORWARDING.search(output)
+    return int(matched[1]) if matched else None
 
 
-def _last(said: str) -> str:
-    lines = said.strip().splitlines()
+def _last(output: str) -> str:
+    lines = output.strip().splitlines()
     return Masker().masked_text(lines[-1])[:300] if lines else ""

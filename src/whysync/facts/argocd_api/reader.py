@@ -42,8 +42,8 @@ def read_argocd(
     `everything` is set.
     """
     with reached(server) as address:
-        found = asyncio.run(_read(address, wanted, progress, everything=everything))
-    return mask_snapshot(found, masker)
+        snapshot = asyncio.run(_read(address, wanted, progress, everything=everything))
+    return mask_snapshot(snapshot, masker)
 
 
 @contextmanager
@@ -87,22 +87,24 @@ async def _read(
 
         details = await asyncio.gather(*map(detailed, apps))
         now = client.now() or datetime.now(UTC)
-    found = around.snapshot(details, gaps, now)
-    return _with_local(found, wanted.local, around.home) if wanted.local else found
+    snapshot = around.snapshot(details, gaps, now)
+    return _with_local(snapshot, wanted.local, around.home) if wanted.local else snapshot
 
 
-def _with_local(found: Snapshot, folder: str, home: str) -> Snapshot:
+def _with_local(snapshot: Snapshot, folder: str, home: str) -> Snapshot:
     """Use plain YAML of a folder as desired state instead of Argo CD's manifests."""
     from whysync.argocd.api.application import Application
     from whysync.facts.kubernetes_api.desired import local_manifests
     from whysync.facts.kubernetes_api.discovery import Kinds
     from whysync.kubernetes.api.decode import decode
 
-    decoded = ((application, decode(application.body, Application)[0]) for application in found.applications)
-    apps = [(one, app) for one, app in decoded if app is not None]
+    decoded = (
+        (application, decode(application.body, Application)[0]) for application in snapshot.applications
+    )
+    apps = [(manifest, app) for manifest, app in decoded if app is not None]
     # Without the cluster's kinds, namespaces are not filled in: the objects stay as written.
-    local, gaps = local_manifests(folder, apps, found.settings, Kinds(()), home or "argocd")
-    return replace(found, desired={**found.desired, **local}, gaps=(*found.gaps, *gaps))
+    local, gaps = local_manifests(folder, apps, snapshot.settings, Kinds(()), home or "argocd")
+    return replace(snapshot, desired={**snapshot.desired, **local}, gaps=(*snapshot.gaps, *gaps))
 
 
 # --- select Applications -------------------------------------------------------------------------------
@@ -111,18 +113,18 @@ def _with_local(found: Snapshot, folder: str, home: str) -> Snapshot:
 async def applications(api: Api, wanted: Selection) -> list[Object]:
     """The selected Applications, each once; refreshed first if requested."""
     if wanted.is_narrow:
-        found = [
+        bodies = [
             app
-            for one in await asyncio.gather(*(_named(api, n, wanted) for n in wanted.names))
-            for app in one
+            for apps in await asyncio.gather(*(_named(api, n, wanted) for n in wanted.names))
+            for app in apps
         ]
     else:
         spaces = wanted.app_namespaces if not wanted.all_namespaces else ()
         answers = await asyncio.gather(
             *(api.applications(wanted, namespace=space) for space in spaces or ("",))
         )
-        found = [app for answer in answers for app in listed(answer, "Application")]
-    unique = {id_of(app).place: app for app in found}
+        bodies = [app for answer in answers for app in listed(answer, "Application")]
+    unique = {id_of(app).place: app for app in bodies}
     if wanted.refresh:
         refreshed = await asyncio.gather(*(_refreshed(api, app, wanted) for app in unique.values()))
         unique = {id_of(app).place: app for app in refreshed}
@@ -138,21 +140,22 @@ async def _named(api: Api, name: str, wanted: Selection) -> list[Object]:
     space, _, bare = name.rpartition("/")
     spaces = (space,) if space else wanted.app_namespaces or ("",)
     denied: Forbidden | Missing | None = None
-    found: list[Object] = []
-    for one in spaces:
+    bodies: list[Object] = []
+    for namespace in spaces:
         try:
-            answer = await api.application(AppId(namespace=one, name=bare))
-            found.append(typed(answer, "Application"))
+            answer = await api.application(AppId(namespace=namespace, name=bare))
+            bodies.append(typed(answer, "Application"))
         except (Forbidden, Missing) as problem:
             denied = problem
-    if not found and not space:
+    if not bodies and not space:
         # Argo CD searches in its own namespace only, except for lists.
-        found = listed(await api.applications(Selection(), name=bare), "Application")
-    if found or denied is None:
-        return found
+        bodies = listed(await api.applications(Selection(), name=bare), "Application")
+    if bodies or denied is None:
+        return bodies
     raise NotFound(
         what=f"Argo CD does not show an Application {name!r} to this account",
-        why=f"it says {denied.said or denied.what!r}, of what is not there and of what is not allowed alike",
+        why=f"it says {denied.server_message or denied.what!r}, "
+        "of what is not there and of what is not allowed alike",
         next="argocd app list shows what the account may see; it needs `applications, get, PROJECT/NAME`",
     ) from denied
 
@@ -190,9 +193,9 @@ class _Around:
 
     def cluster_of(self, app: Object) -> str:
         """The cluster of an Application by its name in Argo CD, also if the Application has its address."""
-        told = dig(app, "spec", "destination")
-        server = text(dig(told, "server"))
-        return text(dig(told, "name")) or self.clusters.get(server) or server
+        destination = dig(app, "spec", "destination")
+        server = text(dig(destination, "server"))
+        return text(dig(destination, "name")) or self.clusters.get(server) or server
 
     def destinations(self, apps: Iterable[Object]) -> set[str]:
         return {self.cluster_of(app) for app in apps}
@@ -220,7 +223,7 @@ class _Around:
                 *(Extra(name=name, body=body, origin="Argo CD") for name, body in self.facts.items() if body),
                 *(fact for detail in details for fact in detail.facts),
             ),
-            gaps=gaps.told(),
+            gaps=gaps.all(),
         )
 
 
@@ -253,7 +256,7 @@ async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
 
 def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> None:
     """Gaps for projects that are not in the list: it omits those that the account may not read."""
-    names = {text(dig(one, "metadata", "name")) for one in known}
+    names = {text(dig(project, "metadata", "name")) for project in known}
     for app in apps:
         project = id_of(app).project or "default"
         if project not in names:
@@ -268,7 +271,7 @@ def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> No
 
 def _once(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
     """Each object once, also if two Applications have it in their trees."""
-    found = {
+    by_identity = {
         (manifest.cluster, manifest.ref.group, manifest.key, manifest.uid): manifest for manifest in manifests
     }
-    return tuple(found.values())
+    return tuple(by_identity.values())

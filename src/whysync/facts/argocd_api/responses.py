@@ -101,15 +101,15 @@ def with_row_health(app: Object, tree: Object) -> Object:
     health: dict[Key, Object] = {}
     for raw in items(tree.get("nodes")):
         node = fields(raw)
-        if told := fields(node.get("health")):
-            health[_node(node).key] = told
+        if node_health := fields(node.get("health")):
+            health[_node(node).key] = node_health
         elif not any(node.get(name) for name in ("resourceVersion", "uid", "createdAt")):
             health[_node(node).key] = dict(_NOT_MADE)
     rows: list[Json] = []
     for raw in items(status.get("resources")):
         row = fields(raw)
-        found = health.get(_node(row).key)
-        rows.append({**row, "health": found} if found else row)
+        row_health = health.get(_node(row).key)
+        rows.append({**row, "health": row_health} if row_health else row)
     return {**app, "status": {**status, "resources": rows}}
 
 
@@ -125,11 +125,11 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def managed_of(answer: Object) -> Managed:
-    found: dict[str, list[Object]] = {"targetState": [], "liveState": []}
+    by_state: dict[str, list[Object]] = {"targetState": [], "liveState": []}
     broken: list[str] = []
     for raw in items(answer.get("items")):
         item = fields(raw)
-        for state, objects in found.items():
+        for state, objects in by_state.items():
             written = text(item.get(state))
             if written in ("", "null"):
                 continue
@@ -138,7 +138,9 @@ def managed_of(answer: Object) -> Managed:
                 broken.append(f"{text(item.get('kind'))} {text(item.get('name'))} ({state})")
             else:
                 objects.append(body)
-    return Managed(targets=tuple(found["targetState"]), live=tuple(found["liveState"]), broken=tuple(broken))
+    return Managed(
+        targets=tuple(by_state["targetState"]), live=tuple(by_state["liveState"]), broken=tuple(broken)
+    )
 
 
 def inner_object(written: str) -> Object | None:
@@ -151,8 +153,8 @@ def inner_object(written: str) -> Object | None:
 
 
 def manifests_of(answer: Object) -> tuple[Object, ...]:
-    found = (inner_object(text(manifest)) for manifest in items(answer.get("manifests")))
-    return tuple(one for one in found if one is not None)
+    objects = (inner_object(text(manifest)) for manifest in items(answer.get("manifests")))
+    return tuple(obj for obj in objects if obj is not None)
 
 
 # --- logs --------------------------------------------------------------------------------------------
@@ -177,8 +179,8 @@ def said_in(stream: Iterable[bytes]) -> Said:
         if entry is None:
             problem = problem or "the stream broke off"
         elif "error" in entry:
-            told = entry["error"]
-            problem = text(fields(told).get("message")) or text(told) or "the stream ended with an error"
+            error = entry["error"]
+            problem = text(fields(error).get("message")) or text(error) or "the stream ended with an error"
         else:
             result = fields(entry.get("result"))
             content = text(result.get("content"))
@@ -223,25 +225,27 @@ def failing_containers(pod: Object) -> tuple[Container, ...]:
     status = fields(pod.get("status"))
     owners = items(fields(pod.get("metadata")).get("ownerReferences"))
     of_job = any(fields(owner).get("kind") == "Job" for owner in owners)
-    found: list[Container] = []
+    containers: list[Container] = []
     for place in ("initContainerStatuses", "containerStatuses"):
         for raw in items(status.get(place)):
-            one = fields(raw)
-            state = fields(one.get("state"))
+            container_status = fields(raw)
+            state = fields(container_status.get("state"))
             waiting = text(fields(state.get("waiting")).get("reason"))
             ended = fields(state.get("terminated"))
-            restarts = integer(one.get("restartCount"))
+            restarts = integer(container_status.get("restartCount"))
             running = bool(fields(state.get("running")))
             bad = (
                 (bool(waiting) and waiting not in _PATIENT)
                 or integer(ended.get("exitCode")) != 0
                 or restarts > 0
-                or (running and (of_job or one.get("ready") is not True))
+                or (running and (of_job or container_status.get("ready") is not True))
             )
-            if bad and text(one.get("name")):
-                found.append(
+            if bad and text(container_status.get("name")):
+                containers.append(
                     Container(
-                        name=text(one.get("name")), restarted=restarts > 0, started=running or bool(ended)
+                        name=text(container_status.get("name")),
+                        restarted=restarts > 0,
+                        started=running or bool(ended),
                     )
                 )
-    return tuple(found)
+    return tuple(containers)

@@ -33,11 +33,11 @@ class Chosen:
         ]
         idle = _idle_replica_sets(there)
         wanted.sort(key=lambda node: (node.uid not in sick, node.uid in idle, *_name(node)))
-        told = [node for node in there if node.uid in sick]
-        told.sort(key=lambda node: (not node.is_sick, *_name(node)))
+        events_about = [node for node in there if node.uid in sick]
+        events_about.sort(key=lambda node: (not node.is_sick, *_name(node)))
         most = MOST_OBJECTS if closely else SOME_OBJECTS
         self.objects = tuple(wanted[:most])
-        self.about = tuple(told[: MOST_EVENTS if closely else SOME_EVENTS])
+        self.about = tuple(events_about[: MOST_EVENTS if closely else SOME_EVENTS])
         self.left_out = sum(node.uid not in idle for node in wanted[most:])
 
 
@@ -53,14 +53,14 @@ def _around_the_sick(nodes: list[Node]) -> set[str]:
 
 
 def _reached(start: Iterable[str], ways: Mapping[str, Iterable[str]]) -> set[str]:
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = list(start)
     while waiting:
         uid = waiting.pop()
-        if uid not in found:
-            found.add(uid)
+        if uid not in reached:
+            reached.add(uid)
             waiting.extend(ways.get(uid, ()))
-    return found
+    return reached
 
 
 def _idle_replica_sets(nodes: list[Node]) -> set[str]:

@@ -40,23 +40,27 @@ def config_map(settings: Object, namespace: str) -> Object:
 
 
 def _customizations(overrides: Object) -> dict[str, Json]:
-    found: dict[str, Json] = {}
+    customizations: dict[str, Json] = {}
     for kind, raw in sorted(overrides.items()):
-        told: dict[str, Json] = {name: value for name, value in fields(raw).items() if value}
+        rules: dict[str, Json] = {name: value for name, value in fields(raw).items() if value}
         for name in _RULES:
             # Rules without content are written too; every Argo CD adds the one for `/status` itself.
-            ignored = _ignored(text(told.get(name)))
+            ignored = _ignored(text(rules.get(name)))
             if not ignored or (kind == "*/*" and ignored == ["/status"]):
-                told.pop(name, None)
-        if told:
-            found[kind] = told
-    return found
+                rules.pop(name, None)
+        if rules:
+            customizations[kind] = rules
+    return customizations
 
 
 def _ignored(rule: str) -> list[Json]:
     """All fields that a rule (YAML in a string) ignores; content that cannot be parsed counts."""
     try:
-        return [one for part in fields(yaml.load(rule)).values() for one in items(part)] if rule else []
+        return (
+            [ignored_field for part in fields(yaml.load(rule)).values() for ignored_field in items(part)]
+            if rule
+            else []
+        )
     except yaml.Invalid:
         return [rule]
 

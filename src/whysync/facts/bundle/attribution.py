@@ -57,19 +57,19 @@ class _Names:
         """The only Application with that name; without any Application in the bundle, the name itself."""
         if self.none:
             return name
-        found = self._known.get(name, set())
-        return next(iter(found)) if len(found) == 1 else None
+        matching = self._known.get(name, set())
+        return next(iter(matching)) if len(matching) == 1 else None
 
 
-def _owner(one: Desired, names: _Names, labels: tuple[str, ...]) -> str | None:
-    for candidate in one.candidates:
+def _owner(desired: Desired, names: _Names, labels: tuple[str, ...]) -> str | None:
+    for candidate in desired.candidates:
         owner = names.find(candidate)
         if owner is not None:
             return owner
     if names.none:
         return ""
-    tracked = text(one.manifest.annotations.get(TRACKING_ID)).partition(":")[0]
-    marks = [tracked, *(text(one.manifest.labels.get(label)) for label in labels)]
+    tracked = text(desired.manifest.annotations.get(TRACKING_ID)).partition(":")[0]
+    marks = [tracked, *(text(desired.manifest.labels.get(label)) for label in labels)]
     return next((owner for mark in marks if mark and (owner := names.find(mark)) is not None), None)
 
 

@@ -44,18 +44,18 @@ class BundleBuilder:
         self.gaps: list[Gap] = []
         self.unknown: list[str] = []
 
-    def skip(self, found: Skipped) -> None:
-        if found.is_gap:
+    def skip(self, skipped: Skipped) -> None:
+        if skipped.is_gap:
             self.gaps.append(
                 Gap(
                     kind=GapKind.UNREADABLE,
-                    what=found.name,
-                    why=found.why,
+                    what=skipped.name,
+                    why=skipped.why,
                     how_to_get="make the file readable",
                 )
             )
         else:
-            self.unknown.append(f"{found.name} ({found.why})" if found.why else found.name)
+            self.unknown.append(f"{skipped.name} ({skipped.why})" if skipped.why else skipped.name)
 
     def add(self, entry: Entry) -> None:
         place = place_of(entry.name)
@@ -105,8 +105,8 @@ class BundleBuilder:
 
     def _add_object(self, body: Json, place: RoleInBundle, origin: str) -> None:
         if isinstance(body, dict) and is_managed_resources(body):
-            for state, found in managed_states(body):
-                if not is_object(found):
+            for state, state_body in managed_states(body):
+                if not is_object(state_body):
                     self.gaps.append(
                         Gap(
                             kind=GapKind.UNREADABLE,
@@ -115,9 +115,9 @@ class BundleBuilder:
                         )
                     )
                 elif state == "targetState":
-                    self._add_desired(found, place, origin)
+                    self._add_desired(state_body, place, origin)
                 else:
-                    self._keep(found, Role.LIVE, place, origin)
+                    self._keep(state_body, Role.LIVE, place, origin)
             body = without_states(body)
             self.facts.append(Extra(name=_stem(place.file), body=body, origin=origin))
         elif isinstance(body, dict) and is_resource_tree(body):
@@ -147,11 +147,11 @@ class BundleBuilder:
         """The Snapshot, which still contains secrets and must be masked."""
         gaps = [*self.header.gaps, *self.gaps]
         kept = {
-            role: without_duplicates(sorted(map(self._placed, found), key=_by_origin), gaps)
-            for role, found in self.by_role.items()
+            role: without_duplicates(sorted(map(self._placed, manifests), key=_by_origin), gaps)
+            for role, manifests in self.by_role.items()
         }
         applications = tuple(app for app in kept[Role.APPLICATION] if _decodes(app, gaps))
-        desired = sorted(self.desired, key=lambda one: _by_origin(one.manifest))
+        desired = sorted(self.desired, key=lambda entry: _by_origin(entry.manifest))
         owned, orphans = attributed(desired, applications, kept[Role.SETTINGS])
         gaps.extend(orphans)
         repeating = {app.ref.place for app in applications if _repeats(app)}
@@ -175,17 +175,21 @@ class BundleBuilder:
             unknown=tuple(sorted(self.unknown)),
         )
 
-    def _placed(self, one: Manifest) -> Manifest:
+    def _placed(self, manifest: Manifest) -> Manifest:
         """A folder below `live/` is a cluster if bundle.yaml names it, or if it is not a namespace's."""
-        known, name = self.header.clusters, one.cluster
-        if one.role is Role.LIVE and name and (name in known if known else name != one.ref.namespace):
+        known, name = self.header.clusters, manifest.cluster
+        if (
+            manifest.role is Role.LIVE
+            and name
+            and (name in known if known else name != manifest.ref.namespace)
+        ):
             called = known.get(name, name)
             return (
-                one
+                manifest
                 if called == name
-                else Manifest(one.body, role=one.role, origin=one.origin, cluster=called)
+                else Manifest(manifest.body, role=manifest.role, origin=manifest.origin, cluster=called)
             )
-        return Manifest(one.body, role=one.role, origin=one.origin) if name else one
+        return Manifest(manifest.body, role=manifest.role, origin=manifest.origin) if name else manifest
 
     def _named(self, log: Log) -> Log:
         called = self.header.clusters.get(log.cluster, log.cluster)
@@ -193,13 +197,13 @@ class BundleBuilder:
 
     @property
     def is_empty(self) -> bool:
-        found = (self.desired, self.logs, self.heads, self.facts, *self.by_role.values())
-        return not self.has_header and not any(found)
+        contents = (self.desired, self.logs, self.heads, self.facts, *self.by_role.values())
+        return not self.has_header and not any(contents)
 
 
 def _repeats(app: Manifest) -> bool:
-    told = items(app.status.get("conditions"))
-    return any(fields(one).get("type") == "RepeatedResourceWarning" for one in told)
+    conditions = items(app.status.get("conditions"))
+    return any(fields(condition).get("type") == "RepeatedResourceWarning" for condition in conditions)
 
 
 def _decodes(app: Manifest, gaps: list[Gap]) -> bool:
@@ -230,8 +234,8 @@ def _numbered(origin: str) -> tuple[str, int]:
     return (name, int(number)) if name and number.isdecimal() else (origin, 0)
 
 
-def _by_origin(one: Manifest) -> tuple[str, int]:
-    return _numbered(one.origin)
+def _by_origin(manifest: Manifest) -> tuple[str, int]:
+    return _numbered(manifest.origin)
 
 
 def _stem(file: str) -> str:
@@ -269,9 +273,9 @@ def without_duplicates(manifests: Iterable[Manifest], gaps: list[Gap]) -> tuple[
     return tuple(kept.values())
 
 
-def _version(one: Manifest) -> int:
+def _version(manifest: Manifest) -> int:
     """`resourceVersion` grows with every write; without it, the later object is used."""
-    version = text(one.meta.get("resourceVersion"))
+    version = text(manifest.meta.get("resourceVersion"))
     return int(version) if version.isdecimal() and len(version) < 20 else -1
 
 

@@ -92,10 +92,10 @@ def _read_log(name: str, read: Read, budget: Budget) -> Entry:
     return Entry(name=name, data=data, cut=cut)
 
 
-def named(found: Iterator[Found], prefix: str) -> Iterator[Found]:
+def named(files: Iterator[Found], prefix: str) -> Iterator[Found]:
     """The same files below a folder."""
-    for one in found:
-        if isinstance(one, Entry):
-            yield Entry(name=f"{prefix}{one.name}", data=one.data, cut=one.cut)
+    for file in files:
+        if isinstance(file, Entry):
+            yield Entry(name=f"{prefix}{file.name}", data=file.data, cut=file.cut)
         else:
-            yield Skipped(name=f"{prefix}{one.name}", why=one.why, is_gap=one.is_gap)
+            yield Skipped(name=f"{prefix}{file.name}", why=file.why, is_gap=file.is_gap)

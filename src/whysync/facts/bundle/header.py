@@ -49,14 +49,14 @@ def read_header(body: Object, name: str) -> Header:
     )
 
 
-def merged(one: Header, other: Header) -> Header:
+def merged(first: Header, other: Header) -> Header:
     """The header of two bundles: the later time and the first version."""
-    times = [time for time in (one.collected_at, other.collected_at) if time is not None]
+    times = [time for time in (first.collected_at, other.collected_at) if time is not None]
     return Header(
         collected_at=max(times, default=None),
-        argocd_version=one.argocd_version or other.argocd_version,
-        gaps=(*one.gaps, *(gap for gap in other.gaps if gap not in one.gaps)),
-        clusters={**one.clusters, **other.clusters},
+        argocd_version=first.argocd_version or other.argocd_version,
+        gaps=(*first.gaps, *(gap for gap in other.gaps if gap not in first.gaps)),
+        clusters={**first.clusters, **other.clusters},
     )
 
 

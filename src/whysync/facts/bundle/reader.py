@@ -35,13 +35,13 @@ def read_bundle(
     with _without_collector():
         for prefix, given in zip(_prefixes(paths), paths, strict=True):
             masker.next_input()
-            for found in named(files_of(str(given), budget, stdin), prefix):
-                if not isinstance(found, Entry):
-                    pile.skip(found)
+            for file in named(files_of(str(given), budget, stdin), prefix):
+                if not isinstance(file, Entry):
+                    pile.skip(file)
                     continue
-                pile.add(Entry(name=found.name, data=masker.renumbered(found.data), cut=found.cut))
+                pile.add(Entry(name=file.name, data=masker.renumbered(file.data), cut=file.cut))
                 if progress is not None:
-                    progress(found.name, budget.unpacked)
+                    progress(file.name, budget.unpacked)
         if pile.is_empty:
             raise _nothing(pile, paths, masker)
         return mask_snapshot(pile.snapshot(), masker)

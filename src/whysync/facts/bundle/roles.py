@@ -70,9 +70,9 @@ def roles_of(body: Object, place: RoleInBundle) -> tuple[Role, ...]:
     An Application there is a resource of another one and is not diagnosed itself.
     """
     own = role_by_kind(body)
-    told = _told(body)
-    if told is not None:
-        return (told,)
+    annotated = _annotated_role(body)
+    if annotated is not None:
+        return (annotated,)
     match place.folder:
         case "desired":
             return (Role.DESIRED,)
@@ -86,13 +86,13 @@ def roles_of(body: Object, place: RoleInBundle) -> tuple[Role, ...]:
             return (own or Role.LIVE,)
 
 
-def _told(body: Object) -> Role | None:
+def _annotated_role(body: Object) -> Role | None:
     """The role in the object's annotation, which is removed."""
     meta = fields(body.get("metadata"))
     annotations = fields(meta.get("annotations"))
     if ROLE_ANNOTATION not in annotations:
         return None
-    told = text(annotations.pop(ROLE_ANNOTATION))
+    written = text(annotations.pop(ROLE_ANNOTATION))
     if not annotations:
         del meta["annotations"]
-    return _ROLES.get(told)
+    return _ROLES.get(written)

@@ -88,8 +88,9 @@ class Collection:
         marks: set[int] = set()
         size = 0
 
-        def is_new(one: Manifest) -> bool:
-            key = f"{one.role}|{one.cluster}|{one.ref.group}|{one.ref.kind}|{one.ref.place}|{one.uid}"
+        def is_new(manifest: Manifest) -> bool:
+            role, ref = manifest.role, manifest.ref
+            key = f"{role}|{manifest.cluster}|{ref.group}|{ref.kind}|{ref.place}|{manifest.uid}"
             if key in self._shared:
                 return False
             self._shared.add(key)
@@ -100,7 +101,7 @@ class Collection:
         try:
             for batch in _batches(files.files_of(snapshot, number, is_new)):
                 for _, text in batch:
-                    marks.update(int(found[1]) for found in _MARK.finditer(text))
+                    marks.update(int(mark[1]) for mark in _MARK.finditer(text))
                 size += self._write(batch)
                 written += (name for name, _ in batch)
             piece = Piece(

@@ -46,23 +46,23 @@ def files_of(snapshot: Snapshot, number: int, is_new: Callable[[Manifest], bool]
 
 def header(snapshot: Snapshot, clusters: Mapping[str, str]) -> str:
     """`bundle.yaml`: the time, the version, and the gaps."""
-    told: Object = {"apiVersion": "whysync.dev/v1", "kind": "Bundle"}
+    document: Object = {"apiVersion": "whysync.dev/v1", "kind": "Bundle"}
     if snapshot.collected_at is not None:
-        told["collectedAt"] = snapshot.collected_at.isoformat().replace("+00:00", "Z")
+        document["collectedAt"] = snapshot.collected_at.isoformat().replace("+00:00", "Z")
     if snapshot.argocd_version:
-        told["argocdVersion"] = snapshot.argocd_version
+        document["argocdVersion"] = snapshot.argocd_version
     if snapshot.gaps:
-        told["gaps"] = [gap.data for gap in snapshot.gaps]
+        document["gaps"] = [gap.data for gap in snapshot.gaps]
     if clusters:
-        told["clusters"] = dict(sorted(clusters.items()))
-    return yaml.dump(told)
+        document["clusters"] = dict(sorted(clusters.items()))
+    return yaml.dump(document)
 
 
 def heads(snapshot: Snapshot) -> str:
-    found: list[Json] = [
+    rows: list[Json] = [
         {"repo": head.repo, "revision": head.revision, "commit": head.commit} for head in snapshot.heads
     ]
-    return yaml.dump(found)
+    return yaml.dump(rows)
 
 
 def safe(name: str) -> str:
@@ -70,8 +70,8 @@ def safe(name: str) -> str:
     return _ODD.sub("-", name).lstrip(".")[:_LONGEST_NAME] or "unnamed"
 
 
-def _of(one: Manifest) -> str:
-    ref = one.ref
+def _of(manifest: Manifest) -> str:
+    ref = manifest.ref
     return safe(f"{ref.namespace}_{ref.name}" if ref.namespace else ref.name)
 
 

@@ -146,13 +146,13 @@ class Journal:
             if number == len(lines) + 1:
                 break  # empty, or truncated by a crash: its piece is collected again
             try:
-                found = msgspec.json.decode(line, type=_Line)
+                decoded = msgspec.json.decode(line, type=_Line)
             except (msgspec.MsgspecError, ValueError) as problem:
                 raise foreign(self.folder, f"line {number} of its {JOURNAL} is damaged") from problem
-            if isinstance(found, Piece):
-                self.pieces.append(found)
-            elif all(map(_OWN.fullmatch, found.files)):
-                self._begun.update(dict.fromkeys(found.files))
+            if isinstance(decoded, Piece):
+                self.pieces.append(decoded)
+            elif all(map(_OWN.fullmatch, decoded.files)):
+                self._begun.update(dict.fromkeys(decoded.files))
             else:
                 raise foreign(
                     self.folder, f"line {number} of its {JOURNAL} names files that collect never writes"
@@ -165,8 +165,8 @@ class Journal:
 
 def is_unused(folder: Path) -> bool:
     """Is the folder empty, apart from the temporary file of a run that was killed at its start?"""
-    found = list(folder.iterdir())
-    return len(found) <= 1 and all(_is_temporary(one.name) and _is_regular(one) for one in found)
+    entries = list(folder.iterdir())
+    return len(entries) <= 1 and all(_is_temporary(path.name) and _is_regular(path) for path in entries)
 
 
 def foreign(folder: Path, why: str) -> UsageError:

@@ -170,8 +170,8 @@ class Client:
                 return await self._tried(question, read)
         except TimeoutError:
             problem = out_of_time(self.limits.deadline, self.name, question.path)
-        except HttpError as found:
-            problem = found
+        except HttpError as error:
+            problem = error
         # A server may repeat what we sent.
         raise problem.rewritten(lambda words: hidden(words, self._auth.secrets())) from problem.__cause__
 
@@ -190,8 +190,8 @@ class Client:
                     if await self._renew(renewals):
                         continue
                 problem: HttpError = problem_of(answer, self.name)
-            except HttpError as found:
-                problem = found
+            except HttpError as error:
+                problem = error
             await asyncio.sleep(patience.pause(problem, answer))
             self.count.retries += 1
 
@@ -214,7 +214,7 @@ class Client:
             headers = await self._auth.headers()
             try:
                 async with asyncio.timeout(seconds):
-                    with translated(self._where, question.path, self._proxy), self._on_the_way.one():
+                    with translated(self._where, question.path, self._proxy), self._on_the_way.request():
                         return await self._followed(question, headers)
             except TimeoutError as problem:
                 raise TimedOut(
@@ -282,9 +282,9 @@ class Client:
         return response
 
     async def _read(self, response: httpx2.Response, path: str) -> Answer:
-        told = http_date(response.headers.get("date", ""))
-        if told is not None:
-            self._server_date = max(told, self._server_date or told)
+        date = http_date(response.headers.get("date", ""))
+        if date is not None:
+            self._server_date = max(date, self._server_date or date)
         body = Body(response.headers.get("content-encoding", ""), path, most=self.limits.answer_bytes)
         async for piece in response.aiter_raw():
             self.count.bytes += body.add(piece)
@@ -313,9 +313,9 @@ class _Question:
 
 def _flat(headers: Headers) -> list[tuple[str, str]]:
     return [
-        (name, one)
+        (name, item)
         for name, value in headers.items()
-        for one in ((value,) if isinstance(value, str) else value)
+        for item in ((value,) if isinstance(value, str) else value)
     ]
 
 
@@ -373,7 +373,7 @@ class InFlight:
         self._ends: set[asyncio.Future[None]] = set()
 
     @contextmanager
-    def one(self) -> Generator[None]:
+    def request(self) -> Generator[None]:
         end = asyncio.get_running_loop().create_future()
         self._ends.add(end)
         try:

@@ -32,17 +32,24 @@ class HttpError(errors.SourceError):
     """Any reason why there is no usable response."""
 
     def __init__(
-        self, *, what: str, why: str = "", next: str = "", status: int = 0, said: str = "", path: str = ""
+        self,
+        *,
+        what: str,
+        why: str = "",
+        next: str = "",
+        status: int = 0,
+        server_message: str = "",
+        path: str = "",
     ) -> None:
         super().__init__(what=what, why=why, next=next)
         self.status = status
-        self.said = said
+        self.server_message = server_message
         self.path = path
 
     def rewritten(self, change: Callable[[str], str]) -> Self:
         """The same error with every text changed, for example to remove secrets."""
         self.what, self.why, self.next = change(self.what), change(self.why), change(self.next)
-        self.said = change(self.said)
+        self.server_message = change(self.server_message)
         self.args = (self.what,)
         return self
 

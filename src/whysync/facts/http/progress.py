@@ -17,12 +17,12 @@ async def ticking(progress: Progress | None, name: str, *, every: float = _EVERY
     if progress is None:
         yield
         return
-    told = progress
+    report = progress
 
     async def tick() -> None:
         while True:
             await asyncio.sleep(every)
-            told(f"{name} (no answer yet)", 0)
+            report(f"{name} (no answer yet)", 0)
 
     task = asyncio.create_task(tick())
     try:

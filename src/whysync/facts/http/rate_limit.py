@@ -57,7 +57,7 @@ def retry_after(value: str, now: datetime | None = None) -> float | None:
 
 def http_date(value: str) -> datetime | None:
     try:
-        found = parsedate_to_datetime(value)
+        parsed = parsedate_to_datetime(value)
     except (ValueError, TypeError, IndexError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

@@ -25,24 +25,24 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return decoded(self.body, path=self.path, kind=self.headers.get("content-type", ""))
 
     def object(self) -> Object:
-        found = self.json()
-        if not isinstance(found, dict):
+        body = self.json()
+        if not isinstance(body, dict):
             raise MalformedResponse(
                 what=f"the answer to {self.path} is not an object",
                 why=f"it begins with {_beginning(self.body)}",
                 path=self.path,
             )
-        return found
+        return body
 
     def text(self) -> str:
         return self.body.decode("utf-8", "replace")
 
     @property
-    def said(self) -> str:
+    def server_message(self) -> str:
         """The server's error message: Kubernetes' `message`, Argo CD's `error`, or plain text."""
         body = self.body[: 1 << 20]
-        told = self._told()
-        words = text(told.get("message")) or text(told.get("error"))
+        error_body = self._error_body()
+        words = text(error_body.get("message")) or text(error_body.get("error"))
         if words:
             return _short(words)
         if is_page(body, self.headers.get("content-type", "")):
@@ -52,9 +52,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def next_token(self) -> str:
         """Kubernetes' `continue` token, also of an error response."""
-        return text(fields(self._told().get("metadata")).get("continue"))
+        return text(fields(self._error_body().get("metadata")).get("continue"))
 
-    def _told(self) -> Object:
+    def _error_body(self) -> Object:
         if self.body[:1] != b"{" or len(self.body) > 1 << 20:
             return {}
         try:

@@ -19,15 +19,15 @@ from whysync.facts.masking import Masker
 def problem_of(answer: Answer, name: str) -> HttpError:
     """`name` is how messages call the server. Secrets are removed from its message."""
     status, path = answer.status, answer.path
-    said = Masker().masked_text(answer.said)
-    why = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+    message = Masker().masked_text(answer.server_message)
+    why = f"HTTP {status}: {message}" if message else f"HTTP {status}"
     if status == 401:
         return NotAuthenticated(
             what=f"{name} does not accept these credentials",
             why=why,
             next="log in again, or give another token: this one is wrong or has expired",
             status=status,
-            said=said,
+            server_message=message,
             path=path,
         )
     if status == 403:
@@ -36,18 +36,20 @@ def problem_of(answer: Answer, name: str) -> HttpError:
             why=why,
             next="ask for that permission",
             status=status,
-            said=said,
+            server_message=message,
             path=path,
         )
     if status == 404:
-        return Missing(what=f"{name} has no {path}", why=why, status=status, said=said, path=path)
+        return Missing(
+            what=f"{name} has no {path}", why=why, status=status, server_message=message, path=path
+        )
     if status == 410:
         expired = Expired(
             what=f"{name} no longer keeps what {path} went on from",
             why=why,
             next="ask again from the beginning",
             status=status,
-            said=said,
+            server_message=message,
             path=path,
         )
         expired.token = answer.next_token
@@ -58,11 +60,18 @@ def problem_of(answer: Answer, name: str) -> HttpError:
             why=f"{path}: {why}",
             next="try again later",
             status=status,
-            said=said,
+            server_message=message,
             path=path,
         )
     if status >= 500:
         return ServerFailed(
-            what=f"{name} failed on {path}", why=why, next="see its logs", status=status, said=said, path=path
+            what=f"{name} failed on {path}",
+            why=why,
+            next="see its logs",
+            status=status,
+            server_message=message,
+            path=path,
         )
-    return Rejected(what=f"{name} does not accept {path}", why=why, status=status, said=said, path=path)
+    return Rejected(
+        what=f"{name} does not accept {path}", why=why, status=status, server_message=message, path=path
+    )

@@ -83,7 +83,7 @@ def _show(context: ssl.SSLContext, tls: Tls) -> None:
             # Without a callback OpenSSL would prompt for the password on the terminal.
             context.load_cert_chain(certificate, key or None, password=lambda: "")
         except (OSError, ValueError) as problem:
-            named = " and ".join(one for one in (tls.certificate_file, tls.key_file) if one)
+            named = " and ".join(file for file in (tls.certificate_file, tls.key_file) if file)
             raise Unreadable(
                 what=f"the client certificate {named or 'in the configuration'} cannot be used",
                 why=_why(problem),

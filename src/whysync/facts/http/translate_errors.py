@@ -55,20 +55,20 @@ def _between(name: str, proxy: Proxy | None) -> str:
 
 
 def _lost(name: str, path: str, problem: Exception, proxy: Proxy | None) -> HttpError:
-    refused = next((one for one in _behind(problem) if isinstance(one, ssl.SSLError)), None)
+    refused = next((cause for cause in _behind(problem) if isinstance(cause, ssl.SSLError)), None)
     if refused is not None:
         return _not_trusted(name, path, refused)
-    told = " ".join(str(problem).split()) or type(problem).__name__
+    detail = " ".join(str(problem).split()) or type(problem).__name__
     if isinstance(problem, (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError)):
         return Unreachable(
             what=f"the connection to {name} broke off",
-            why=f"{path}: {told}",
+            why=f"{path}: {detail}",
             next="try again; if it stays so, look at the server and at proxies on the way",
             path=path,
         )
     return Unreachable(
         what=f"{_between(name, proxy)} cannot be reached",
-        why="; ".join(dict.fromkeys(_reasons(problem))) or told,
+        why="; ".join(dict.fromkeys(_reasons(problem))) or detail,
         next=f"check {proxy.setting} and the proxy itself; NO_PROXY excludes a server from it"
         if proxy
         else "check the address, the network and the VPN",
@@ -78,13 +78,13 @@ def _lost(name: str, path: str, problem: Exception, proxy: Proxy | None) -> Http
 
 def _reasons(problem: BaseException) -> Iterator[str]:
     """Why each attempt failed: a host may have several addresses."""
-    for one in _behind(problem):
-        if isinstance(one, socket.gaierror):
-            yield (one.strerror or str(one)).lower()
-        elif isinstance(one, OSError) and one.errno is not None:
-            attempt = _ATTEMPT.search(one.strerror or "")
+    for cause in _behind(problem):
+        if isinstance(cause, socket.gaierror):
+            yield (cause.strerror or str(cause)).lower()
+        elif isinstance(cause, OSError) and cause.errno is not None:
+            attempt = _ATTEMPT.search(cause.strerror or "")
             where = f"{attempt['host']} port {attempt['port']}: " if attempt else ""
-            yield where + os.strerror(one.errno).lower()
+            yield where + os.strerror(cause.errno).lower()
 
 
 def _behind(problem: BaseException | None, seen: set[int] | None = None) -> Iterator[BaseException]:

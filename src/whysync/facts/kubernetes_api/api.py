@@ -33,20 +33,22 @@ class Api:
         self, query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None, quietly: bool = False
     ) -> list[Manifest]:
         """A complete list. A forbidden or aborted request is a gap, unless `quietly`."""
-        found: list[Manifest] = []
+        manifests: list[Manifest] = []
         try:
-            await self.read_into(found, query, role, keep=keep)
+            await self.read_into(manifests, query, role, keep=keep)
         except Missing:
             pass  # deleted since discovery
         except HttpError as problem:
             if not quietly:
                 self.gaps.unread(
-                    Unread(kind=query.kind, namespace=query.namespace, problem=problem, partly=bool(found))
+                    Unread(
+                        kind=query.kind, namespace=query.namespace, problem=problem, partly=bool(manifests)
+                    )
                 )
-        return found
+        return manifests
 
     async def read_into(
-        self, found: list[Manifest], query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None
+        self, manifests: list[Manifest], query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None
     ) -> None:
         """As `read`, but errors are raised."""
         if self._lost is not None:  # otherwise each of a hundred lists would be retried
@@ -56,8 +58,8 @@ class Api:
             async for page in pages(self.client, query):
                 for body in page:
                     if keep is None or keep(body):
-                        found.append(Manifest(body, role=role, origin=origin, cluster=self.cluster))
-                if len(found) > most:
+                        manifests.append(Manifest(body, role=role, origin=origin, cluster=self.cluster))
+                if len(manifests) > most:
                     raise TooLarge(what=f"there are more than {most:,} {query.kind.title}")
                 if self._progress is not None:
                     self._progress(query.path, self.client.count.bytes)

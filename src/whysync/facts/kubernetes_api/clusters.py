@@ -79,9 +79,11 @@ class Clusters:
         return self._nowhere(called, server, known)
 
     def _find(self, server: str, name: str) -> Known | None:
-        for one in self._known:
-            if (server and same_server(one.server, server)) or (name and not server and one.name == name):
-                return one
+        for cluster in self._known:
+            if (server and same_server(cluster.server, server)) or (
+                name and not server and cluster.name == name
+            ):
+                return cluster
         return None
 
     def _by_secret(self, known: Known, called: str) -> Target:
@@ -132,8 +134,8 @@ def connection_from(known: Known) -> Connection:
     )
 
 
-def same_server(one: str, other: str) -> bool:
-    return _parts(one) == _parts(other)
+def same_server(left: str, other: str) -> bool:
+    return _parts(left) == _parts(other)
 
 
 def _parts(url: str) -> tuple[str, str, int | None, str]:

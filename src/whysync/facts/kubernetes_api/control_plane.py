@@ -48,7 +48,7 @@ async def read_control_plane(api: Api, wanted: Selection, *, namespace: str, usu
             why="it has no kind Application of argoproj.io",
             next="choose the cluster that Argo CD runs in with --context, or ask Argo CD with --server",
         )
-    places = tuple(dict.fromkeys(one for one in (namespace, usual, USUAL_NAMESPACE) if one))
+    places = tuple(dict.fromkeys(place for place in (namespace, usual, USUAL_NAMESPACE) if place))
     applications = await _applications(api, kind, wanted, namespace=namespace, places=places)
     home = namespace or await _home(api, applications, places)
     projects, live, settings, (secrets, problem), version = await asyncio.gather(
@@ -77,10 +77,10 @@ async def _applications(
 ) -> list[Manifest]:
     if wanted.names:
         several = await asyncio.gather(*(_named(api, kind, name, wanted, places) for name in wanted.names))
-        found = [one for ones in several for one in ones]
+        manifests = [manifest for ones in several for manifest in ones]
     else:
-        found = await _listed(api, kind, wanted, namespace=namespace, places=places)
-    unique = {one.key: one for one in found if _is_wanted(one, wanted)}
+        manifests = await _listed(api, kind, wanted, namespace=namespace, places=places)
+    unique = {manifest.key: manifest for manifest in manifests if _is_wanted(manifest, wanted)}
     return [unique[key] for key in sorted(unique)]
 
 
@@ -98,17 +98,17 @@ async def _named(
         return await _got(api, kind, [namespace], bare)
     if wanted.app_namespaces and not wanted.all_namespaces:
         return await _got(api, kind, wanted.app_namespaces, bare)
-    found: list[Manifest] = []
+    manifests: list[Manifest] = []
     try:
         query = Query(kind=kind, matching=named(bare))
-        await api.read_into(found, query, Role.APPLICATION)
+        await api.read_into(manifests, query, Role.APPLICATION)
     except Forbidden:
         return await _got(api, kind, places, bare)
-    return found
+    return manifests
 
 
 async def _got(api: Api, kind: Kind, places: Iterable[str], name: str) -> list[Manifest]:
-    found: list[Manifest] = []
+    manifests: list[Manifest] = []
     refused: Forbidden | None = None
     for place in places:
         try:
@@ -118,10 +118,10 @@ async def _got(api: Api, kind: Kind, places: Iterable[str], name: str) -> list[M
         except Forbidden as problem:
             refused = problem
             continue
-        found.append(Manifest(body, role=Role.APPLICATION, origin=kind.path(place, name)))
-    if refused is not None and not found:
+        manifests.append(Manifest(body, role=Role.APPLICATION, origin=kind.path(place, name)))
+    if refused is not None and not manifests:
         raise _not_allowed(kind, refused, verbs="get, list")
-    return found
+    return manifests
 
 
 async def _listed(
@@ -131,36 +131,36 @@ async def _listed(
     chosen: tuple[str, ...] = wanted.app_namespaces
     if namespace and not chosen:
         chosen = (namespace,)
-    found: list[Manifest] = []
+    manifests: list[Manifest] = []
     if wanted.all_namespaces or not chosen:
         try:
-            await api.read_into(found, Query(kind=kind, labels=wanted.selector), Role.APPLICATION)
+            await api.read_into(manifests, Query(kind=kind, labels=wanted.selector), Role.APPLICATION)
         except Forbidden as problem:
             chosen = chosen or places
             if wanted.all_namespaces:
                 api.gaps.unread(Unread(kind=kind, namespace="", problem=problem))
         else:
-            return found
+            return manifests
     refused: Forbidden | None = None
     for place in chosen:
         try:
             query = Query(kind=kind, namespace=place, labels=wanted.selector)
-            await api.read_into(found, query, Role.APPLICATION)
+            await api.read_into(manifests, query, Role.APPLICATION)
         except Forbidden as problem:
             refused = problem
-    if refused is not None and not found:
+    if refused is not None and not manifests:
         raise _not_allowed(kind, refused, verbs="list")
-    return found
+    return manifests
 
 
 def _not_allowed(kind: Kind, problem: Forbidden, *, verbs: str) -> Forbidden:
     rule = f'{{apiGroups: ["{kind.group}"], resources: [{kind.plural}], verbs: [{verbs}]}}'
     return Forbidden(
         what="Kubernetes does not show Applications to this account",
-        why=problem.said or problem.why,
+        why=problem.server_message or problem.why,
         next=f"ask for a Role with {rule}, or name the namespace with --argocd-namespace",
         status=problem.status,
-        said=problem.said,
+        server_message=problem.server_message,
         path=problem.path,
     )
 
@@ -171,16 +171,18 @@ def _not_allowed(kind: Kind, problem: Forbidden, *, verbs: str) -> Forbidden:
 async def _home(api: Api, applications: list[Manifest], places: tuple[str, ...]) -> str:
     """Argo CD writes its namespace to each status; before 2.12 its ConfigMap has to be searched for."""
     for app in applications:
-        told = text(app.status.get("controllerNamespace"))
-        if told:
-            return told
+        controller_namespace = text(app.status.get("controllerNamespace"))
+        if controller_namespace:
+            return controller_namespace
     kind = api.kinds.find("", "ConfigMap")
     if kind is not None:
         query = Query(kind=kind, matching="metadata.name=argocd-cm")
-        found = [one.ref.namespace for one in await api.read(query, Role.SETTINGS, quietly=True)]
+        namespaces = [
+            config_map.ref.namespace for config_map in await api.read(query, Role.SETTINGS, quietly=True)
+        ]
         homes = {app.ref.namespace for app in applications}
-        if found:
-            return next((one for one in found if one in homes), found[0])
+        if namespaces:
+            return next((namespace for namespace in namespaces if namespace in homes), namespaces[0])
     return next((place for place in places if place in {a.ref.namespace for a in applications}), places[-1])
 
 
@@ -204,7 +206,7 @@ async def _application_sets(api: Api, applications: list[Manifest]) -> list[Mani
     several = await asyncio.gather(
         *(api.read(Query(kind=kind, namespace=place), quietly=True) for place in places)
     )
-    return [one for ones in several for one in ones if one.key in makers]
+    return [manifest for ones in several for manifest in ones if manifest.key in makers]
 
 
 async def _config_maps(api: Api, home: str) -> list[Manifest]:
@@ -212,18 +214,22 @@ async def _config_maps(api: Api, home: str) -> list[Manifest]:
     kind = api.kinds.find("", "ConfigMap")
     if kind is None:
         return []
-    found: list[Manifest] = []
+    config_maps: list[Manifest] = []
     try:
-        await api.read_into(found, Query(kind=kind, namespace=home, labels=_PART_OF), Role.SETTINGS)
+        await api.read_into(config_maps, Query(kind=kind, namespace=home, labels=_PART_OF), Role.SETTINGS)
     except HttpError:
         several = await asyncio.gather(*(api.get(kind, home, name, Role.SETTINGS) for name in _SETTINGS))
-        return [one for one in several if one is not None]
-    if not any(one.ref.name == "argocd-cm" for one in found):
+        return [config_map for config_map in several if config_map is not None]
+    if not any(config_map.ref.name == "argocd-cm" for config_map in config_maps):
         several = await asyncio.gather(
             *(api.get(kind, home, name, Role.SETTINGS, quietly=True) for name in _SETTINGS)
         )
-        found += [one for one in several if one is not None and one.key not in {f.key for f in found}]
-    return found
+        config_maps += [
+            config_map
+            for config_map in several
+            if config_map is not None and config_map.key not in {f.key for f in config_maps}
+        ]
+    return config_maps
 
 
 async def _secrets(api: Api, home: str) -> tuple[list[Manifest], HttpError | None]:
@@ -231,12 +237,12 @@ async def _secrets(api: Api, home: str) -> tuple[list[Manifest], HttpError | Non
     kind = api.kinds.find("", "Secret")
     if kind is None:
         return [], None
-    found: list[Manifest] = []
+    secrets: list[Manifest] = []
     try:
-        await api.read_into(found, Query(kind=kind, namespace=home, labels=_SECRET_TYPE), Role.SETTINGS)
+        await api.read_into(secrets, Query(kind=kind, namespace=home, labels=_SECRET_TYPE), Role.SETTINGS)
     except HttpError as problem:
         return [], problem
-    return found, None
+    return secrets, None
 
 
 async def _version(api: Api, home: str) -> str:
@@ -246,8 +252,8 @@ async def _version(api: Api, home: str) -> str:
         kind = api.kinds.find("apps", name)
         if kind is None:
             continue
-        for one in await api.read(Query(kind=kind, namespace=home, labels=label), quietly=True):
-            for container in items(dig(one.body, "spec", "template", "spec", "containers")):
+        for workload in await api.read(Query(kind=kind, namespace=home, labels=label), quietly=True):
+            for container in items(dig(workload.body, "spec", "template", "spec", "containers")):
                 tagged = _TAG.search(text(fields(container).get("image")))
                 if tagged:
                     return f"v{tagged[1]}"

@@ -39,15 +39,15 @@ def local_manifests(
     limits = BundleLimits()
     read: list[Desired] = []
     gaps: list[Gap] = []
-    for found in files_of(folder, Budget(limits), None):
-        if not isinstance(found, Entry) or is_log(found.name):
+    for file in files_of(folder, Budget(limits), None):
+        if not isinstance(file, Entry) or is_log(file.name):
             continue
-        for document in yaml.documents(found.data, limits=limits.yaml):
+        for document in yaml.documents(file.data, limits=limits.yaml):
             if isinstance(document, yaml.Broken):
                 gaps.append(
                     Gap(
                         kind=GapKind.UNREADABLE,
-                        what=f"a part of {found.name}",
+                        what=f"a part of {file.name}",
                         why=str(document),
                         how_to_get="fix the file",
                     )
@@ -55,18 +55,21 @@ def local_manifests(
                 continue
             for body in objects_in(document.body):
                 if isinstance(body, dict) and is_object(body):
-                    manifest = Manifest(body, role=Role.DESIRED, origin=found.name)
-                    read.append(Desired(manifest=manifest, candidates=tuple(found.name.split("/")[:-1])))
+                    manifest = Manifest(body, role=Role.DESIRED, origin=file.name)
+                    read.append(Desired(manifest=manifest, candidates=tuple(file.name.split("/")[:-1])))
     apps = list(applications)
     owned, orphans = attributed(read, [manifest for manifest, _ in apps], settings)
     by_name = {app.qualified_name: app for _, app in apps}
-    config = next((one.body for one in settings if one.ref.name == "argocd-cm"), None)
+    config = next((setting.body for setting in settings if setting.ref.name == "argocd-cm"), None)
     tracking = Settings.from_config_maps(config, None)
     completed: dict[str, tuple[Manifest, ...]] = {}
     for name, manifests in owned.items():
         app = by_name.get(name)
         if app is not None:
-            manifests = [one.with_body(_complete(one.body, app, kinds, tracking, home)) for one in manifests]
+            manifests = [
+                manifest.with_body(_complete(manifest.body, app, kinds, tracking, home))
+                for manifest in manifests
+            ]
         completed[name] = tuple(manifests)
     return completed, [*gaps, *orphans]
 
@@ -88,24 +91,24 @@ def last_applied(
     apps: Iterable[Application], live: Mapping[Key, Manifest]
 ) -> dict[str, tuple[Manifest, ...]]:
     """By Application: the last applied manifests of its OutOfSync resources."""
-    found: dict[str, tuple[Manifest, ...]] = {}
+    by_app: dict[str, tuple[Manifest, ...]] = {}
     for app in apps:
         if app.status.sync.status == "OutOfSync" and _is_of_the_compared_revision(app):
             objects = tuple(_of_rows(app, live))
             if objects:
-                found[app.qualified_name] = objects
-    return found
+                by_app[app.qualified_name] = objects
+    return by_app
 
 
 def _of_rows(app: Application, live: Mapping[Key, Manifest]) -> Iterator[Manifest]:
     for row in app.status.resources:
-        one = live.get(row.key)
-        if row.status != "OutOfSync" or row.requires_pruning or one is None:
+        live_object = live.get(row.key)
+        if row.status != "OutOfSync" or row.requires_pruning or live_object is None:
             continue
-        body = applied_by_argocd(one)
-        if body is not None and not _agrees(body, one.body):
+        body = applied_by_argocd(live_object)
+        if body is not None and not _agrees(body, live_object.body):
             origin = f"the last sync (annotation {LAST_APPLIED})"
-            yield Manifest(body, role=Role.DESIRED, origin=origin, cluster=one.cluster)
+            yield Manifest(body, role=Role.DESIRED, origin=origin, cluster=live_object.cluster)
 
 
 def applied_by_argocd(live: Manifest) -> Object | None:
@@ -152,14 +155,14 @@ def _is_of_the_compared_revision(app: Application) -> bool:
     return bool(compared) and (last.revisions or (last.revision,)) == compared
 
 
-def _agrees(wanted: Json, found: Json) -> bool:
+def _agrees(wanted: Json, actual: Json) -> bool:
     """Does the live object have all desired values? Additional fields do not matter."""
     if isinstance(wanted, dict):
-        if not isinstance(found, dict):
-            return not wanted and found is None
-        return all(_agrees(value, found.get(key)) for key, value in wanted.items())
+        if not isinstance(actual, dict):
+            return not wanted and actual is None
+        return all(_agrees(value, actual.get(key)) for key, value in wanted.items())
     if isinstance(wanted, list):
-        if not isinstance(found, list):
-            return not wanted and found is None
-        return len(wanted) == len(found) and all(map(_agrees, wanted, found))
-    return wanted == found or (wanted in (None, "") and found in (None, ""))
+        if not isinstance(actual, list):
+            return not wanted and actual is None
+        return len(wanted) == len(actual) and all(map(_agrees, wanted, actual))
+    return wanted == actual or (wanted in (None, "") and actual in (None, ""))

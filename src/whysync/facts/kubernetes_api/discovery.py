@@ -48,9 +48,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 class Kinds:
     """The kinds of one server. If a kind has several versions, the preferred one comes first."""
 
-    def __init__(self, found: Iterable[Kind], lost_groups: Iterable[str] = ()) -> None:
+    def __init__(self, kinds: Iterable[Kind], lost_groups: Iterable[str] = ()) -> None:
         self._versions: dict[tuple[str, str], list[Kind]] = {}
-        for kind in found:
+        for kind in kinds:
             self._versions.setdefault((kind.group, kind.kind), []).append(kind)
         # groups whose server did not respond: their kinds are unknown, not absent
         self.lost_groups = tuple(sorted(set(lost_groups)))
@@ -58,7 +58,9 @@ class Kinds:
     def find(self, group: str, kind: str, version: str = "") -> Kind | None:
         """The kind in that version if it is served, otherwise in the preferred one."""
         served = self._versions.get((group, kind), ())
-        return next((one for one in served if one.version == version), served[0] if served else None)
+        return next(
+            (candidate for candidate in served if candidate.version == version), served[0] if served else None
+        )
 
     def preferred(self) -> Iterator[Kind]:
         return (versions[0] for versions in self._versions.values())
@@ -75,8 +77,8 @@ async def discover(client: Client) -> Kinds:
         client.object("/api", accept=_ACCEPT), client.object("/apis", accept=_ACCEPT)
     )
     lost: list[str] = []
-    found = [*await _kinds(client, core, lost), *await _kinds(client, others, lost)]
-    return Kinds(found, lost)
+    kinds = [*await _kinds(client, core, lost), *await _kinds(client, others, lost)]
+    return Kinds(kinds, lost)
 
 
 async def _kinds(client: Client, answer: Object, lost: list[str]) -> list[Kind]:
@@ -97,7 +99,9 @@ async def _kinds(client: Client, answer: Object, lost: list[str]) -> list[Kind]:
         name = text(group.get("name"))
         preferred = text(fields(group.get("preferredVersion")).get("version"))
         served = [text(fields(version).get("version")) for version in items(group.get("versions"))]
-        wanted += [(name, version) for version in sorted(served, key=lambda one: one != preferred)]
+        wanted += [
+            (name, version) for version in sorted(served, key=lambda candidate: candidate != preferred)
+        ]
     return await _one_by_one(client, wanted, lost)
 
 
@@ -107,8 +111,8 @@ def _aggregated(group: Object, lost: list[str]) -> Iterator[Kind]:
         version = fields(raw)
         if text(version.get("freshness")) == "Stale":
             lost.append(name)
-        for one in items(version.get("resources")):
-            resource = fields(one)
+        for entry in items(version.get("resources")):
+            resource = fields(entry)
             kind = text(fields(resource.get("responseKind")).get("kind"))
             if kind:
                 yield Kind(
@@ -140,8 +144,8 @@ async def _one_by_one(client: Client, wanted: list[tuple[str, str]], lost: list[
             why=f"the limit is {most:,}",
             next="check the server's address in the kubeconfig",
         )
-    found = await asyncio.gather(*(ask(group, version) for group, version in wanted))
-    return [kind for kinds in found for kind in kinds]
+    answers = await asyncio.gather(*(ask(group, version) for group, version in wanted))
+    return [kind for kinds in answers for kind in kinds]
 
 
 def _plain(answer: Object, group: str, version: str) -> Iterator[Kind]:

@@ -129,8 +129,8 @@ class ExecPlugin:
 
     def _complaint(self, done: Finished) -> str:
         """The end of standard error. Values are hidden before truncating, which would split them."""
-        told = hidden(" ".join(done.complaint.split()), self.secrets())
-        last = Masker().masked_text(told)[-400:]
+        complaint = hidden(" ".join(done.complaint.split()), self.secrets())
+        last = Masker().masked_text(complaint)[-400:]
         return f": {last}" if last else ""
 
     def _is_interactive(self) -> bool:
@@ -143,21 +143,21 @@ class ExecPlugin:
     def _program(self) -> str:
         if "/" in self.command:
             return str(self._folder / self.command)
-        found = shutil.which(self.command, path=self._environment.get("PATH"))
-        if found is None:
+        program = shutil.which(self.command, path=self._environment.get("PATH"))
+        if program is None:
             hint = " ".join(text(self._spec.get("installHint")).split())
             raise UsageError(
                 what=f"the login program {self.command!r} of the kubeconfig is not installed",
                 why="it is not on the PATH",
                 next=hint[:600] or "install it, or log in in another way",
             )
-        return found
+        return program
 
     def _variables(self, *, interactive: bool) -> dict[str, str]:
         given = {
-            text(fields(one).get("name")): text(fields(one).get("value"))
-            for one in items(self._spec.get("env"))
-            if text(fields(one).get("name"))
+            text(fields(variable).get("name")): text(fields(variable).get("value"))
+            for variable in items(self._spec.get("env"))
+            if text(fields(variable).get("name"))
         }
         spec: Object = {"interactive": interactive}
         if self._spec.get("provideClusterInfo") is True:
@@ -167,7 +167,7 @@ class ExecPlugin:
 
     def _cluster_info(self) -> Object:
         body = self._cluster.body
-        told: Object = {}
+        info: Object = {}
         for key in (
             "server",
             "tls-server-name",
@@ -176,30 +176,33 @@ class ExecPlugin:
             "proxy-url",
         ):
             if body.get(key):
-                told[key] = body[key]
+                info[key] = body[key]
         for raw in items(body.get("extensions")):
             if fields(raw).get("name") == f"{GROUP}/exec":
-                told["config"] = fields(raw).get("extension")
-        return told
+                info["config"] = fields(raw).get("extension")
+        return info
 
     def _read(self, written: bytes) -> Credential:
         try:
             body: Json = msgspec.json.decode(written)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             raise self._failed("it did not write an ExecCredential in JSON") from None
-        told = fields(body)
-        if told.get("kind") != "ExecCredential" or told.get("apiVersion") != self.version:
+        credential_body = fields(body)
+        if (
+            credential_body.get("kind") != "ExecCredential"
+            or credential_body.get("apiVersion") != self.version
+        ):
             raise self._failed(f"it did not answer with an ExecCredential of {self.version}")
-        status = fields(told.get("status"))
-        found = Credential(
+        status = fields(credential_body.get("status"))
+        credential = Credential(
             token=text(status.get("token")),
             certificate_pem=text(status.get("clientCertificateData")),
             key_pem=text(status.get("clientKeyData")),
             expires=_time(text(status.get("expirationTimestamp"))),
         )
-        if not found.token and not (found.certificate_pem and found.key_pem):
+        if not credential.token and not (credential.certificate_pem and credential.key_pem):
             raise self._failed("its answer has neither a token nor a certificate with its key")
-        return found
+        return credential
 
     def _failed(self, why: str) -> SourceError:
         return SourceError(
@@ -214,17 +217,17 @@ def _texts(value: Json) -> Iterable[str]:
         yield value
     elif isinstance(value, dict):
         # The `name` of an `env` entry and the install hint are not secret.
-        for key, one in value.items():
+        for key, item in value.items():
             if key not in ("name", "installHint"):
-                yield from _texts(one)
+                yield from _texts(item)
     elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one)
+        for item in value:
+            yield from _texts(item)
 
 
 def _time(written: str) -> datetime | None:
     try:
-        found = datetime.fromisoformat(written)
+        parsed = datetime.fromisoformat(written)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

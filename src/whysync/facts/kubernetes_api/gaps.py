@@ -36,28 +36,28 @@ class Gaps:
         if gap not in self._told:
             self._told.append(gap)
 
-    def unread(self, one: Unread) -> None:
-        self._unread.append(one)
+    def unread(self, unread: Unread) -> None:
+        self._unread.append(unread)
 
     def all(self, namespaces_that_matter: frozenset[str] | None = None) -> list[Gap]:
         """The gaps; `namespaces_that_matter`: only there an app has a problem that needs the facts."""
         grouped: dict[tuple[str, str, str], list[Unread]] = {}
-        for one in self._unread:
-            if namespaces_that_matter is not None and one.namespace not in namespaces_that_matter:
+        for unread in self._unread:
+            if namespaces_that_matter is not None and unread.namespace not in namespaces_that_matter:
                 continue
-            reason = _reason(one)
-            grouped.setdefault((one.namespace, reason, one.verb), []).append(one)
+            reason = _reason(unread)
+            grouped.setdefault((unread.namespace, reason, unread.verb), []).append(unread)
         by_kinds: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
         samples: dict[tuple[tuple[str, ...], str, str], list[Unread]] = {}
         for (namespace, reason, verb), several in grouped.items():
-            key = (tuple(sorted({one.kind.title for one in several})), reason, verb)
+            key = (tuple(sorted({unread.kind.title for unread in several})), reason, verb)
             by_kinds.setdefault(key, []).append(namespace)
             samples.setdefault(key, several)
-        found = [self._gap(names, samples[key]) for key, names in by_kinds.items()]
-        return [*self._told, *found]
+        gaps = [self._gap(names, samples[key]) for key, names in by_kinds.items()]
+        return [*self._told, *gaps]
 
     def _gap(self, namespaces: list[str], several: list[Unread]) -> Gap:
-        kinds = sorted({one.kind.title for one in several})
+        kinds = sorted({unread.kind.title for unread in several})
         first = several[0]
         what = "the logs of containers that fail" if first.verb == "logs" else f"live {_some(kinds)}"
         if first.partly:
@@ -70,17 +70,17 @@ class Gaps:
         )
 
 
-def _reason(one: Unread) -> str:
-    if isinstance(one.problem, Forbidden):
+def _reason(unread: Unread) -> str:
+    if isinstance(unread.problem, Forbidden):
         return "forbidden"
-    return f"{type(one.problem).__name__} {one.partly}"
+    return f"{type(unread.problem).__name__} {unread.partly}"
 
 
 def _why(several: list[Unread]) -> str:
     problem = several[0].problem
     if isinstance(problem, Forbidden):
-        told = problem.said or "the API server does not allow it"
-        return f"forbidden: {told}" if len(several) == 1 else f"forbidden, such as: {told}"
+        message = problem.server_message or "the API server does not allow it"
+        return f"forbidden: {message}" if len(several) == 1 else f"forbidden, such as: {message}"
     return f"{problem.what}: {problem.why}" if problem.why else problem.what
 
 
@@ -98,10 +98,10 @@ def rules_for(several: Iterable[Unread]) -> str:
     """The minimal RBAC rules as YAML in one line: one per API group."""
     groups: dict[str, set[str]] = {}
     verbs: set[str] = set()
-    for one in several:
-        log = one.verb == "logs"
-        groups.setdefault(one.kind.group, set()).add("pods/log" if log else one.kind.plural)
-        verbs.add("get" if log else one.verb)
+    for unread in several:
+        log = unread.verb == "logs"
+        groups.setdefault(unread.kind.group, set()).add("pods/log" if log else unread.kind.plural)
+        verbs.add("get" if log else unread.verb)
     allowed = ", ".join(sorted(verbs))
     return "; ".join(
         f'{{apiGroups: ["{group}"], resources: [{", ".join(sorted(plurals))}], verbs: [{allowed}]}}'

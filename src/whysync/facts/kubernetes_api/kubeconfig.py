@@ -65,18 +65,18 @@ class Kubeconfig(msgspec.Struct, frozen=True, kw_only=True):
                 why=f"known are {', '.join(sorted(self.contexts)) or 'none'}",
                 next="name one with --context, or kubectl config use-context NAME",
             )
-        found = self.contexts.get(wanted)
-        if found is None:
+        context_entry = self.contexts.get(wanted)
+        if context_entry is None:
             raise NotFound(
                 what=f"the kubeconfig has no context {wanted!r}",
                 why=f"known are {', '.join(sorted(self.contexts)) or 'none'}",
                 next="kubectl config get-contexts lists them",
             )
-        return self._joined(wanted, found)
+        return self._joined(wanted, context_entry)
 
     def usable(self) -> Iterator[Context]:
         """All complete contexts by name, the current one first."""
-        for name in sorted(self.contexts, key=lambda one: (one != self.current, one)):
+        for name in sorted(self.contexts, key=lambda context: (context != self.current, context)):
             try:
                 yield self._joined(name, self.contexts[name])
             except (NotFound, UsageError):
@@ -120,14 +120,14 @@ def load_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = 
     if not paths:
         home = environment.get("HOME", "")
         paths = [Path(home) / ".kube" / "config"] if home else []
-    found = [read for read in (_read(path, must_exist=False) for path in dict.fromkeys(paths)) if read]
-    if not found:
+    files = [read for read in (_read(path, must_exist=False) for path in dict.fromkeys(paths)) if read]
+    if not files:
         raise NoSource(
             what="there is no kubeconfig",
             why=f"none of {', '.join(map(str, paths)) or '~/.kube/config'} exists",
             next="name one with --kubeconfig, or read a bundle with --bundle PATH",
         )
-    return _merged(found)
+    return _merged(files)
 
 
 def _read(path: Path, *, must_exist: bool) -> tuple[Path, Object] | None:
@@ -151,8 +151,8 @@ def _read(path: Path, *, must_exist: bool) -> tuple[Path, Object] | None:
     return path, body
 
 
-def _merged(found: Sequence[tuple[Path, Object] | None]) -> Kubeconfig:
-    read = [one for one in found if one is not None]
+def _merged(files: Sequence[tuple[Path, Object] | None]) -> Kubeconfig:
+    read = [file for file in files if file is not None]
     return Kubeconfig(
         clusters=_entries(read, "clusters", "cluster"),
         users=_entries(read, "users", "user"),
@@ -162,15 +162,15 @@ def _merged(found: Sequence[tuple[Path, Object] | None]) -> Kubeconfig:
     )
 
 
-def _entries(read: list[tuple[Path, Object]], plural: str, one: str) -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
+def _entries(read: list[tuple[Path, Object]], plural: str, singular: str) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
     for path, body in read:
         for raw in items(body.get(plural)):
             name = text(_name(fields(raw).get("name")))
             if name:
-                entry = Entry(body=fields(fields(raw).get(one)), folder=path.absolute().parent)
-                found.setdefault(name, entry)
-    return found
+                entry = Entry(body=fields(fields(raw).get(singular)), folder=path.absolute().parent)
+                entries.setdefault(name, entry)
+    return entries
 
 
 def _name(value: Json) -> Json:

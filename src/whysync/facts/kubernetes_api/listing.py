@@ -78,12 +78,12 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
                 what=f"the answer to {query.path} is not a list", next="ask again", path=query.path
             )
         every = items(answer.get("items"))
-        found = [_typed(one, query.kind) for one in every if isinstance(one, dict) and is_named(one)]
-        yield _new(found, seen)
-        if len(found) < len(every):
+        objects = [_typed(item, query.kind) for item in every if isinstance(item, dict) and is_named(item)]
+        yield _new(objects, seen)
+        if len(objects) < len(every):
             raise MalformedResponse(
                 what=f"the answer to {query.path} holds what is no object",
-                why=f"{len(every) - len(found)} of {len(every)} have no name",
+                why=f"{len(every) - len(objects)} of {len(every)} have no name",
                 path=query.path,
             )
         token = text(fields(answer.get("metadata")).get("continue"))
@@ -104,14 +104,14 @@ def _endless(query: Query, why: str) -> MalformedResponse:
     )
 
 
-def _new(found: list[Object], seen: set[tuple[str, str]]) -> list[Object]:
+def _new(objects: list[Object], seen: set[tuple[str, str]]) -> list[Object]:
     fresh: list[Object] = []
-    for one in found:
-        meta = fields(one.get("metadata"))
+    for obj in objects:
+        meta = fields(obj.get("metadata"))
         key = text(meta.get("namespace")), text(meta.get("name"))
         if key not in seen:
             seen.add(key)
-            fresh.append(one)
+            fresh.append(obj)
     return fresh
 
 

@@ -60,12 +60,12 @@ async def read_live(api: Api, scope: Scope, *, extra_namespaces: frozenset[str] 
         reader.definitions(),
         reader.events(scope.namespaces),
     )
-    found = [*inside, *above, *namespaces, *rows, *crds]
-    found += await reader.consequences(found)
-    elsewhere = (extra_namespaces | _of_webhooks(found, scope.words)) - scope.namespaces
+    manifests = [*inside, *above, *namespaces, *rows, *crds]
+    manifests += await reader.consequences(manifests)
+    elsewhere = (extra_namespaces | _of_webhooks(manifests, scope.words)) - scope.namespaces
     if elsewhere:
-        more, told = await asyncio.gather(reader.answering_in(elsewhere), reader.events(elsewhere))
-        found, events = [*found, *more], [*events, *told]
+        more, more_events = await asyncio.gather(reader.answering_in(elsewhere), reader.events(elsewhere))
+        manifests, events = [*manifests, *more], [*events, *more_events]
     for group in api.kinds.lost_groups:
         if any(row.group == group for row in scope.rows):
             api.gaps.add(
@@ -76,7 +76,7 @@ async def read_live(api: Api, scope: Scope, *, extra_namespaces: frozenset[str] 
                     how_to_get="kubectl get apiservices",
                 )
             )
-    return Live(objects=tuple(_unique(found)), events=tuple(_unique(events)))
+    return Live(objects=tuple(_unique(manifests)), events=tuple(_unique(events)))
 
 
 class _Reader:
@@ -90,7 +90,7 @@ class _Reader:
 
     async def answering_in(self, namespaces: frozenset[str]) -> list[Manifest]:
         """The backend of a webhook: a Service, its Pods, and the Deployment, which may be scaled to zero."""
-        kinds = (self._api.kinds.find(*one) for one in _ANSWERING)
+        kinds = (self._api.kinds.find(*group_kind) for group_kind in _ANSWERING)
         return await self._all(self._of_kind(kind, namespaces) for kind in kinds if kind is not None)
 
     async def events(self, namespaces: frozenset[str]) -> list[Manifest]:
@@ -99,9 +99,9 @@ class _Reader:
         if kind is None or not namespaces:
             return []
         matching = "type!=Normal" if len(namespaces) > FEW_NAMESPACES else ""
-        found = await self._of_kind(kind, namespaces, role=Role.EVENT, matching=matching)
-        found.sort(key=_seen_at, reverse=True)
-        return found[:_MOST_EVENTS]
+        events = await self._of_kind(kind, namespaces, role=Role.EVENT, matching=matching)
+        events.sort(key=_seen_at, reverse=True)
+        return events[:_MOST_EVENTS]
 
     async def _of_kind(
         self, kind: Kind, namespaces: frozenset[str], *, role: Role = Role.LIVE, matching: str = ""
@@ -110,10 +110,10 @@ class _Reader:
             matching = _NOT_HELM
         names = sorted(namespaces)
         if len(names) > FEW_NAMESPACES:
-            found: list[Manifest] = []
+            manifests: list[Manifest] = []
             try:
                 query = Query(kind=kind, matching=matching)
-                await self._api.read_into(found, query, role, keep=_within(namespaces))
+                await self._api.read_into(manifests, query, role, keep=_within(namespaces))
             except Forbidden as problem:
                 if len(names) > _MOST_NAMESPACES:
                     for name in names[_MOST_NAMESPACES:]:
@@ -121,17 +121,17 @@ class _Reader:
                 names = names[:_MOST_NAMESPACES]
             except HttpError as problem:
                 for name in names:
-                    unread = Unread(kind=kind, namespace=name, problem=problem, partly=bool(found))
+                    unread = Unread(kind=kind, namespace=name, problem=problem, partly=bool(manifests))
                     self._api.gaps.unread(unread)
-                return found
+                return manifests
             else:
-                return found
+                return manifests
         queries = (Query(kind=kind, namespace=name, matching=matching) for name in names)
         return await self._all(self._api.read(query, role) for query in queries)
 
     async def above(self) -> list[Manifest]:
         """Cluster-wide objects, also optional ones such as policies if discovery lists them."""
-        kinds = (self._api.kinds.find(*one) for one in ABOVE)
+        kinds = (self._api.kinds.find(*group_kind) for group_kind in ABOVE)
         return await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
 
     async def namespace_objects(self) -> list[Manifest]:
@@ -149,58 +149,66 @@ class _Reader:
         if kind is None:
             return []
         names, groups = definitions(self._scope, self._api.kinds)
-        found = await self._by_name(kind, names, always_by_name=True)
+        crds = await self._by_name(kind, names, always_by_name=True)
         if groups:
             query = Query(kind=kind)
-            found += await self._api.read(query, keep=lambda body: _group_of_crd(body) in groups)
-        return found
+            crds += await self._api.read(query, keep=lambda body: _group_of_crd(body) in groups)
+        return crds
 
     async def _by_name(self, kind: Kind, names: list[str], *, always_by_name: bool = False) -> list[Manifest]:
         if len(names) > _FEW_NAMES and not always_by_name:
             wanted = frozenset(names)
             return await self._api.read(Query(kind=kind), keep=lambda body: _name(body) in wanted)
         got = await asyncio.gather(*(self._api.get(kind, "", name) for name in names))
-        return [one for one in got if one is not None]
+        return [manifest for manifest in got if manifest is not None]
 
-    async def consequences(self, found: list[Manifest]) -> list[Manifest]:
+    async def consequences(self, manifests: list[Manifest]) -> list[Manifest]:
         """Objects that are only needed because of what was found: Nodes for unschedulable Pods, volumes,
         owners.
         """
         asked: list[tuple[str, str]] = []
-        if any(_is_unscheduled(one) for one in found if one.ref.kind == "Pod"):
+        if any(_is_unscheduled(manifest) for manifest in manifests if manifest.ref.kind == "Pod"):
             asked.append(("", "Node"))
-        if any(_is_unbound(one) for one in found if one.ref.kind == "PersistentVolumeClaim"):
+        if any(
+            _is_unbound(manifest) for manifest in manifests if manifest.ref.kind == "PersistentVolumeClaim"
+        ):
             asked.append(("", "PersistentVolume"))
-        if any(_is_unserved(one) for one in found if one.ref.kind == "Ingress"):
+        if any(_is_unserved(manifest) for manifest in manifests if manifest.ref.kind == "Ingress"):
             asked.append(("networking.k8s.io", "IngressClass"))
         kinds = (self._api.kinds.find(*name) for name in asked)
         lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
-        more = [*await self._revisions(found), *await self._owners(found)]
-        return [*lists, *more, *await self._left_behind(found)]
+        more = [*await self._revisions(manifests), *await self._owners(manifests)]
+        return [*lists, *more, *await self._left_behind(manifests)]
 
-    async def _revisions(self, found: list[Manifest]) -> list[Manifest]:
+    async def _revisions(self, manifests: list[Manifest]) -> list[Manifest]:
         """Previous revisions of StatefulSets with an unfinished rollout: the template to roll back to."""
         kind = self._api.kinds.find("apps", "ControllerRevision")
-        half_way = [one for one in found if one.ref.kind == "StatefulSet" and _is_half_way(one)]
+        half_way = [
+            manifest
+            for manifest in manifests
+            if manifest.ref.kind == "StatefulSet" and _is_half_way(manifest)
+        ]
         if kind is None:
             return []
-        asked = [(one.ref.namespace, text(one.status.get("currentRevision"))) for one in half_way]
+        asked = [
+            (manifest.ref.namespace, text(manifest.status.get("currentRevision"))) for manifest in half_way
+        ]
         got = await asyncio.gather(
             *(self._api.get(kind, *name, quietly=True) for name in asked[:_MOST_OWNERS])
         )
-        return [one for one in got if one is not None]
+        return [manifest for manifest in got if manifest is not None]
 
-    async def _left_behind(self, found: list[Manifest]) -> list[Manifest]:
+    async def _left_behind(self, manifests: list[Manifest]) -> list[Manifest]:
         """Objects that keep a namespace from terminating, of the kinds that its conditions name; and their
         CRDs.
         """
         asked: dict[tuple[str, str], Kind] = {}
-        for one in found:
-            if one.ref.kind == "Namespace" and one.meta.get("deletionTimestamp"):
-                titles = _remaining(one)
+        for manifest in manifests:
+            if manifest.ref.kind == "Namespace" and manifest.meta.get("deletionTimestamp"):
+                titles = _remaining(manifest)
                 for kind in self._api.kinds.preferred() if titles else ():
                     if kind.namespaced and kind.can_list and kind.title in titles:
-                        asked[one.ref.name, kind.title] = kind
+                        asked[manifest.ref.name, kind.title] = kind
         some = list(asked.items())[:_MOST_REMAINING]
         objects = await self._all(
             self._api.read(Query(kind=kind, namespace=namespace)) for (namespace, _), kind in some
@@ -209,19 +217,19 @@ class _Reader:
         names = sorted({kind.title for _, kind in some if "." in kind.group})
         return [*objects, *(await self._by_name(crd, names, always_by_name=True) if crd and objects else [])]
 
-    async def _owners(self, found: list[Manifest]) -> list[Manifest]:
+    async def _owners(self, manifests: list[Manifest]) -> list[Manifest]:
         """Owners of resources that were not read yet: objects of an operator."""
-        known = {one.key for one in found}
+        known = {manifest.key for manifest in manifests}
         wanted: dict[Key, None] = {}
-        for one in found:
-            if one.key not in self._scope.rows:
+        for manifest in manifests:
+            if manifest.key not in self._scope.rows:
                 continue
-            for raw in items(one.meta.get("ownerReferences")):
+            for raw in items(manifest.meta.get("ownerReferences")):
                 owner = fields(raw)
                 kind = self._api.kinds.find(group_of(text(owner.get("apiVersion"))), text(owner.get("kind")))
                 if kind is None:
                     continue
-                place = one.ref.namespace if kind.namespaced else ""
+                place = manifest.ref.namespace if kind.namespaced else ""
                 key = Key(kind.group, kind.kind, place, text(owner.get("name")))
                 if key not in known:
                     wanted[key] = None
@@ -235,15 +243,17 @@ class _Reader:
 
     async def _all(self, asked: Iterable[Awaitable[list[Manifest]]]) -> list[Manifest]:
         several = await asyncio.gather(*asked)
-        return [one for ones in several for one in ones]
+        return [manifest for ones in several for manifest in ones]
 
 
 def _remaining(namespace: Manifest) -> frozenset[str]:
     """Parse `Some resources are remaining: widgets.example.com has 1 resource instances, pods. has 2 …`"""
-    told = [text(fields(condition).get("message")) for condition in items(namespace.status.get("conditions"))]
+    messages = [
+        text(fields(condition).get("message")) for condition in items(namespace.status.get("conditions"))
+    ]
     return frozenset(
         word.rstrip(".")
-        for message in told
+        for message in messages
         if message.startswith("Some resources are remaining: ")
         for word in (part.split(" ", 1)[0] for part in message.partition(": ")[2].split(", "))
     )
@@ -284,32 +294,34 @@ def _seen_at(event: Manifest) -> str:
     return text(body.get("lastTimestamp")) or text(body.get("eventTime")) or text(body.get("firstTimestamp"))
 
 
-def _of_webhooks(found: Iterable[Manifest], words: str) -> frozenset[str]:
+def _of_webhooks(manifests: Iterable[Manifest], words: str) -> frozenset[str]:
     """Namespaces of the Services of webhooks that Argo CD's messages name."""
     if "webhook" not in words:
         return frozenset()
     asked = (match[1] for match in re.finditer(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc\b", words))
-    return frozenset((*_services_named(found, words), *asked))
+    return frozenset((*_services_named(manifests, words), *asked))
 
 
-def _services_named(found: Iterable[Manifest], words: str) -> Iterator[str]:
-    for one in found:
-        if one.ref.kind.endswith("WebhookConfiguration"):
-            for raw in items(one.body.get("webhooks")):
+def _services_named(manifests: Iterable[Manifest], words: str) -> Iterator[str]:
+    for manifest in manifests:
+        if manifest.ref.kind.endswith("WebhookConfiguration"):
+            for raw in items(manifest.body.get("webhooks")):
                 hook = fields(raw)
                 namespace = text(dig(hook, "clientConfig", "service", "namespace"))
                 if namespace and text(hook.get("name")) in words:
                     yield namespace
-        elif one.ref.kind == "CustomResourceDefinition":
-            namespace = text(dig(one.spec, "conversion", "webhook", "clientConfig", "service", "namespace"))
+        elif manifest.ref.kind == "CustomResourceDefinition":
+            namespace = text(
+                dig(manifest.spec, "conversion", "webhook", "clientConfig", "service", "namespace")
+            )
             if namespace and "conversion webhook" in words:
                 yield namespace
 
 
-def _unique(found: Iterable[Manifest]) -> Iterator[Manifest]:
+def _unique(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
     """Each object once: a Deployment that was listed in two versions is one."""
     seen: set[Key] = set()
-    for one in found:
-        if one.key not in seen:
-            seen.add(one.key)
-            yield one
+    for manifest in manifests:
+        if manifest.key not in seen:
+            seen.add(manifest.key)
+            yield manifest

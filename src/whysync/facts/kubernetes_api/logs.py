@@ -32,7 +32,7 @@ async def read_logs(
     api: Api, live: Iterable[Manifest], namespaces: frozenset[str], *, lines: int
 ) -> list[Log]:
     wanted = list(_chosen(live, namespaces))[:MOST_LOGS]
-    several = await asyncio.gather(*(_of(api, one, lines) for one in wanted))
+    several = await asyncio.gather(*(_of(api, failing, lines) for failing in wanted))
     return [log for logs in several for log in logs]
 
 
@@ -44,14 +44,14 @@ def _chosen(live: Iterable[Manifest], namespaces: frozenset[str]) -> Iterator[Fa
         for live_object in live
         if live_object.ref.kind == "Pod" and live_object.ref.namespace in namespaces
     )
-    for pod in sorted(pods, key=lambda one: (one.ref.namespace, one.ref.name)):
-        found = list(failing_in(pod))
+    for pod in sorted(pods, key=lambda live_pod: (live_pod.ref.namespace, live_pod.ref.name)):
+        failing = list(failing_in(pod))
         owners = items(pod.meta.get("ownerReferences"))
         owner = text(fields(owners[0]).get("uid")) if owners else pod.uid
-        if not found or taken[pod.ref.namespace, owner] >= _OF_ONE_OWNER:
+        if not failing or taken[pod.ref.namespace, owner] >= _OF_ONE_OWNER:
             continue
         taken[pod.ref.namespace, owner] += 1
-        yield from found
+        yield from failing
 
 
 def failing_in(pod: Manifest) -> Iterator[Failing]:
@@ -85,21 +85,23 @@ def _is_failing(status: Object, *, init: bool) -> bool:
     return status.get("ready") is not True
 
 
-async def _of(api: Api, one: Failing, lines: int) -> list[Log]:
+async def _of(api: Api, failing: Failing, lines: int) -> list[Log]:
     runs = [
-        previous for previous, there in ((False, one.runs or one.ran_before), (True, one.ran_before)) if there
+        previous
+        for previous, there in ((False, failing.runs or failing.ran_before), (True, failing.ran_before))
+        if there
     ]
-    found = await asyncio.gather(*(_log(api, one, lines, previous=previous) for previous in runs))
-    return [log for log in found if log is not None]
+    logs = await asyncio.gather(*(_log(api, failing, lines, previous=previous) for previous in runs))
+    return [log for log in logs if log is not None]
 
 
-async def _log(api: Api, one: Failing, lines: int, *, previous: bool) -> Log | None:
+async def _log(api: Api, failing: Failing, lines: int, *, previous: bool) -> Log | None:
     kind = api.kinds.find("", "Pod")
     if kind is None:
         return None
-    ref = one.pod.ref
+    ref = failing.pod.ref
     path = f"{kind.path(ref.namespace, ref.name)}/log"
-    params: dict[str, str | int] = {"container": one.container, "tailLines": lines}
+    params: dict[str, str | int] = {"container": failing.container, "tailLines": lines}
     if previous:
         params["previous"] = "true"
     try:
@@ -116,9 +118,9 @@ async def _log(api: Api, one: Failing, lines: int, *, previous: bool) -> Log | N
     return Log(
         namespace=ref.namespace,
         pod=ref.name,
-        container=one.container,
+        container=failing.container,
         lines=tuple(written),
         previous=previous,
-        origin=f"{path}?container={one.container}{'&previous=true' if previous else ''}",
+        origin=f"{path}?container={failing.container}{'&previous=true' if previous else ''}",
         cluster=api.cluster,
     )

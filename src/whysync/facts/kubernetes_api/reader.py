@@ -64,8 +64,8 @@ def read_kubernetes(
     was_on = gc.isenabled()
     gc.disable()  # many new objects without cycles
     try:
-        found = asyncio.run(_read(access, wanted, progress, everything=everything))
-        return mask_snapshot(found, masker)
+        snapshot = asyncio.run(_read(access, wanted, progress, everything=everything))
+        return mask_snapshot(snapshot, masker)
     finally:
         if was_on:
             gc.enable()
@@ -139,11 +139,11 @@ def _decoded(applications: Iterable[Manifest]) -> Iterable[tuple[Manifest, Appli
 
 
 def _by_target(clusters: Clusters, apps: Iterable[Application]) -> list[tuple[Target, list[Application]]]:
-    found: dict[str, tuple[Target, list[Application]]] = {}
+    by_target: dict[str, tuple[Target, list[Application]]] = {}
     for app in apps:
         target = clusters.target(app.spec.destination)
-        found.setdefault(target.name, (target, []))[1].append(app)
-    return [found[name] for name in sorted(found)]
+        by_target.setdefault(target.name, (target, []))[1].append(app)
+    return [by_target[name] for name in sorted(by_target)]
 
 
 async def _part(
@@ -213,7 +213,7 @@ async def _own_events(
             for place in places
         )
     )
-    return [one for ones in several for one in ones if _about(one) in names]
+    return [event for ones in several for event in ones if _about(event) in names]
 
 
 def _about(event: Manifest) -> tuple[object, object]:
@@ -234,16 +234,16 @@ def _desired(
     for part in parts:
         for obj in part.live.objects:
             live.setdefault(obj.key, obj)
-    found = last_applied((app for _, app in apps), live)
+    applied = last_applied((app for _, app in apps), live)
     without = [app for _, app in apps if app.status.sync.status == "OutOfSync"]
-    return found, [_not_rendered(without, found)] if without else []
+    return applied, [_not_rendered(without, applied)] if without else []
 
 
-def _not_rendered(apps: list[Application], found: dict[str, tuple[Manifest, ...]]) -> Gap:
+def _not_rendered(apps: list[Application], applied: dict[str, tuple[Manifest, ...]]) -> Gap:
     names = [app.qualified_name for app in apps]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     why = "Kubernetes does not know what Git says"
-    if found:
+    if applied:
         why += "; where it could be told, the objects of the last sync stand for it"
     return Gap(
         kind=GapKind.NOT_RENDERED,

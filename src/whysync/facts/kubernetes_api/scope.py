@@ -82,10 +82,12 @@ def scope_of(apps: Iterable[Application]) -> Scope:
     words: list[str] = []
     for app in apps:
         named = {app.spec.destination.namespace} if _is_name(app.spec.destination.namespace) else set[str]()
-        for one in _named(app):
-            if _is_name(one.name) and (not one.namespace or _is_name(one.namespace)):
-                rows.add(one)
-                named.add(one.namespace)
+        for resource_key in _named(app):
+            if _is_name(resource_key.name) and (
+                not resource_key.namespace or _is_name(resource_key.namespace)
+            ):
+                rows.add(resource_key)
+                named.add(resource_key.namespace)
         for row in app.status.resources:
             versions.setdefault((row.group, row.kind), set()).add(row.version)
         named.discard("")
@@ -99,7 +101,7 @@ def scope_of(apps: Iterable[Application]) -> Scope:
         namespaces=frozenset(namespaces),
         troubled=frozenset(troubled),
         rows=frozenset(rows),
-        versions={key: frozenset(found) for key, found in versions.items()},
+        versions={key: frozenset(served) for key, served in versions.items()},
         words="\n".join(words),
         failing=frozenset(failing),
     )
@@ -177,12 +179,12 @@ def _as_in_rows(scope: Scope, kinds: Kinds, group: str, name: str) -> Kind | Non
 
 def cluster_rows(scope: Scope, kinds: Kinds) -> dict[tuple[str, str], tuple[Kind, list[str]]]:
     """Names of cluster-scoped resources by kind."""
-    found: dict[tuple[str, str], tuple[Kind, list[str]]] = {}
+    names_by_kind: dict[tuple[str, str], tuple[Kind, list[str]]] = {}
     for row in sorted(scope.rows):
         kind = _as_in_rows(scope, kinds, row.group, row.kind)
         if kind is not None and not kind.namespaced and row.name:
-            found.setdefault((row.group, row.kind), (kind, []))[1].append(row.name)
-    return found
+            names_by_kind.setdefault((row.group, row.kind), (kind, []))[1].append(row.name)
+    return names_by_kind
 
 
 def definitions(scope: Scope, kinds: Kinds) -> tuple[list[str], list[str]]:

@@ -31,35 +31,35 @@ _NAMING_ATTRIBUTES: Final = frozenset(("key", "name", "id", "property"))
 def assigned(text: str) -> Iterator[tuple[int, int]]:
     """Positions of values that a text assigns to names that indicate a secret."""
     done = 0
-    for found in _ASSIGNMENT.finditer(text):
-        promise = promise_of(found["name"])
-        if promise is SecretName.NONE or found.start() < done:
+    for matched in _ASSIGNMENT.finditer(text):
+        promise = promise_of(matched["name"])
+        if promise is SecretName.NONE or matched.start() < done:
             continue
-        at, opened = found.end(), found["open"]
+        at, opened = matched.end(), matched["open"]
         if opened is not None:
             value = _quoted(len(opened) - 1, opened[-1]).match(text, at)
-        elif found["close"] is not None and text.startswith("[", at):
+        elif matched["close"] is not None and text.startswith("[", at):
             yield from _in_list(text, at, promise)
             continue
         else:
-            value = (_BARE if "=" in found["sep"] else _BARE_IN_STRUCT).match(text, at)
+            value = (_BARE if "=" in matched["sep"] else _BARE_IN_STRUCT).match(text, at)
         if value is None:
             continue
         written = value[0] if opened is not None else value[0].rstrip("\\")
         # An explanation is not that long; one check is sufficient.
-        if len(written) > _LONGEST_WORD or (written and _is_assigned(found, written, promise)):
+        if len(written) > _LONGEST_WORD or (written and _is_assigned(matched, written, promise)):
             done = at + len(written)
             yield at, done
 
 
-def _is_assigned(found: re.Match[str], value: str, promise: SecretName) -> bool:
-    name, sep, opened = found["name"], found["sep"], found["open"]
+def _is_assigned(matched: re.Match[str], value: str, promise: SecretName) -> bool:
+    name, sep, opened = matched["name"], matched["sep"], matched["open"]
     if value.startswith(("<masked", "{", "[", "*****")) or (
         opened is None and value.startswith(("$(", "${"))
     ):
         return False
-    text, start = found.string, found.start()
-    if found["close"] is not None:  # a member of JSON, or of a Python or Ruby map
+    text, start = matched.string, matched.start()
+    if matched["close"] is not None:  # a member of JSON, or of a Python or Ruby map
         if opened is None and not (is_password(name) and value[:1].isdigit()):
             return False
         return is_literal(value, promise) and (promise is SecretName.SURE or looks_secret(value))
@@ -85,8 +85,8 @@ def _is_told(name: str, value: str, promise: SecretName) -> bool:
         return looks_secret(value) and (is_header or has_generated_part(value)) and not is_reference(value)
     if len(value) < (6 if is_password(name) else 8) or value.count(" ") > 3:
         return False
-    told = _LETTER_AND_MORE.match(value) is not None or (len(value) >= 8 and is_generated(value))
-    return told and is_literal(value, promise)
+    looks_assigned = _LETTER_AND_MORE.match(value) is not None or (len(value) >= 8 and is_generated(value))
+    return looks_assigned and is_literal(value, promise)
 
 
 def _in_list(text: str, at: int, promise: SecretName) -> Iterator[tuple[int, int]]:
@@ -118,9 +118,9 @@ def _quoted(backslashes: int, quote: str) -> re.Pattern[str]:
 
 def in_elements(text: str) -> Iterator[tuple[int, int]]:
     """`<password>x</password>`, `<add key="Password" value="x"/>`, `<entry key="db.password">x</entry>`."""
-    for found in _ELEMENT.finditer(text):
-        name, value = found["tag"].rpartition(":")[2], None
-        for attribute in _ATTRIBUTE.finditer(text, *found.span("attributes")):
+    for element in _ELEMENT.finditer(text):
+        name, value = element["tag"].rpartition(":")[2], None
+        for attribute in _ATTRIBUTE.finditer(text, *element.span("attributes")):
             if attribute["name"].lower() in _NAMING_ATTRIBUTES:
                 name = attribute["value"]
             elif attribute["name"].lower() == "value":
@@ -128,8 +128,8 @@ def in_elements(text: str) -> Iterator[tuple[int, int]]:
         promise = promise_of(name)
         if promise is SecretName.NONE:
             continue
-        if value is None and not found["end"]:
-            end = text.find("</", found.end(), found.end() + 4000)
-            value = (found.end(), end) if end > found.end() else None
+        if value is None and not element["end"]:
+            end = text.find("</", element.end(), element.end() + 4000)
+            value = (element.end(), end) if end > element.end() else None
         if value is not None and is_literal(text[value[0] : value[1]].strip(), promise):
             yield value

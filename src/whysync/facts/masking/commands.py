@@ -65,12 +65,12 @@ _LONGEST: Final = 2_000
 def in_text(text: str) -> Iterator[tuple[int, int]]:
     """Positions of passwords in the command lines of a text."""
     done = 0
-    for found in _PROGRAM.finditer(text):
-        if found.start() < done:
+    for program in _PROGRAM.finditer(text):
+        if program.start() < done:
             continue
-        end = _END.search(text, found.end(), found.end() + _LONGEST)
-        done = end.start() if end else min(len(text), found.end() + _LONGEST)
-        words = [(match_.start(1), match_[1]) for match_ in _ARGUMENT.finditer(text, found.start(), done)]
+        end = _END.search(text, program.end(), program.end() + _LONGEST)
+        done = end.start() if end else min(len(text), program.end() + _LONGEST)
+        words = [(match_.start(1), match_[1]) for match_ in _ARGUMENT.finditer(text, program.start(), done)]
         for at, offset in secret_arguments([word for _, word in words]):
             start, word = words[at]
             yield start + offset, start + len(word)
@@ -108,9 +108,9 @@ def secret_arguments(words: Sequence[str], program: str = "") -> Iterator[tuple[
 
 def secret_items(words: Sequence[str], program: str = "") -> Iterator[tuple[int, int]]:
     """As `secret_arguments` for a list, where flags and values are separate: `["--token", "X"]`."""
-    found = list(secret_arguments(words, program))
-    yield from found
-    known = {at for at, _ in found}
+    arguments = list(secret_arguments(words, program))
+    yield from arguments
+    known = {at for at, _ in arguments}
     for at, (flag, value) in enumerate(itertools.pairwise(words), 1):
         if at in known or flag[:1] != "-" or "=" in flag or not _is_value(value):
             continue

@@ -70,13 +70,13 @@ class KnownSecrets:
     def forget_names(self, names: Iterable[str]) -> None:
         """Remove values that are public names, parts of one, or plain words; they are not secret."""
         public = set(names)
-        found: set[str] = set()
+        public_values: set[str] = set()
         for name in public:
-            found.update(self._value_of[form] for form in self._all_in(name))
+            public_values.update(self._value_of[form] for form in self._all_in(name))
         value_of = {
             form: value
             for form, value in self._value_of.items()
-            if value not in found and not _is_plain(value, public)
+            if value not in public_values and not _is_plain(value, public)
         }
         self._value_of = value_of
         self._marks = {form: self._marks[form] for form in value_of}
@@ -112,9 +112,9 @@ class KnownSecrets:
             done = at + len(value)
         return "".join([*pieces, text[done:]]) if done else text
 
-    def _refused(self, found: re.Match[str]) -> str:
-        mark = self._all.get(found["value"])
-        return found[0] if mark is None else f"{found['lead']}{mark}"
+    def _refused(self, matched: re.Match[str]) -> str:
+        mark = self._all.get(matched["value"])
+        return matched[0] if mark is None else f"{matched['lead']}{mark}"
 
     def _occurrences(self, text: str) -> Iterable[tuple[int, str]]:
         starts = self._starts

@@ -44,10 +44,10 @@ class Marks:
             return data
         offset = self._offset
 
-        def move(found: re.Match[bytes]) -> bytes:
-            number = int(found[2]) + offset
+        def move(matched: re.Match[bytes]) -> bytes:
+            number = int(matched[2]) + offset
             self._highest = max(self._highest, number)
-            return b"%smasked %d%s" % (found[1], number, found[3])
+            return b"%smasked %d%s" % (matched[1], number, matched[3])
 
         return _MARK_IN_FILE.sub(move, data)
 

@@ -123,13 +123,13 @@ class Masker:
 
     def masked_text(self, value: str) -> str:
         """A message or log without secrets that are recognized by their format."""
-        found = self._texts.get(value)
-        if found is None:
+        masked_value = self._texts.get(value)
+        if masked_value is None:
             plain = self._mask_embedded(value) if _holds_secret(value) else value
-            found = self._texts[value] = shapes.masked(plain, self.mark)
+            masked_value = self._texts[value] = shapes.masked(plain, self.mark)
             # The second pass has to search for the values that the trees contain now.
-            self._texts.setdefault(found, found)
-        return found
+            self._texts.setdefault(masked_value, masked_value)
+        return masked_value
 
     def mask_object(self, body: Object) -> Object:
         """Mask one Kubernetes object in place."""
@@ -350,9 +350,9 @@ class Masker:
 
     def _read(self, written: str) -> list[Json] | None:
         """The documents of a text; `None` if one of them cannot be parsed."""
-        found = list(yaml.documents(written)) if self._nested < _MOST_NESTED_TEXTS else []
-        bodies = [one.body for one in found if isinstance(one, yaml.Document)]
-        return bodies if bodies and len(bodies) == len(found) else None
+        documents = list(yaml.documents(written)) if self._nested < _MOST_NESTED_TEXTS else []
+        bodies = [document.body for document in documents if isinstance(document, yaml.Document)]
+        return bodies if bodies and len(bodies) == len(documents) else None
 
     def _mask_bodies(self, written: str, bodies: list[Json]) -> str:
         """The text with its objects masked; unchanged if nothing had to be masked."""
@@ -381,9 +381,9 @@ class Masker:
         self._known.forget_names(names)
         if self._known:
             for value in self._keys.union(self._texts.values()):
-                found = self._known.masked(value)
-                if found is not value:
-                    self._hidden[value] = found
+                masked_value = self._known.masked(value)
+                if masked_value is not value:
+                    self._hidden[value] = masked_value
         self._texts = {}
         return bool(self._hidden)
 
@@ -426,9 +426,9 @@ def _may_be_an_object(text: str) -> bool:
 
 def _masked_data(text: str, mark: Callable[[str], str]) -> str:
     """Mask everything below `data` and `stringData`, each value as one mask."""
-    text = _BRACES.sub(lambda found: f"{found['lead']}{_marked(found['body'], mark)}", text)
+    text = _BRACES.sub(lambda matched: f"{matched['lead']}{_marked(matched['body'], mark)}", text)
     return _BLOCK.sub(
-        lambda found: f"{found['lead']}{found['indent']}  {_marked(found['body'], mark)}\n", text
+        lambda matched: f"{matched['lead']}{matched['indent']}  {_marked(matched['body'], mark)}\n", text
     )
 
 

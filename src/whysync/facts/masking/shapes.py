@@ -136,7 +136,7 @@ _KEY = re.compile(r"(?<!\\)(\"[\w./-]{1,253}\")\s*:")
 _ANCHOR = re.compile(r"(?P<lead>unknown anchor ')(?P<value>(?![A-Za-z_-]+')[^']+)(?=')")
 _MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])(?=.*[A-Z!@#$%^&*+=~?])")
 # In running text a password may also be `password x` and `password is x`, a token `token x`.
-_TOLD = re.compile(
+_STATED = re.compile(
     r"(?P<lead>\b(?<!nexpected )(?i:password|passwd|passphrase|pwd|token)(?: is| was)? {1,2}[\"'(]?)"
     r"(?P<value>[^\s\"'<>,;/()]{8,})"
 )
@@ -164,20 +164,20 @@ def masked(text: str, mark: Mark) -> str:
     if not is_named and not has_token and not _SYNTAX.search(lower):
         return text
     if has_token and "-----BEGIN" in text:
-        text = tokens.PRIVATE_KEY.sub(lambda found: mark(found[0]), text)
+        text = tokens.PRIVATE_KEY.sub(lambda matched: mark(matched[0]), text)
     for needle, pattern, replaced in _RULES:
         if needle in text:
-            text = pattern.sub(lambda found, replaced=replaced: replaced(found, mark), text)
+            text = pattern.sub(lambda matched, replaced=replaced: replaced(matched, mark), text)
     if " -" in text or text[:1] == "-" or " login " in text:
         text = _spliced(text, commands.in_text(text), mark)
     if has_token:
-        text = tokens.TOKEN.sub(lambda found: mark(found[0]), text)
+        text = tokens.TOKEN.sub(lambda matched: mark(matched[0]), text)
     if not is_named:
         return text
     text = _spliced(text, assignments.assigned(text), mark)
     if "</" in text or "/>" in text:
         text = _spliced(text, assignments.in_elements(text), mark)
-    return _TOLD.sub(lambda found: _told(found, mark), text)
+    return _STATED.sub(lambda matched: _stated(matched, mark), text)
 
 
 def masked_lines(text: str, mark: Mark) -> str:
@@ -187,8 +187,8 @@ def masked_lines(text: str, mark: Mark) -> str:
     text = masked(text, mark)
     if not _NAMES.search(text.lower()):
         return text
-    text = _LINE.sub(lambda found: _in_line(found, mark), text)
-    return _DIRECTIVE.sub(lambda found: _in_line(found, mark), text)
+    text = _LINE.sub(lambda matched: _in_line(matched, mark), text)
+    return _DIRECTIVE.sub(lambda matched: _in_line(matched, mark), text)
 
 
 def is_suspect(text: str) -> bool:
@@ -210,51 +210,51 @@ def _spliced(text: str, places: Iterator[tuple[int, int]], mark: Mark) -> str:
 # Replacements, one per syntax
 
 
-def _value(found: re.Match[str], mark: Mark) -> str:
-    value = found["value"]
-    return found[0] if is_mark(value) else f"{found['lead']}{mark(value)}"
+def _value(matched: re.Match[str], mark: Mark) -> str:
+    value = matched["value"]
+    return matched[0] if is_mark(value) else f"{matched['lead']}{mark(value)}"
 
 
-def _url(found: re.Match[str], mark: Mark) -> str:
-    user, value = found["user"], found["value"]
+def _url(matched: re.Match[str], mark: Mark) -> str:
+    user, value = matched["user"], matched["value"]
     if is_mark(value):
-        return found[0]
-    return f"{found['scheme']}{user}:{value if value in _FORMAL_PASSWORDS else mark(value)}"
+        return matched[0]
+    return f"{matched['scheme']}{user}:{value if value in _FORMAL_PASSWORDS else mark(value)}"
 
 
-def _cookies(found: re.Match[str], mark: Mark) -> str:
-    def one(pair: re.Match[str]) -> str:
+def _cookies(matched: re.Match[str], mark: Mark) -> str:
+    def cookie(pair: re.Match[str]) -> str:
         name = (pair["name"] or pair["value"]).lower()
         is_plain = name in _COOKIE_ATTRIBUTES or not is_literal_value(pair["value"])
         return pair[0] if is_plain else _value(pair, mark)
 
-    return f"{found['lead']}{_COOKIE.sub(one, found['value'])}"
+    return f"{matched['lead']}{_COOKIE.sub(cookie, matched['value'])}"
 
 
-def _flag(found: re.Match[str], mark: Mark) -> str:
-    name, value = found["name"], found["value"]
+def _flag(matched: re.Match[str], mark: Mark) -> str:
+    name, value = matched["name"], matched["value"]
     promise = promise_of(name)
     if promise is SecretName.NONE or not is_literal_value(value) or is_reference(value):
-        return found[0]
+        return matched[0]
     if name.lower() in _PASSWORD_FLAGS:
         is_secret = len(value) >= 4
-    elif found["sep"] == "=" or promise is not SecretName.SURE:
-        return found[0] if promise is SecretName.SURE or not looks_secret(value) else _value(found, mark)
+    elif matched["sep"] == "=" or promise is not SecretName.SURE:
+        return matched[0] if promise is SecretName.SURE or not looks_secret(value) else _value(matched, mark)
     else:
         is_secret = len(value) >= (4 if is_password(name) else 8) and not re.match(r"[a-z]+\b", value)
-    return _value(found, mark) if is_secret else found[0]
+    return _value(matched, mark) if is_secret else matched[0]
 
 
-def _context(found: re.Match[str], mark: Mark) -> str:
+def _context(matched: re.Match[str], mark: Mark) -> str:
     del mark
-    if not _is_about_secret(found):
-        return found[0]
-    return f"{found['lead']}{_keys(found['value'])}{found['next']}{_keys(found['more'])}"
+    if not _is_about_secret(matched):
+        return matched[0]
+    return f"{matched['lead']}{_keys(matched['value'])}{matched['next']}{_keys(matched['more'])}"
 
 
-def _is_about_secret(found: re.Match[str]) -> bool:
+def _is_about_secret(matched: re.Match[str]) -> bool:
     """Does the text mention a Secret before? `Secret "a" is invalid: data[x]: Invalid value`."""
-    return "Secret" in found.string[max(0, found.start() - 20_000) : found.start()]
+    return "Secret" in matched.string[max(0, matched.start() - 20_000) : matched.start()]
 
 
 def _keys(context: str) -> str:
@@ -262,25 +262,25 @@ def _keys(context: str) -> str:
     return "…" + "…".join(f"{key}:" for key in _KEY.findall(context))
 
 
-def _of_field(found: re.Match[str], mark: Mark) -> str:
+def _of_field(matched: re.Match[str], mark: Mark) -> str:
     """The refused value, if its field contains a secret."""
-    groups = found.groupdict()
+    groups = matched.groupdict()
     path = groups["path"] or groups.get("pointer") or ""
-    value = found["value"]
+    value = matched["value"]
     below = path.removeprefix("Secret.")
     is_data = below.startswith(("data.", "data[", "stringData.", "stringData["))
-    of_secret = is_data and (path != below or _is_about_secret(found))
+    of_secret = is_data and (path != below or _is_about_secret(matched))
     if value in _TYPES and groups.get("pointer") is None and "quote" in groups:
-        return found[0]
+        return matched[0]
     promise = promise_of_path(path.rstrip("]"))
     is_secret = promise is SecretName.SURE or (promise is not SecretName.NONE and looks_secret(value))
-    return _value(found, mark) if of_secret or is_secret else found[0]
+    return _value(matched, mark) if of_secret or is_secret else matched[0]
 
 
-def _literal(found: re.Match[str], mark: Mark) -> str:
-    promise = max(map(promise_of, _NAME.findall(found["lead"])))
-    is_secret = promise is SecretName.SURE and is_literal(found["value"], promise)
-    return _value(found, mark) if is_secret or (promise and looks_secret(found["value"])) else found[0]
+def _literal(matched: re.Match[str], mark: Mark) -> str:
+    promise = max(map(promise_of, _NAME.findall(matched["lead"])))
+    is_secret = promise is SecretName.SURE and is_literal(matched["value"], promise)
+    return _value(matched, mark) if is_secret or (promise and looks_secret(matched["value"])) else matched[0]
 
 
 _RULES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Mark], str]], ...]] = (
@@ -311,18 +311,18 @@ _RULES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Mark], 
 )
 
 
-def _told(found: re.Match[str], mark: Mark) -> str:
-    value = found["value"]
+def _stated(matched: re.Match[str], mark: Mark) -> str:
+    value = matched["value"]
     is_mixed = _MIXED.match(value) is not None
     is_secret = (
-        is_mixed or is_generated(value) if found["lead"][:1] in "pP" else is_mixed and is_generated(value)
+        is_mixed or is_generated(value) if matched["lead"][:1] in "pP" else is_mixed and is_generated(value)
     )
-    return _value(found, mark) if is_secret else found[0]
+    return _value(matched, mark) if is_secret else matched[0]
 
 
-def _in_line(found: re.Match[str], mark: Mark) -> str:
-    promise, value = promise_of(found["name"]), found["value"]
+def _in_line(matched: re.Match[str], mark: Mark) -> str:
+    promise, value = promise_of(matched["name"]), matched["value"]
     if promise is SecretName.NONE or "<masked " in value or not is_literal(value, promise):
-        return found[0]
+        return matched[0]
     is_secret = promise is SecretName.SURE or looks_secret(value)
-    return f"{found['lead']}{mark(value)}" if is_secret else found[0]
+    return f"{matched['lead']}{mark(value)}" if is_secret else matched[0]

@@ -107,10 +107,10 @@ def _extra(extra: Extra, masker: Masker) -> Extra:
 
 
 def _gap(gap: Gap, masker: Masker) -> Gap:
-    told = masker.masked_text
-    return replace(gap, what=told(gap.what), why=told(gap.why), how_to_get=told(gap.how_to_get))
+    mask = masker.masked_text
+    return replace(gap, what=mask(gap.what), why=mask(gap.why), how_to_get=mask(gap.how_to_get))
 
 
 def _hidden_gap(gap: Gap, masker: Masker) -> Gap:
-    told = masker.hidden_text
-    return replace(gap, what=told(gap.what), why=told(gap.why), how_to_get=told(gap.how_to_get))
+    mask = masker.hidden_text
+    return replace(gap, what=mask(gap.what), why=mask(gap.why), how_to_get=mask(gap.how_to_get))
