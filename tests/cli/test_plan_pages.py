@@ -63,7 +63,7 @@ def planned(name: str = "shop", *, resources: int = 1, waves: int = 1, apps: int
         for wave in range(waves)
     )
     run = Run(
-        ground=PlannedCluster.EMPTY, passed=False, message=name, seconds=601, steps=steps, notes=(name,)
+        cluster=PlannedCluster.EMPTY, passed=False, message=name, seconds=601, steps=steps, notes=(name,)
     )
     changes = tuple(Change(sort=ChangeKind.PRUNE, ref=ref, risk=name, origin=name) for ref in refs)
     app = AppPlan(name=f"argocd/{name}", file=name, runs=(run,), changes=changes, notes=(name,))
@@ -148,7 +148,7 @@ class TestSize:
         items = [Item(ref=Ref(kind="Job", name=f"j{n}"), state=State.DONE) for n in range(2_000)]
         items[1_999] = Item(ref=Ref(kind="Job", name="the-one"), state=State.FAILED, note="boom")
         step = Step(phase="Sync", wave=0, items=tuple(items), began=0.0, ended=9.0)
-        run = Run(ground=PlannedCluster.LIVE, passed=False, message="boom", seconds=9, steps=(step,))
+        run = Run(cluster=PlannedCluster.LIVE, passed=False, message="boom", seconds=9, steps=(step,))
         plan = Plan(base="a", head="b", apps=(AppPlan(name="argocd/a", file="", runs=(run,)),))
         for text in (plan_html.render(plan, NOTHING), plan_svg.render(plan, NOTHING)):
             assert "the-one" in text
@@ -198,7 +198,7 @@ def test_what_fails_is_not_called_safe_to_merge() -> None:
         sync=SyncSafety.SAFE, reasons=(Reason(kind=ReasonKind.DELETES, text="it deletes ConfigMap shop/old"),)
     )
     for passed, wanted in ((True, "safe to merge"), (False, "safe otherwise")):
-        run = Run(ground=PlannedCluster.BASE, passed=passed, message="" if passed else "boom", seconds=9)
+        run = Run(cluster=PlannedCluster.BASE, passed=passed, message="" if passed else "boom", seconds=9)
         app = AppPlan(name="argocd/a", file="", runs=(run,), safety=lost)
         plan = Plan(base="a", head="b", apps=(app,))
         assert wanted in plan_html.render(plan, NOTHING)

@@ -78,7 +78,7 @@ def _app_sync(record: Object) -> AppSync:
         settings=settings,
         clusters=clusters,
         compare=compared,
-        ground=lambda _user: StubClusterOps(),
+        cluster_ops=lambda _user: StubClusterOps(),
         now=now,
     )
 

@@ -43,7 +43,7 @@ def status(done: ScenarioRun) -> Object:
 
 
 def data(done: ScenarioRun) -> list[str]:
-    found = done.model.store.get((("", "configmaps"), "web", "web"))
+    found = done.api_server.store.get((("", "configmaps"), "web", "web"))
     return [text(value) for value in fields(dig(found, "data")).values()]
 
 

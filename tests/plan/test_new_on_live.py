@@ -67,7 +67,7 @@ def planned(tmp_path: Path, *live: str, settings: str = "") -> Run:
         projects=manifests(Role.PROJECT, _PROJECT) if settings else (),
     )
     app = only(made(shop, base=root, live=facts))
-    (found,) = [run for run in app.runs if run.ground is PlannedCluster.LIVE]
+    (found,) = [run for run in app.runs if run.cluster is PlannedCluster.LIVE]
     return found
 
 

@@ -44,8 +44,8 @@ def test_a_hook_that_waits_for_a_service_of_a_later_wave(tmp_path: Path) -> None
     shop.remove("secret.yaml")
     app = only(made(shop, path="apps/shop"))
     based, empty = app.runs
-    assert (based.ground, based.passed) == (PlannedCluster.BASE, True)
-    assert (empty.ground, empty.passed) == (PlannedCluster.EMPTY, False)
+    assert (based.cluster, based.passed) == (PlannedCluster.BASE, True)
+    assert (empty.cluster, empty.passed) == (PlannedCluster.EMPTY, False)
     assert app.decisive is empty
     assert 600 <= empty.seconds < 700
     steps = {(step.phase, step.wave): step.items for step in empty.steps}
@@ -174,7 +174,7 @@ def test_the_cluster_as_it_is_now(tmp_path: Path) -> None:
     shop.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
     app = only(made(shop, base="main", live=live))
     now, empty = app.runs
-    assert (now.ground, now.passed, empty.passed) == (PlannedCluster.LIVE, True, False)
+    assert (now.cluster, now.passed, empty.passed) == (PlannedCluster.LIVE, True, False)
     assert changes(app) == [(ChangeKind.CHANGE, "Deployment", "shop"), (ChangeKind.HOOK, "Job", "smoke-test")]
     assert PASSWORD not in repr(now.snapshot)
 

@@ -88,7 +88,7 @@ def watched() -> Observer:
 
 def put(watch: Observer, key: Key, value: str) -> int:
     """How many writes there were then."""
-    store = watch.world.simulation.model.store
+    store = watch.world.simulation.api_server.store
     store.put((("", "configmaps"), key.namespace, key.name), settings(key.name, data={"a": value}))
     return len(store.journal)
 

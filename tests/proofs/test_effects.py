@@ -24,7 +24,7 @@ TRACKING = "argocd.argoproj.io/tracking-id"
 def after_a_sync(*objects: Object) -> tuple[SimulatedCase, Effects]:
     world = simulated(case_of(*objects), quiet=True)
     world.simulation.timeline.settle()
-    since = len(world.simulation.model.store.journal)
+    since = len(world.simulation.api_server.store.journal)
     world.sync()
     world.until(lambda: not world.is_operating, timedelta(minutes=30))
     return world, effects_of(world, since)

@@ -93,7 +93,7 @@ def started(case: Case, *others: OtherParticipant, admission: Admission | None =
     admission = admission or Admission()
     cluster = WorldCluster(objects=admission.objects, webhooks=admission.webhooks)
     world = World(clock=Clock(case.now), repository=GitRepositories([]), clusters=(cluster,), others=others)
-    return Simulation(world).model
+    return Simulation(world).api_server
 
 
 def makers(*live: Object) -> tuple[CrdCreators, ApiServer]:

@@ -70,12 +70,12 @@ def test_a_deployment_without_its_pods_is_not_rolled_out(replicas: int, *, every
     wanted = deployment(replicas=replicas)
     case = case_of(bundle(), synced(row("Deployment", "shop", health=WELL)), in_git(wanted), running(wanted))
     world = simulated(case, everything=everything)
-    before = len(world.simulation.model.store.journal)
+    before = len(world.simulation.api_server.store.journal)
     world.run(A_WHILE)
     assert world.codes == ("Synced", "Healthy")
     assert [
         change.place
-        for change in world.simulation.model.store.journal[before:]
+        for change in world.simulation.api_server.store.journal[before:]
         if change.place[0][1] == "pods"
     ] == []
 

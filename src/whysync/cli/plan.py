@@ -146,7 +146,7 @@ def _planned(
     if file and not (checkout.head.tree.root / file).is_file():
         raise UsageError(
             what=f"--app {options.app!r} is no file of the head",
-            why=f"{checkout.head.told} does not hold it",
+            why=f"{checkout.head.revision} does not hold it",
             next="name a file of the checkout that holds an Application",
         )
     if is_path and (checkout.head.tree.root / path).is_file() and not file:

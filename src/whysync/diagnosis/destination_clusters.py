@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 
 from whysync.argocd.api.application import Destination
 from whysync.argocd.projects import Cluster, NoCluster, destination_cluster
-from whysync.argocd.projects.cluster_secrets import namespaces_in, told_by
+from whysync.argocd.projects.cluster_secrets import cluster_secret_data, namespaces_in
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
 
@@ -44,7 +44,7 @@ def managed_namespaces(
 ) -> tuple[Manifest, tuple[str, ...]] | None:
     """The Secret of a cluster that Argo CD manages in part, and the namespaces that it names."""
     for setting in settings:
-        told = told_by(setting.body) if setting.ref.kind == "Secret" else {}
+        told = cluster_secret_data(setting.body) if setting.ref.kind == "Secret" else {}
         spaces = namespaces_in(told)
         if spaces and told.get("server") == cluster.server:
             return setting, spaces
@@ -53,7 +53,7 @@ def managed_namespaces(
 
 def _cluster_of(secret: Object) -> Cluster | None:
     """A cluster Secret of Argo CD's; its name and server are no secrets, and not masked."""
-    values = told_by(secret)
+    values = cluster_secret_data(secret)
     server = values.get("server", "")
     if not server:
         return None

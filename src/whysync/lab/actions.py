@@ -31,18 +31,18 @@ _OF_RUN: Final = ("as", "groups", "input")
 
 def step_of(node: Node, folder: Path | None) -> Step:
     node.mapping("at", "note", *KINDS, *_OF_RUN)
-    told = [kind for kind in KINDS if node.has(kind)]
-    if len(told) != 1:
+    kinds = [kind for kind in KINDS if node.has(kind)]
+    if len(kinds) != 1:
         node.wrong(
-            f"{node.name} must say one thing that happens, not {len(told)}",
+            f"{node.name} must say one thing that happens, not {len(kinds)}",
             why=f"one of {', '.join(KINDS)}",
             next="write one entry for each thing; several may have the same at:",
         )
     for key in _OF_RUN:
-        if node.has(key) and told != ["run"]:
+        if node.has(key) and kinds != ["run"]:
             node.at(key).wrong(f"{key} belongs to run", next="write it beside run:")
     return Step(
-        at=node.at("at").duration(0.0), note=node.at("note").text(""), act=_act(node, told[0], folder)
+        at=node.at("at").duration(0.0), note=node.at("note").text(""), act=_act(node, kinds[0], folder)
     )
 
 
@@ -56,7 +56,7 @@ def _act(node: Node, kind: str, folder: Path | None) -> Act:
         case "settings":
             given.mapping("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
             changed = {
-                name: {key: value.maybe() for key, value in one.entries()} for name, one in given.entries()
+                name: {key: value.maybe() for key, value in data.entries()} for name, data in given.entries()
             }
             return ChangeSettings(settings=changed)
         case "repo":

@@ -25,15 +25,15 @@ _GROUPS: Final = {
 class Admission:
     """Responses of the webhooks of a scenario; which of them are reachable can change over time."""
 
-    def __init__(self, model: ApiServer, webhooks: tuple[Webhook, ...]) -> None:
-        self._model = model
+    def __init__(self, api_server: ApiServer, webhooks: tuple[Webhook, ...]) -> None:
+        self._api_server = api_server
         self._down = {webhook.name: webhook.unreachable for webhook in webhooks}
-        self._told = {webhook.name: webhook for webhook in webhooks}
+        self._webhooks = {webhook.name: webhook for webhook in webhooks}
         for webhook in webhooks:
-            model.webhooks[webhook.name] = self._answer_of(webhook)
+            api_server.webhooks[webhook.name] = self._answer_of(webhook)
 
     def knows(self, name: str) -> bool:
-        return name in self._told
+        return name in self._webhooks
 
     def cut_off(self, name: str, why: str) -> None:
         self._down[name] = why
@@ -57,9 +57,9 @@ class Admission:
         if not name:
             return ""
         post = f'Post "https://{name}.{space}.svc:443/{_path(webhook)}?timeout=10s"'
-        if self._model.store.get((("", "services"), space, name)) is None:
+        if self._api_server.store.get((("", "services"), space, name)) is None:
             return f'{post}: service "{name}" not found'
-        for _, slice in self._model.store.within(("discovery.k8s.io", "endpointslices"), space):
+        for _, slice in self._api_server.store.within(("discovery.k8s.io", "endpointslices"), space):
             if text(dig(slice, "metadata", "labels", "kubernetes.io/service-name")) == name and any(
                 dig(endpoint, "conditions", "ready") is not False
                 for endpoint in items(slice.get("endpoints"))
@@ -74,10 +74,10 @@ def _path(webhook: Webhook) -> str:
 
 def configurations_of(webhooks: tuple[Webhook, ...]) -> list[Object]:
     """Webhook configuration objects; webhooks of one configuration are in one object."""
-    found: dict[tuple[str, str], Object] = {}
+    configurations: dict[tuple[str, str], Object] = {}
     for webhook in webhooks:
         kind = "MutatingWebhookConfiguration" if webhook.mutates else "ValidatingWebhookConfiguration"
-        one = found.setdefault(
+        configuration = configurations.setdefault(
             (kind, webhook.configuration),
             {
                 "apiVersion": "admissionregistration.k8s.io/v1",
@@ -86,8 +86,8 @@ def configurations_of(webhooks: tuple[Webhook, ...]) -> list[Object]:
                 "webhooks": [],
             },
         )
-        items(one["webhooks"]).append(_entry(webhook))
-    return list(found.values())
+        items(configuration["webhooks"]).append(_entry(webhook))
+    return list(configurations.values())
 
 
 def _entry(webhook: Webhook) -> Object:
@@ -151,7 +151,7 @@ def _changed(webhook: Webhook, obj: Object) -> Object:
     obj = copy_object(obj)
     pod = fields(dig(obj, "spec", "template", "spec")) or fields(obj.get("spec"))
     there = items(pod.get("containers"))
-    names = {text(fields(one).get("name")) for one in there}
+    names = {text(fields(container).get("name")) for container in there}
     added = [copy(container) for container in webhook.containers if text(container.get("name")) not in names]
     if pod:
         pod["containers"] = [*there, *added]

@@ -81,10 +81,10 @@ def _files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 def _objects(folder: str, manifests: Sequence[Manifest]) -> Iterator[tuple[str, str]]:
     """One file per object; the number keeps their order."""
-    for number, one in enumerate(manifests):
-        ref = one.ref
+    for number, manifest in enumerate(manifests):
+        ref = manifest.ref
         name = "_".join(_plain(part) for part in (ref.kind.lower(), ref.namespace, ref.name) if part)
-        yield f"{folder}/{number:04d}_{name[:120]}.yaml", yaml.dump(one.body)
+        yield f"{folder}/{number:04d}_{name[:120]}.yaml", yaml.dump(manifest.body)
 
 
 def _plain(name: str) -> str:

@@ -31,15 +31,15 @@ def cluster_of(node: Node) -> ClusterSetup:
     node.mapping(*CLUSTER)
     return ClusterSetup(
         objects=node.at("objects").objects(),
-        webhooks=tuple(_webhook(one) for one in node.at("webhooks").each()),
-        writers=tuple(_writer(one) for one in node.at("writers").each()),
+        webhooks=tuple(_webhook(entry) for entry in node.at("webhooks").each()),
+        writers=tuple(_writer(entry) for entry in node.at("writers").each()),
         behavior=Behavior(
             pods=pods_of(node.at("pods")),
             load_balancers=cast("_Outside", node.at("load_balancers").choice(("ok", "pending"), "ok")),
             volumes=cast("_Outside", node.at("volumes").choice(("ok", "pending"), "ok")),
-            metrics=tuple(_metric(one) for one in node.at("autoscalers").each()),
+            metrics=tuple(_metric(entry) for entry in node.at("autoscalers").each()),
             stopped=frozenset(node.at("stopped").texts()),
-            slow={name: one.duration() for name, one in node.at("slow").entries()},
+            slow={name: entry.duration() for name, entry in node.at("slow").entries()},
         ),
         nodes=node.at("nodes").whole(3, least=0, most=100),
         server=node.at("server").text(""),
@@ -49,7 +49,7 @@ def cluster_of(node: Node) -> ClusterSetup:
 
 
 def pods_of(node: Node) -> tuple[PodBehavior, ...]:
-    return tuple(_pod(one) for one in node.each())
+    return tuple(_pod(entry) for entry in node.each())
 
 
 def _pod(node: Node) -> PodBehavior:
@@ -70,7 +70,7 @@ def _pod(node: Node) -> PodBehavior:
         runs_seconds=node.at("runs_for").duration() if node.has("runs_for") else None,
         exit_code=node.at("exit_code").whole(0, most=255),
         reason=node.at("reason").text(""),
-        log=tuple(_line(one) for one in node.at("log").each()),
+        log=tuple(_line(entry) for entry in node.at("log").each()),
         calls=node.at("calls").texts(),
         on_no_answer=cast(
             "Literal['exit', 'wait']", node.at("on_no_answer").choice(("exit", "wait"), "exit")
@@ -127,7 +127,7 @@ def _webhook(node: Node) -> Webhook:
         namespaces=node.at("namespaces").texts(),
         labels=node.at("labels").labels(),
         changes=changes.value,
-        containers=tuple(fields(one.value) for one in node.at("containers").each() if one.mapping()),
+        containers=tuple(fields(entry.value) for entry in node.at("containers").each() if entry.mapping()),
         denies=node.at("denies").text("").strip(),
         unless=node.at("unless").text(""),
         unreachable=node.at("unreachable").text("").strip(),

@@ -19,7 +19,7 @@ _READ: Final = (".yaml", ".yml", ".json", ".tpl", ".txt")
 
 
 def repos_of(node: Node, folder: Path | None) -> tuple[Repo, ...]:
-    return tuple(_repo(one, folder) for one in node.each())
+    return tuple(_repo(entry, folder) for entry in node.each())
 
 
 def _repo(node: Node, folder: Path | None) -> Repo:
@@ -32,7 +32,7 @@ def _repo(node: Node, folder: Path | None) -> Repo:
         for key in COMMIT_KEYS:
             if node.has(key):
                 node.at(key).wrong(f"{node.name} has both commits and {key}", next="move it into a commit")
-        first = tuple(_commit(one, folder) for one in commits.each())
+        first = tuple(_commit(entry, folder) for entry in commits.each())
     return Repo(url=node.at("url").text(DEFAULT_REPO), branch=node.at("branch").text("main"), commits=first)
 
 
@@ -50,16 +50,16 @@ def commit_of(node: Node, folder: Path | None) -> Commit:
     if node.has("folder"):
         files |= _from_folder(node.at("folder"), folder)
     broken = node.at("broken").texts()
-    for path, one in node.at("files").entries():
-        files[_path(one, path)] = one.text()
+    for path, entry in node.at("files").entries():
+        files[_path(entry, path)] = entry.text()
         if path not in broken:
-            _check(one, path)
+            _check(entry, path)
     return Commit(
         message=node.at("message").text("").strip(),
         id=id,
         files=files,
         removes=node.at("removes").texts(),
-        renders={path.strip("/"): _rendering(one) for path, one in node.at("renders").entries()},
+        renders={path.strip("/"): _rendering(entry) for path, entry in node.at("renders").entries()},
     )
 
 
@@ -73,10 +73,10 @@ def _check(node: Node, path: str) -> None:
     """Files must be valid YAML unless the scenario marks them: `broken`, or `renders: error:`."""
     if not path.endswith((".yaml", ".yml", ".json")) or "/templates/" in path:
         return
-    for found in yaml.documents(node.text()):
-        if isinstance(found, yaml.Broken):
+    for document in yaml.documents(node.text()):
+        if isinstance(document, yaml.Broken):
             node.wrong(
-                f"file {path} is no YAML: {found}",
+                f"file {path} is no YAML: {document}",
                 why="the line counts from the file's own beginning",
                 next="mend it; to play a repository that cannot be rendered, name the file under broken:,"
                 " or use renders: error:",
@@ -105,19 +105,19 @@ def _from_folder(node: Node, folder: Path | None) -> dict[str, str]:
     root = folder / named
     if not root.is_dir():
         node.wrong(f"there is no folder {named}", why=f"it is looked for in {folder}", next="check the path")
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     total = 0
     for path in sorted(root.rglob("*")):
         if path.is_symlink() or not path.is_file() or path.suffix not in _READ:
             continue
         total += path.stat().st_size
-        if len(found) >= _MOST_FILES or total > _MOST_BYTES:
+        if len(files) >= _MOST_FILES or total > _MOST_BYTES:
             raise TooLarge(
                 what=f"{named} has more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB",
                 next="name a smaller folder: the one of the app",
             )
         try:
-            found[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+            files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
             node.wrong(f"{path} cannot be read", why=str(problem), next="leave it out of the folder")
-    return found
+    return files

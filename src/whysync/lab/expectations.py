@@ -15,16 +15,16 @@ def differences(scenario: Scenario, report: Report) -> list[str]:
     if not scenario.expects:
         return ["the scenario expects nothing: add expect: to it"]
     by_name = {app.name: app for app in report.apps}
-    found: list[str] = []
+    mismatches: list[str] = []
     for expected in scenario.expects:
         app = by_name.get(expected.app)
         if expected.gone:
-            found += [f"{expected.app}: it is still there"] if app is not None else []
+            mismatches += [f"{expected.app}: it is still there"] if app is not None else []
         elif app is None:
-            found.append(f"{expected.app}: there is no such Application at the end")
+            mismatches.append(f"{expected.app}: there is no such Application at the end")
         else:
-            found += [f"{expected.app}: {one}" for one in _of_app(expected, app)]
-    return found
+            mismatches += [f"{expected.app}: {mismatch}" for mismatch in _of_app(expected, app)]
+    return mismatches
 
 
 def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
@@ -45,9 +45,9 @@ def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
         ("safety of a sync", expected.safety, report.safety.sync.value),
         *_of_fix(expected.fix, first.fixes[0] if first and first.fixes else None),
     )
-    for what, wanted, found in pairs:
-        if wanted is not None and not matches(wanted, found):
-            yield f"{what} is {found!r}, expected {wanted!r}"
+    for what, wanted, actual in pairs:
+        if wanted is not None and not matches(wanted, actual):
+            yield f"{what} is {actual!r}, expected {wanted!r}"
     if expected.conditions is not None:
         yield from _conditions(expected, app)
     for crashed in report.crashed:
@@ -66,19 +66,19 @@ def _of_fix(expected: ExpectedFix | None, fix: Fix | None) -> Iterator[tuple[str
 
 def _conditions(expected: Expected, app: Application) -> Iterator[str]:
     wanted = expected.conditions or {}
-    found = {condition.type: condition.message for condition in app.status.conditions}
-    for type in sorted(wanted.keys() | found.keys()):
-        if type not in found:
+    actual = {condition.type: condition.message for condition in app.status.conditions}
+    for type in sorted(wanted.keys() | actual.keys()):
+        if type not in actual:
             yield f"condition {type} is missing"
         elif type not in wanted:
-            yield f"condition {type} is there and not expected: {found[type]!r}"
-        elif wanted[type] and not matches(wanted[type], found[type]):
-            yield f"condition {type} is {found[type]!r}, expected {wanted[type]!r}"
+            yield f"condition {type} is there and not expected: {actual[type]!r}"
+        elif wanted[type] and not matches(wanted[type], actual[type]):
+            yield f"condition {type} is {actual[type]!r}, expected {wanted[type]!r}"
 
 
-def matches(wanted: str, found: str) -> bool:
+def matches(wanted: str, actual: str) -> bool:
     """Equal texts; `*` matches anything, such as a generated file name."""
     if "*" not in wanted:
-        return wanted == found
+        return wanted == actual
     pattern = ".*".join(re.escape(part) for part in wanted.split("*"))
-    return re.fullmatch(pattern, found, re.DOTALL) is not None
+    return re.fullmatch(pattern, actual, re.DOTALL) is not None

@@ -48,12 +48,12 @@ class Git:
 
 
 def _recursive(applications: Iterable[Object]) -> frozenset[str]:
-    found: set[str] = set()
+    paths: set[str] = set()
     for app in applications:
         for raw in [dig(app, "spec", "source"), *items(fields(app.get("spec")).get("sources"))]:
             if dig(raw, "directory", "recurse") is True:
-                found.add(text(dig(raw, "path")).strip("/") or ".")
-    return frozenset(found)
+                paths.add(text(dig(raw, "path")).strip("/") or ".")
+    return frozenset(paths)
 
 
 class _Checkout:
@@ -70,7 +70,7 @@ class _Checkout:
         parent = repository.branches.get(branch) or repository.branches.get(repository.default_branch, "")
         files = {**self._files.get(parent, {}), **commit.files}
         for gone in commit.removes:
-            files = {path: one for path, one in files.items() if not _is_below(path, gone)}
+            files = {path: content for path, content in files.items() if not _is_below(path, gone)}
         renders = {**self._renders.get(parent, {}), **commit.renders}
         name = _name(commit, parent, files)
         self._files[name], self._renders[name] = files, renders
@@ -97,8 +97,8 @@ def _is_below(path: str, folder: str) -> bool:
 
 def _name(commit: Commit, parent: str, files: dict[str, str]) -> str:
     """A commit id with the length of Git's, deterministic, with the prefix of the scenario."""
-    told = "\0".join([parent, commit.message, *(f"{path}\0{files[path]}" for path in sorted(files))])
-    return (commit.id + hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest())[:40]
+    identity = "\0".join([parent, commit.message, *(f"{path}\0{files[path]}" for path in sorted(files))])
+    return (commit.id + hashlib.sha1(identity.encode(), usedforsecurity=False).hexdigest())[:40]
 
 
 def _folders(files: dict[str, str], renders: dict[str, Rendering], deep: frozenset[str]) -> dict[str, Folder]:
@@ -112,29 +112,29 @@ def _folders(files: dict[str, str], renders: dict[str, Rendering], deep: frozens
                 below = above == "." or path.startswith(f"{above}/")
                 if below and path not in inside[above]:
                     inside[above].append(path)
-    found = {
+    folders = {
         folder: _plain({path: files[path] for path in paths})
         for folder, paths in inside.items()
         if folder not in renders
     }
     for path, rendering in renders.items():
         kind = "Kustomize" if f"{path}/kustomization.yaml" in files else "Helm"
-        found[path] = Folder(
+        folders[path] = Folder(
             manifests=tuple(manifests_in(rendering.manifests)),
             error=rendering.error,
             source_type=kind,
             random=rendering.random,
         )
-    return found
+    return folders
 
 
 def _plain(files: dict[str, str]) -> Folder:
     """A directory of plain manifests; one file that cannot be parsed makes all of it fail."""
     for path, written in files.items():
-        said = _unreadable(written)
-        if said:
+        problem = _unreadable(written)
+        if problem:
             name = path.rpartition("/")[2]
-            return Folder(error=f'Failed to unmarshal "{name}": {said}', code="FailedPrecondition")
+            return Folder(error=f'Failed to unmarshal "{name}": {problem}', code="FailedPrecondition")
     return Folder(
         manifests=tuple(manifest for written in files.values() for manifest in manifests_in(written))
     )
@@ -161,5 +161,5 @@ def _unreadable(written: str) -> str:
 
 def manifests_in(text: str) -> list[Object]:
     """The objects of a file; documents without a kind (a values file) are skipped."""
-    found = (document.body for document in yaml.documents(text) if isinstance(document, yaml.Document))
-    return [body for body in found if isinstance(body, dict) and body.get("kind") and body.get("apiVersion")]
+    bodies = (document.body for document in yaml.documents(text) if isinstance(document, yaml.Document))
+    return [body for body in bodies if isinstance(body, dict) and body.get("kind") and body.get("apiVersion")]

@@ -56,16 +56,16 @@ def find(given: str) -> tuple[Scenario, ...]:
 
 
 def _folder(path: Path) -> tuple[Scenario, ...]:
-    found = sorted(one for one in path.iterdir() if one.suffix in (".yaml", ".yml") and one.is_file())
-    if not found:
+    paths = sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml") and file.is_file())
+    if not paths:
         raise NotFound(
             what=f"there is no scenario in {path}",
             why="it has no .yaml file",
             next="give a file, or the folder that holds them",
         )
-    if len(found) > _MOST:
+    if len(paths) > _MOST:
         raise TooLarge(what=f"{path} has more than {_MOST} files", next="give a smaller folder")
-    return tuple(_file(one) for one in found)
+    return tuple(_file(file) for file in paths)
 
 
 def _file(path: Path) -> Scenario:

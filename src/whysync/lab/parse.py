@@ -46,7 +46,7 @@ def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = No
     """Parse a scenario; `folder` is where its file is, and where folders of manifests are looked up."""
     top = Node(_parsed(text, origin), Source(origin, text))
     top.mapping(*KEYS)
-    apps = tuple(_application(one) for one in top.at("applications").each())
+    apps = tuple(_application(entry) for entry in top.at("applications").each())
     if not apps:
         top.wrong("there is no Application", next="add one under applications:")
     scenario = Scenario(
@@ -56,17 +56,17 @@ def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = No
         source=top.at("source").text("").strip(),
         starts=top.at("starts").instant(_START),
         argocd=_argocd(top.at("argocd")),
-        projects=tuple(_project(one) for one in top.at("projects").each()),
+        projects=tuple(_project(entry) for entry in top.at("projects").each()),
         applications=apps,
         cluster=cluster_of(top.at("cluster")),
         repos=repos_of(top.at("git"), folder),
-        happens=tuple(step_of(one, folder) for one in top.at("happens").each()),
+        happens=tuple(step_of(entry, folder) for entry in top.at("happens").each()),
         ends=top.at("ends").duration(),
         text=text,
         origin=origin,
     )
     known = [*_names(apps), *_names(_brought(scenario))]
-    scenario = replace(scenario, expects=tuple(_expected(one, known) for one in top.at("expect").each()))
+    scenario = replace(scenario, expects=tuple(_expected(entry, known) for entry in top.at("expect").each()))
     _check_repos(scenario, top)
     return scenario
 
@@ -78,13 +78,13 @@ def _parsed(text: str, origin: str) -> Object:
             why="a scenario is a small file; its text is read by people",
             next="keep the manifests in a folder beside it, and name that with git: folder:",
         )
-    found = list(yaml.documents(text, limits=_LIMITS))
-    broken = next((one for one in found if isinstance(one, yaml.Broken)), None)
+    documents = list(yaml.documents(text, limits=_LIMITS))
+    broken = next((document for document in documents if isinstance(document, yaml.Broken)), None)
     if broken is not None:
         raise Unreadable(
             what=f"{origin}: {broken}", next="a scenario is one document of YAML: mend that line"
         )
-    bodies = [one.body for one in found if isinstance(one, yaml.Document)]
+    bodies = [document.body for document in documents if isinstance(document, yaml.Document)]
     if len(bodies) != 1 or not isinstance(bodies[0], dict):
         held = f"{len(bodies)} documents" if len(bodies) != 1 else kind_of(bodies[0])
         raise Unreadable(
@@ -104,7 +104,7 @@ def _argocd(node: Node) -> ArgoCDSettings:
         settings.mapping(*_MAPS)
     return ArgoCDSettings(
         version=node.at("version").text("v3.6.0"),
-        settings={name: one.labels() for name, one in settings.entries()},
+        settings={name: entry.labels() for name, entry in settings.entries()},
         objects=node.at("objects").objects(),
     )
 
@@ -151,10 +151,10 @@ def _brought(scenario: Scenario) -> Iterator[Object]:
     """Applications that are in Git: the children of an app of apps."""
     pushed = (step.act.commit for step in scenario.happens if isinstance(step.act, Push))
     for commit in (*(commit for repo in scenario.repos for commit in repo.commits), *pushed):
-        for told in (*commit.files.values(), *(render.manifests for render in commit.renders.values())):
-            if "kind: Application" in told:
+        for content in (*commit.files.values(), *(render.manifests for render in commit.renders.values())):
+            if "kind: Application" in content:
                 yield from (
-                    manifest for manifest in manifests_in(told) if manifest.get("kind") == "Application"
+                    manifest for manifest in manifests_in(content) if manifest.get("kind") == "Application"
                 )
 
 
@@ -196,11 +196,11 @@ def _expected_fix(node: Node) -> ExpectedFix:
 
 def _check_repos(scenario: Scenario, top: Node) -> None:
     """Report repositories that the file does not define here, where the error is clearer than later."""
-    told = {repo.url for repo in scenario.repos}
+    urls = {repo.url for repo in scenario.repos}
     for index, app in enumerate(scenario.applications):
         url = text(dig(app, "spec", "source", "repoURL"))
-        if url and url not in told:
-            known = ", ".join(sorted(told)) or "none"
+        if url and url not in urls:
+            known = ", ".join(sorted(urls)) or "none"
             where = Node(None, top.source, f"/applications/{index}/spec/source/repoURL")
             where.wrong(
                 f"no repository {url} is told under git",

@@ -61,8 +61,8 @@ class ScenarioRun:
             ) from problem
 
     @property
-    def model(self) -> ApiServer:
-        return self.simulation.model
+    def api_server(self) -> ApiServer:
+        return self.simulation.api_server
 
     @property
     def now(self) -> datetime:
@@ -99,16 +99,16 @@ class ScenarioRun:
 
     def snapshot(self) -> Snapshot:
         """The facts with secrets masked, as from every source; a copy, because masking works in place."""
-        found = snapshot_of(self.simulation)
+        facts = snapshot_of(self.simulation)
         return mask_snapshot(
             replace(
-                found,
-                applications=_copies(found.applications),
-                projects=_copies(found.projects),
-                settings=_copies(found.settings),
-                desired={name: _copies(one) for name, one in found.desired.items()},
-                live=_copies(found.live),
-                events=_copies(found.events),
+                facts,
+                applications=_copies(facts.applications),
+                projects=_copies(facts.projects),
+                settings=_copies(facts.settings),
+                desired={name: _copies(manifests) for name, manifests in facts.desired.items()},
+                live=_copies(facts.live),
+                events=_copies(facts.events),
             )
         )
 
@@ -152,10 +152,10 @@ def _copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
 
 
 def _settings(scenario: Scenario) -> dict[str, dict[str, str]]:
-    found = {name: dict(data) for name, data in scenario.argocd.settings.items()}
+    settings = {name: dict(data) for name, data in scenario.argocd.settings.items()}
     for name in ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm"):
-        found.setdefault(name, {})
-    return found
+        settings.setdefault(name, {})
+    return settings
 
 
 def _projects(scenario: Scenario) -> tuple[Object, ...]:

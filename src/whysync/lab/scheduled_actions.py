@@ -54,8 +54,8 @@ class ScheduledActors:
     def start(self, simulation: Simulation) -> None:
         self._destination = simulation.destinations[0]
         self._argocd = simulation.argocd
-        self._admission = Admission(simulation.model, self._webhooks)
-        self._terminal = Terminal(simulation.model)
+        self._admission = Admission(simulation.api_server, self._webhooks)
+        self._terminal = Terminal(simulation.api_server)
 
     def reconcile(self) -> bool:
         now = self._terminal.now
@@ -63,8 +63,8 @@ class ScheduledActors:
         while self._waiting and self._at(self._waiting[0]) <= now:
             step = self._waiting.pop(0)
             answer, failed = self._done(step.act)
-            said = f"{step.note}: {_words(step.act)}" if step.note else _words(step.act)
-            self.deeds.append(ScheduledAction(at=now, text=said, answer=answer, failed=failed))
+            note = f"{step.note}: {_words(step.act)}" if step.note else _words(step.act)
+            self.deeds.append(ScheduledAction(at=now, text=note, answer=answer, failed=failed))
             acted = True
         return acted
 

@@ -21,15 +21,15 @@ class ScenarioWriter:
         self._seen = -1
 
     def start(self, simulation: Simulation) -> None:
-        self._model = simulation.model
+        self._api_server = simulation.api_server
 
     def reconcile(self) -> bool:
-        now = self._model.clock.now
+        now = self._api_server.clock.now
         if now < self._awake:
             return False
-        if self._due is None and len(self._model.store.journal) == self._seen:
+        if self._due is None and len(self._api_server.store.journal) == self._seen:
             return False
-        self._seen = len(self._model.store.journal)
+        self._seen = len(self._api_server.store.journal)
         if not self._differs():
             self._due = None
             return False
@@ -42,22 +42,22 @@ class ScenarioWriter:
         return True
 
     def next_wakeup(self) -> datetime | None:
-        if self._model.clock.now < self._awake:
+        if self._api_server.clock.now < self._awake:
             return self._awake
         return self._due
 
     def _differs(self) -> bool:
         """Would the write change anything? Asks the API server."""
         path = self._path()
-        found = self._model.send(Request(verb="get", path=path)) if path else None
-        if found is None or not found.ok or found.body is None:
+        current = self._api_server.send(Request(verb="get", path=path)) if path else None
+        if current is None or not current.ok or current.body is None:
             return False
         after = self._write(dry_run=True)
-        return after.ok and after.body is not None and not same(_bare(found.body), _bare(after.body))
+        return after.ok and after.body is not None and not same(_bare(current.body), _bare(after.body))
 
     def _write(self, *, dry_run: bool) -> Answer:
-        kind = served_kind(self._model, self._writer.object.partition("/")[0])
-        return self._model.send(
+        kind = served_kind(self._api_server, self._writer.object.partition("/")[0])
+        return self._api_server.send(
             Request(
                 verb=patch_verb(kind),
                 path=self._path(),
@@ -70,7 +70,7 @@ class ScenarioWriter:
 
     def _path(self) -> str:
         kind, _, name = self._writer.object.partition("/")
-        served = served_kind(self._model, kind)
+        served = served_kind(self._api_server, kind)
         return served.path(self._writer.namespace, name) if served is not None else ""
 
 

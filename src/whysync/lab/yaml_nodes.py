@@ -105,10 +105,10 @@ class Node:
         return None if self.value is None else self.text()
 
     def texts(self) -> tuple[str, ...]:
-        return tuple(one.text() for one in self.each())
+        return tuple(entry.text() for entry in self.each())
 
     def labels(self) -> dict[str, str]:
-        return {key: one.text() for key, one in self.entries()}
+        return {key: entry.text() for key, entry in self.entries()}
 
     def flag(self, *, default: bool = False) -> bool:
         if self.value is None:
@@ -161,32 +161,34 @@ class Node:
         if self.value is None:
             return default
         try:
-            found = datetime.fromisoformat(self.text())
+            parsed = datetime.fromisoformat(self.text())
         except ValueError:
             self.wrong(f"{self.name} is no instant", why="write it as 2026-03-02T09:00:00Z")
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+        return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
     def objects(self) -> tuple[Object, ...]:
         """Kubernetes objects: as text separated by `---`, or as a list."""
         if isinstance(self.value, str):
             return tuple(self._objects_in(self.value))
-        found: list[Object] = []
-        for one in self.each():
-            if isinstance(one.value, str):
-                found += one.objects()
-            elif isinstance(one.value, dict):
-                found.append(one.value)
+        objects: list[Object] = []
+        for entry in self.each():
+            if isinstance(entry.value, str):
+                objects += entry.objects()
+            elif isinstance(entry.value, dict):
+                objects.append(entry.value)
             else:
-                one.wrong(f"{one.name} must be an object, not {kind_of(one.value)}")
-        return tuple(found)
+                entry.wrong(f"{entry.name} must be an object, not {kind_of(entry.value)}")
+        return tuple(objects)
 
     def _objects_in(self, text: str) -> Iterator[Object]:
-        for found in yaml.documents(text):
-            if isinstance(found, yaml.Broken):
-                self.wrong(f"{self.name} is no YAML: {found}", next="mend that line, counted inside the text")
-            if not isinstance(found.body, dict):
-                self.wrong(f"{self.name} holds {kind_of(found.body)} where an object should be")
-            yield found.body
+        for document in yaml.documents(text):
+            if isinstance(document, yaml.Broken):
+                self.wrong(
+                    f"{self.name} is no YAML: {document}", next="mend that line, counted inside the text"
+                )
+            if not isinstance(document.body, dict):
+                self.wrong(f"{self.name} holds {kind_of(document.body)} where an object should be")
+            yield document.body
 
     def missing(self, what: str) -> NoReturn:
         self.wrong(f"{self.name} is missing: it must be {what}")

@@ -86,39 +86,39 @@ class _Set:
             raise NotExpanded(f"its {kind} generator has options that are not read here")
         match kind:
             case "list":
-                found = [self._flat(fields(element)) for element in items(how.get("elements"))]
+                params = [self._flat(fields(element)) for element in items(how.get("elements"))]
             case "git":
-                found = list(self._of_git(how))
+                params = list(self._of_git(how))
             case "matrix":
-                found = self._matrix(how)
+                params = self._matrix(how)
             case _:
-                found = self._merge(how)
-        if len(found) > _MOST:
+                params = self._merge(how)
+        if len(params) > _MOST:
             raise NotExpanded(f"it makes more than {_MOST} Applications")
-        return found
+        return params
 
     def _matrix(self, how: Object) -> list[Object]:
         parts = [fields(generator) for generator in items(how.get("generators"))]
         if len(parts) != 2:
             raise NotExpanded("a matrix has two generators")
-        found: list[Object] = []
+        params: list[Object] = []
         for first in self._params(parts[0]):
             second = fields(self._filled(copy_object(parts[1]), first, strict=False))
-            found += [{**first, **param} for param in self._params(second)]
-            if len(found) > _MOST:
+            params += [{**first, **param} for param in self._params(second)]
+            if len(params) > _MOST:
                 raise NotExpanded(f"it makes more than {_MOST} Applications")
-        return found
+        return params
 
     def _merge(self, how: Object) -> list[Object]:
         keys = [text(merge_key) for merge_key in items(how.get("mergeKeys"))]
         parts = [self._params(fields(generator)) for generator in items(how.get("generators"))]
         if len(parts) < 2 or not keys:
             raise NotExpanded("a merge has two generators or more, and mergeKeys")
-        found = parts[0]
+        merged = parts[0]
         for other in parts[1:]:
-            by_key = {self._key(one, keys): one for one in other}
-            found = [{**one, **by_key.get(self._key(one, keys), {})} for one in found]
-        return found
+            by_key = {self._key(params, keys): params for params in other}
+            merged = [{**params, **by_key.get(self._key(params, keys), {})} for params in merged]
+        return merged
 
     def _key(self, params: Object, keys: list[str]) -> str:
         return repr([params.get(key) for key in keys])
@@ -129,8 +129,10 @@ class _Set:
         values = fields(how.get("values"))
         for params in (*self._directories(how), *self._files(how)):
             if values:
-                told = fields(self._filled(copy_object(values), params))
-                more: Object = {"values": told} if self._go else {f"values.{k}": v for k, v in told.items()}
+                filled = fields(self._filled(copy_object(values), params))
+                more: Object = (
+                    {"values": filled} if self._go else {f"values.{k}": v for k, v in filled.items()}
+                )
                 yield {**params, **more}
             else:
                 yield params
@@ -143,7 +145,7 @@ class _Set:
             relative = str(path.relative_to(self._root))
             if path.is_symlink() or not path.is_dir() or any(p.startswith(".") for p in relative.split("/")):
                 continue
-            fits = [one for one in wanted if _matches(relative, text(one.get("path")))]
+            fits = [directory for directory in wanted if _matches(relative, text(directory.get("path")))]
             if fits and not any(fit.get("exclude") is True for fit in fits):
                 yield self._path(relative)
 
@@ -153,30 +155,34 @@ class _Set:
             return
         for path in walk(self._root):
             relative = str(path.relative_to(self._root))
-            if path.is_symlink() or not path.is_file() or not any(_matches(relative, one) for one in wanted):
+            if (
+                path.is_symlink()
+                or not path.is_file()
+                or not any(_matches(relative, pattern) for pattern in wanted)
+            ):
                 continue
             if path.stat().st_size > _MOST_BYTES:
                 raise NotExpanded(f"{relative} is too large")
             folder, _, name = relative.rpartition("/")
-            for one in _content(path, relative):
-                yield {**self._flat(one), **self._path(folder or ".", name)}
+            for content in _content(path, relative):
+                yield {**self._flat(content), **self._path(folder or ".", name)}
 
     def _path(self, folder: str, file: str = "") -> Object:
         base = folder.rpartition("/")[2]
         parts: list[Json] = [*folder.split("/")]
-        told: Object = {"path": folder, "basename": base, "basenameNormalized": _normal(base)}
+        path_params: Object = {"path": folder, "basename": base, "basenameNormalized": _normal(base)}
         if file:
-            told |= {"filename": file, "filenameNormalized": _normal(file)}
+            path_params |= {"filename": file, "filenameNormalized": _normal(file)}
         if self._go:
-            return {"path": {**told, "segments": parts}}
-        named: Object = {f"path.{key}": value for key, value in told.items() if key != "path"}
+            return {"path": {**path_params, "segments": parts}}
+        named: Object = {f"path.{key}": value for key, value in path_params.items() if key != "path"}
         return {"path": folder, **named, **{f"path[{n}]": part for n, part in enumerate(parts)}}
 
     def _flat(self, params: Object) -> Object:
         """Without Go templates all parameters are text, keyed by their path."""
         if self._go:
             return params
-        found: Object = {}
+        flat: Object = {}
         waiting: list[tuple[str, Json]] = [*params.items()]
         while waiting:
             name, value = waiting.pop()
@@ -185,8 +191,8 @@ class _Set:
             elif isinstance(value, list):
                 waiting += [(f"{name}.{number}", below) for number, below in enumerate(value)]
             else:
-                found[name] = _as_text(value)
-        return found
+                flat[name] = _as_text(value)
+        return flat
 
     # --- templates -------------------------------------------------------------------------------
 
@@ -201,12 +207,12 @@ class _Set:
 
     def _value(self, hole: re.Match[str], params: Object, *, strict: bool) -> str:
         expression = hole[1]
-        found = self._of_go(expression, params) if self._go else params.get(expression)
-        if found is None or isinstance(found, dict | list):
+        value = self._of_go(expression, params) if self._go else params.get(expression)
+        if value is None or isinstance(value, dict | list):
             if not strict:
                 return hole[0]
             raise NotExpanded(f"nothing here tells {{{{{expression[:60]}}}}}")
-        return _as_text(found)
+        return _as_text(value)
 
     def _of_go(self, expression: str, params: Object) -> Json:
         expression, _, function = (part.strip() for part in expression.partition("|"))
@@ -214,23 +220,23 @@ class _Set:
             return None
         index = _INDEX.fullmatch(expression)
         if index is not None:
-            found = _under(params, index[1])
-            if isinstance(found, list) and index[2].isdecimal() and int(index[2]) < len(found):
-                found = found[int(index[2])]
+            value = _under(params, index[1])
+            if isinstance(value, list) and index[2].isdecimal() and int(index[2]) < len(value):
+                value = value[int(index[2])]
             else:
-                found = fields(found).get(index[2].strip('"'))
+                value = fields(value).get(index[2].strip('"'))
         else:
-            found = _under(params, expression) if _PATH.fullmatch(expression) else None
-        if isinstance(found, str) and function:
-            return _normal(found) if function == "normalize" else found.lower()
-        return found
+            value = _under(params, expression) if _PATH.fullmatch(expression) else None
+        if isinstance(value, str) and function:
+            return _normal(value) if function == "normalize" else value.lower()
+        return value
 
 
 def _under(params: Object, path: str) -> Json:
-    found: Json = params
+    value: Json = params
     for part in path.strip(".").split("."):
-        found = fields(found).get(part)
-    return found
+        value = fields(value).get(part)
+    return value
 
 
 def _content(path: Path, name: str) -> Iterator[Object]:
@@ -239,7 +245,7 @@ def _content(path: Path, name: str) -> Iterator[Object]:
         if isinstance(document, Broken):
             raise NotExpanded(f"{name} cannot be read")
         several = document.body if isinstance(document.body, list) else [document.body]
-        yield from (fields(one) for one in several if one is not None)
+        yield from (fields(entry) for entry in several if entry is not None)
         return
 
 

@@ -45,25 +45,25 @@ def changes_of(
     restarts = dict(effects.restarted) if effects is not None else {}
     pods = {ref.key: number for ref, number in restarts.items()}
     known = origins or {}
-    found: list[Change] = []
+    changes: list[Change] = []
     for key, obj in new.items():
         ref, origin = _placed(obj, key), known.get(key, "")
         if hooks.is_hook(obj):
             if old.get(key) != obj:
-                found.append(Change(sort=ChangeKind.HOOK, ref=ref, origin=origin))
+                changes.append(Change(sort=ChangeKind.HOOK, ref=ref, origin=origin))
             continue
         before = old.get(key)
         if before is None and (live is None or key not in live):
-            found.append(Change(sort=ChangeKind.CREATE, ref=ref, origin=origin))
+            changes.append(Change(sort=ChangeKind.CREATE, ref=ref, origin=origin))
         elif before is None or before != obj:
             pointers_of = _fields(before, obj) if before is not None else ()
             if key in recreated:
                 risk = _LOST.get(ref.kind, "deleted first, then made anew")
-                found.append(
+                changes.append(
                     Change(sort=ChangeKind.RECREATE, ref=ref, risk=risk, fields=pointers_of, origin=origin)
                 )
             elif before is None or pointers_of:
-                found.append(
+                changes.append(
                     Change(
                         sort=ChangeKind.CHANGE,
                         ref=ref,
@@ -78,8 +78,8 @@ def changes_of(
         ref = _placed(obj, key)
         stays = not prunes or hooks.has_option(obj, hooks.SYNC_OPTIONS, "Prune=false")
         risk = "stays in the cluster: it is not pruned" if stays else lost_with(obj)
-        found.append(Change(sort=ChangeKind.KEEP if stays else ChangeKind.PRUNE, ref=ref, risk=risk))
-    return tuple(sorted(_joined(found, old, new), key=_place))
+        changes.append(Change(sort=ChangeKind.KEEP if stays else ChangeKind.PRUNE, ref=ref, risk=risk))
+    return tuple(sorted(_joined(changes, old, new), key=_place))
 
 
 def _place(change: Change) -> tuple[int, str, str, bool]:
@@ -103,29 +103,33 @@ def lost_with(obj: Object) -> str:
 
 
 def _restart(ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
-    if ref.kind not in _WORKLOADS or not any(pointers.within(one, "/spec/template") for one in changed):
+    if ref.kind not in _WORKLOADS or not any(
+        pointers.within(pointer, "/spec/template") for pointer in changed
+    ):
         return ""
     return f"restart of {pods} pods" if pods and pods > 1 else "restart"
 
 
-def _joined(found: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
+def _joined(changes: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
     """Link both halves of a rename."""
-    gone = {one.ref.key: one for one in found if one.sort in (ChangeKind.PRUNE, ChangeKind.KEEP)}
-    made = {one.ref.key: one for one in found if one.sort is ChangeKind.CREATE}
+    gone = {
+        change.ref.key: change for change in changes if change.sort in (ChangeKind.PRUNE, ChangeKind.KEEP)
+    }
+    made = {change.ref.key: change for change in changes if change.sort is ChangeKind.CREATE}
     before = renames(
         {key: old[key] for key in gone if key in old}, {key: new[key] for key in made if key in new}
     )
-    after = {key: one for one, key in before.items()}
+    after = {key: new_key for new_key, key in before.items()}
     result: list[Change] = []
-    for one in found:
-        key = one.ref.key
-        if one.sort is ChangeKind.CREATE and key in before:
-            one = replace(one, renamed=gone[before[key]].ref)
-        elif one.sort in (ChangeKind.PRUNE, ChangeKind.KEEP) and key in after:
-            pruned = one.sort is ChangeKind.PRUNE
-            risk = lost_by_rename(old[key], new[after[key]], one.risk) if pruned else one.risk
-            one = replace(one, renamed=made[after[key]].ref, risk=risk)
-        result.append(one)
+    for change in changes:
+        key = change.ref.key
+        if change.sort is ChangeKind.CREATE and key in before:
+            change = replace(change, renamed=gone[before[key]].ref)
+        elif change.sort in (ChangeKind.PRUNE, ChangeKind.KEEP) and key in after:
+            pruned = change.sort is ChangeKind.PRUNE
+            risk = lost_by_rename(old[key], new[after[key]], change.risk) if pruned else change.risk
+            change = replace(change, renamed=made[after[key]].ref, risk=risk)
+        result.append(change)
     return result
 
 
@@ -134,13 +138,13 @@ def _fields(before: Object, after: Object) -> tuple[str, ...]:
 
 
 def _by_key(objects: Iterable[Object], namespace: str) -> dict[Key, Object]:
-    found: dict[Key, Object] = {}
+    by_key: dict[Key, Object] = {}
     for obj in objects:
         key = key_of(obj, namespace)
         if not key.name:  # several objects may use generateName
             key = key._replace(name=text(dig(obj, "metadata", "generateName")))
-        found.setdefault(key, obj)
-    return found
+        by_key.setdefault(key, obj)
+    return by_key
 
 
 def key_of(obj: Object, namespace: str) -> Key:

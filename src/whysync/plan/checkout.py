@@ -27,7 +27,7 @@ class Side:
     """Files at a commit; `told` is the name of the revision for people."""
 
     commit: str
-    told: str
+    revision: str
     tree: Tree
 
 
@@ -75,10 +75,10 @@ class Checkout:
 
         repos = [self.repo.known_as(url) for url in urls]
         options = RenderOptions(network=self.network)
-        found = GitSources(repos, options=options, stands_for=stands_for, failed=self._failed)
+        sources = GitSources(repos, options=options, stands_for=stands_for, failed=self._failed)
         for url in urls:
-            found.add_tree(url, side.commit, side.tree)
-        return found
+            sources.add_tree(url, side.commit, side.tree)
+        return sources
 
     def close(self) -> None:
         self.base.tree.close()
@@ -114,8 +114,8 @@ def open_checkout(place: str, *, base: str = "", head: str = "", network: bool =
     return Checkout(
         root=root,
         repo=repo,
-        base=Side(commit=before, told=_short(base or before), tree=old),
-        head=Side(commit=after or new.identity[:40], told=_short(head) or "work tree", tree=new),
+        base=Side(commit=before, revision=_short(base or before), tree=old),
+        head=Side(commit=after or new.identity[:40], revision=_short(head) or "work tree", tree=new),
         network=network,
     )
 
@@ -124,16 +124,16 @@ def _short(revision: str) -> str:
     return revision[:7] if is_commit(revision) else revision
 
 
-def _commit(repo: Repo, told: str, flag: str) -> str:
+def _commit(repo: Repo, revision: str, flag: str) -> str:
     """Resolve a revision; a branch that a CI clone only has as a remote branch is found there."""
     why = ""
-    for expression in (told, f"refs/remotes/origin/{told}"):
+    for expression in (revision, f"refs/remotes/origin/{revision}"):
         try:
             return repo.commit(expression)
         except GitFailed as problem:
             why = why or problem.message
     raise UsageError(
-        what=f"{flag} {told!r} is no commit of this repository",
+        what=f"{flag} {revision!r} is no commit of this repository",
         why=why,
         next="give a branch, a tag or a commit; a shallow clone of CI may lack it: fetch it first",
     )
@@ -167,17 +167,17 @@ def _files(root: Path) -> dict[str, Path]:
 
 
 def _differ(path: str, old: dict[str, Path], new: dict[str, Path]) -> bool:
-    one, other = old.get(path), new.get(path)
-    if one is None or other is None or one.is_symlink() != other.is_symlink():
+    old_file, other = old.get(path), new.get(path)
+    if old_file is None or other is None or old_file.is_symlink() != other.is_symlink():
         return True
-    if one.is_symlink():
-        return os.readlink(one) != os.readlink(other)
-    return one.stat().st_size != other.stat().st_size or one.read_bytes() != other.read_bytes()
+    if old_file.is_symlink():
+        return os.readlink(old_file) != os.readlink(other)
+    return old_file.stat().st_size != other.stat().st_size or old_file.read_bytes() != other.read_bytes()
 
 
 def _inside(root: Path, path: str) -> bool:
-    found = (root / path).resolve()
-    return found.is_relative_to(root) and found.exists()
+    resolved = (root / path).resolve()
+    return resolved.is_relative_to(root) and resolved.exists()
 
 
 def _is_url(place: str) -> bool:

@@ -56,7 +56,7 @@ def apps_in(checkout: Checkout, side: Side, only: str = "", notes: list[str] | N
 
     `notes` gets what could not be expanded.
     """
-    found: dict[str, FoundApp] = {}
+    apps: dict[str, FoundApp] = {}
     root = side.tree.root
     paths = [root / only] if only else list(walk(root))
     for path in paths:
@@ -66,9 +66,9 @@ def apps_in(checkout: Checkout, side: Side, only: str = "", notes: list[str] | N
         for body in _objects(path):
             for made in _of_set(body, checkout, side, file, notes) if _is_set(body) else (body,):
                 if is_application(made) and text(dig(made, "metadata", "name")):
-                    one = FoundApp(body=placed(made), file=file)
-                    found.setdefault(one.name, one)
-    return list(found.values())
+                    app = FoundApp(body=placed(made), file=file)
+                    apps.setdefault(app.name, app)
+    return list(apps.values())
 
 
 def _is_set(body: Object) -> bool:
@@ -87,10 +87,10 @@ def _of_set(body: Object, checkout: Checkout, side: Side, file: str, notes: list
 def placed(body: Object) -> Object:
     """The Application as Argo CD would have it: with a namespace and without a status."""
     meta = fields(body.get("metadata"))
-    told: Object = {**meta, "namespace": text(meta.get("namespace")) or "argocd"}
+    meta_with_namespace: Object = {**meta, "namespace": text(meta.get("namespace")) or "argocd"}
     return {
         **{key: value for key, value in body.items() if key not in ("status", "operation")},
-        "metadata": told,
+        "metadata": meta_with_namespace,
     }
 
 
@@ -100,11 +100,11 @@ def _objects(path: Path) -> list[Object]:
     data = path.read_bytes()
     if b"Application" not in data or b"argoproj.io" not in data:
         return []
-    found: list[Object] = []
+    objects: list[Object] = []
     # Chart templates are not YAML: only the documents before the first invalid one count.
     with contextlib.suppress(NotAnObject, RecursionError):
-        found.extend(obj.body for obj in objects_in(data))
-    return found
+        objects.extend(obj.body for obj in objects_in(data))
+    return objects
 
 
 def concerns(app: FoundApp, path: str, checkout: Checkout) -> bool:
@@ -122,16 +122,16 @@ def concerns(app: FoundApp, path: str, checkout: Checkout) -> bool:
 
 def may_be_touched(app: FoundApp, checkout: Checkout) -> bool:
     """Evaluate `manifest-generate-paths` as Argo CD's webhook does; without it any change counts."""
-    told = text(dig(app.body, "metadata", "annotations", GENERATE_PATHS))
+    generate_paths = text(dig(app.body, "metadata", "annotations", GENERATE_PATHS))
     changed = checkout.changed_paths()
-    if not told or app.file in changed:
+    if not generate_paths or app.file in changed:
         return True
     for source in sources_of(app.body):
         if not checkout.holds(source):
             continue
         folder = text(source.get("path")).strip("/")
-        for one in filter(None, (part.strip() for part in told.split(";"))):
-            wanted = _joined("" if one.startswith("/") else folder, one)
+        for path_pattern in filter(None, (part.strip() for part in generate_paths.split(";"))):
+            wanted = _joined("" if path_pattern.startswith("/") else folder, path_pattern)
             if any(_fits(path, wanted) for path in changed):
                 return True
     return False

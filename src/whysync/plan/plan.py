@@ -75,7 +75,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """The sync of the head on one cluster."""
 
-    ground: PlannedCluster
+    cluster: PlannedCluster
     passed: bool
     message: str
     """Why it failed, in one sentence; empty if it passed."""

@@ -79,16 +79,16 @@ def plan(
     `trials` gets what is needed to try fixes, by name. With `keep`, passing runs keep their final state too.
     """
     notes = [
-        f"{side.told}: {missing_in_words(side.tree.missing)}"
+        f"{side.revision}: {missing_in_words(side.tree.missing)}"
         for side in (checkout.base, checkout.head)
         if side.tree.missing
     ]
-    found = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
+    apps = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
     touched: list[_Touched] = []
     untouched: list[str] = []
     before = {app.name: app for app in apps_in(checkout, checkout.base)}
-    known = {one.name for one in found}
-    waiting = list(found)
+    known = {chosen.name for chosen in apps}
+    waiting = list(apps)
     while waiting and len(touched) + len(untouched) < _MOST_APPS:
         app = waiting.pop(0)
         old = before.get(app.name) or (app if not app.file else None)
@@ -104,16 +104,18 @@ def plan(
             continue
         touched.append(_Touched(app=app, old=old, base=base, new=new))
     facts = _facts_of(touched, live, closely)
-    planned = [_planned(checkout, one, facts, trials, on_base=on_base, keep=keep) for one in touched]
+    planned = [
+        _planned(checkout, changed_app, facts, trials, on_base=on_base, keep=keep) for changed_app in touched
+    ]
     if not (path or name or file):
         notes += [
             gone_in_words(before[name], len(rendered(checkout, before[name], checkout.base).objects))
             for name in sorted(before.keys() - known)
         ]
     return Plan(
-        base=checkout.base.told,
-        head=checkout.head.told,
-        apps=tuple(sorted(planned, key=lambda one: one.name)),
+        base=checkout.base.revision,
+        head=checkout.head.revision,
+        apps=tuple(sorted(planned, key=lambda planned_app: planned_app.name)),
         untouched=tuple(sorted(untouched)),
         notes=tuple(notes),
     )
@@ -122,35 +124,35 @@ def plan(
 def _chosen(
     checkout: Checkout, *, path: str, name: str, file: str, live: Snapshot | None, notes: list[str]
 ) -> list[FoundApp]:
-    found = apps_in(checkout, checkout.head, only=file, notes=notes)
+    apps = apps_in(checkout, checkout.head, only=file, notes=notes)
     if file:
-        if not found:
+        if not apps:
             raise Unreadable(
                 what=f"{file} holds no Application",
                 why="no object of kind Application (argoproj.io) with a name is in it",
                 next="name the file of an Application",
             )
     elif live is not None:
-        own = {one.name for one in found}
+        own = {app.name for app in apps}
         bodies = (placed(copy_object(application.body)) for application in live.applications)
         elsewhere = (FoundApp(body=body, file="") for body in bodies)
-        found += [
-            one
-            for one in elsewhere
-            if one.name not in own and any(checkout.holds(source) for source in sources_of(one.body))
+        apps += [
+            app
+            for app in elsewhere
+            if app.name not in own and any(checkout.holds(source) for source in sources_of(app.body))
         ]
     if name:
-        chosen = [one for one in found if name in (one.name, one.name.partition("/")[2])]
+        chosen = [app for app in apps if name in (app.name, app.name.partition("/")[2])]
         if not chosen:
             raise NotFound(
                 what=f"there is neither a path nor an Application {name!r} here",
-                why=f"{len(found)} Applications were found",
+                why=f"{len(apps)} Applications were found",
                 next="give a path of the checkout, or the name of one of its Applications",
             )
         return chosen
-    chosen = [one for one in found if concerns(one, path, checkout)]
+    chosen = [app for app in apps if concerns(app, path, checkout)]
     if chosen or file:
-        return chosen or found
+        return chosen or apps
     folder = checkout.head.tree.root / path
     if path in ("", ".") or not folder.is_dir():
         raise NotFound(
@@ -206,7 +208,7 @@ def _facts_of(
     if live is None or closely is None:
         return live
     there = {qualified(application.body) for application in live.applications}
-    names = {one.app.name for one in touched if not one.new.problem}
+    names = {changed_app.app.name for changed_app in touched if not changed_app.new.problem}
     return closely(tuple(sorted(names & there))) if names & there else live
 
 
@@ -243,10 +245,10 @@ def _planned(
     notes += [f"not seen: {gap.what}: {gap.why}" for gap in unseen[:_MOST_UNSEEN]]
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects
-    ground = PlannedCluster.LIVE
+    planned_cluster = PlannedCluster.LIVE
     if onto_base and old is not None:
         case, head_objects = _based(checkout, app, old, base, new)
-        ground = PlannedCluster.BASE
+        planned_cluster = PlannedCluster.BASE
         if case is None:
             notes.append("the base itself does not come up on an empty cluster: nothing is told of a change")
     elif case is not None:
@@ -256,18 +258,18 @@ def _planned(
             application=app.body,
             head=new.objects,
             known=base.objects,
-            found=case,
+            case=case,
             found_head=head_objects,
-            ground=ground,
+            cluster=planned_cluster,
         )
     runs: list[Run] = []
     effects = None
     if case is not None:
         try:
-            run, effects = onto(case, head_objects, ground, keep=keep)
+            run, effects = onto(case, head_objects, planned_cluster, keep=keep)
             runs.append(run)
         except NotSimulated as problem:
-            notes.append(f"not run on {ground.value}: {problem}")
+            notes.append(f"not run on {planned_cluster.value}: {problem}")
     runs.append(fresh)
     prunes = fields(dig(app.body, "spec", "syncPolicy", "automated")).get("prune") is True
     changes = changes_of(
@@ -323,7 +325,10 @@ def _based(
     coming = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in new.objects)
     both = masked(replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: coming}))
     desired = dict(both.desired)
-    head = [with_shape(one.body, plain) for one, plain in zip(desired.pop(_HEAD), new.objects, strict=True)]
+    head = [
+        with_shape(manifest.body, plain)
+        for manifest, plain in zip(desired.pop(_HEAD), new.objects, strict=True)
+    ]
     # These settings are our own, and the value of a key such as `ExternalSecret` would be masked.
     return case_in(replace(both, desired=desired, settings=snapshot.settings), app.name), head
 
@@ -336,7 +341,7 @@ def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSou
         sources,
         known=base.objects,
         coming=new.objects,
-        ground=PlannedCluster.BASE,
+        planned_cluster=PlannedCluster.BASE,
         mask=False,
     )
     return run.snapshot if run.passed else None
@@ -349,12 +354,14 @@ def _as_seen(case: Case, base: list[Object], head: list[Object]) -> list[Object]
         for desired_object in case.desired
         if desired_object.ref.kind == "Secret"
     }
-    same = {text(dig(one, "metadata", "name")): one for one in base if one.get("kind") == "Secret"}
+    same = {
+        text(dig(secret, "metadata", "name")): secret for secret in base if secret.get("kind") == "Secret"
+    }
     result: list[Object] = []
     for obj in head:
         name = text(dig(obj, "metadata", "name"))
         known = seen.get(("Secret", name)) if obj.get("kind") == "Secret" else None
         result.append(known if known is not None and same.get(name) == obj else obj)
-    coming = tuple(Manifest(copy_object(one), role=Role.DESIRED) for one in result)
+    coming = tuple(Manifest(copy_object(seen_object), role=Role.DESIRED) for seen_object in result)
     hidden = mask_snapshot(Snapshot(desired={_HEAD: coming})).desired[_HEAD]
-    return [with_shape(one.body, plain) for one, plain in zip(hidden, result, strict=True)]
+    return [with_shape(manifest.body, plain) for manifest, plain in zip(hidden, result, strict=True)]

@@ -46,7 +46,7 @@ def outside_objects(
 ) -> list[Object]:
     """Objects that pods of `known` reference and `desired` does not contain, and what operators create."""
     brought = {_name(desired_object, namespace) for desired_object in desired}
-    wanted = {place: None for one in known for place in _named(one, namespace)}
+    wanted = {place: None for obj in known for place in _named(obj, namespace)}
     wanted |= {
         place: None
         for desired_object in (*desired, *coming)
@@ -57,7 +57,7 @@ def outside_objects(
 
 def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
     """Settings that make custom resources healthy: their operators are assumed to work."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for desired_object in desired:
         group, kind = group_of(text(desired_object.get("apiVersion"))), text(desired_object.get("kind"))
         if (
@@ -66,8 +66,8 @@ def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
             and not is_built_in_group(group)
             and (group, kind) != ("argoproj.io", "Application")
         ):
-            found[f"resource.customizations.health.{group}_{kind}"] = _HEALTHY
-    return dict(sorted(found.items()))
+            settings[f"resource.customizations.health.{group}_{kind}"] = _HEALTHY
+    return dict(sorted(settings.items()))
 
 
 def beside(case: Case) -> list[Object]:
@@ -78,16 +78,16 @@ def beside(case: Case) -> list[Object]:
 def new_kinds(case: Case, head: list[Object]) -> list[Object]:
     """CRDs for kinds of the head that neither the head nor the facts define."""
     seen = (*case.world.snapshot.live, *case.desired)
-    known = {(one.ref.group, one.ref.kind) for one in seen}
+    known = {(manifest.ref.group, manifest.ref.kind) for manifest in seen}
     known |= {
-        (text(one.spec.get("group")), text(dig(one.spec, "names", "kind")))
-        for one in case.live_of_kind("CustomResourceDefinition")
+        (text(crd.spec.get("group")), text(dig(crd.spec, "names", "kind")))
+        for crd in case.live_of_kind("CustomResourceDefinition")
     }
     made = Kinds(case, [], head).assumed()
     return [
-        one
-        for one in made
-        if (text(dig(one, "spec", "group")), text(dig(one, "spec", "names", "kind"))) not in known
+        crd
+        for crd in made
+        if (text(dig(crd, "spec", "group")), text(dig(crd, "spec", "names", "kind"))) not in known
     ]
 
 
@@ -98,8 +98,8 @@ def rights(case: Case) -> tuple[list[Object], str]:
     """
     if not case.argocd.impersonation_enabled:
         return [], ""
-    known = [one.body for kind in _RIGHTS for one in case.live_of_kind(kind)]
-    if any(text(one.get("kind")).endswith("Binding") for one in known):
+    known = [manifest.body for kind in _RIGHTS for manifest in case.live_of_kind(kind)]
+    if any(text(body.get("kind")).endswith("Binding") for body in known):
         return known, ""
     group = "rbac.authorization.k8s.io"
     role: Object = {
@@ -121,16 +121,19 @@ def rights(case: Case) -> tuple[list[Object], str]:
     return [role, binding], "the account of the sync is taken to have the rights that it needs"
 
 
-def let_webhooks_fail(case: Case, model: ApiServer) -> None:
+def let_webhooks_fail(case: Case, api_server: ApiServer) -> None:
     """Make webhooks fail that the facts show to be unreachable; all others are assumed to allow the request.
 
     Unreachable are those with a URL on the server's own machine, and those whose Service has no ready pod.
     """
     slices: dict[tuple[str, str], list[Object]] = {}
-    for one in case.live_of_kind("EndpointSlice"):
-        service = text(dig(one.body, "metadata", "labels", "kubernetes.io/service-name"))
-        slices.setdefault((one.ref.namespace, service), []).append(one.body)
-    services = {(one.ref.namespace, one.ref.name): one.body for one in case.live_of_kind("Service")}
+    for endpoint_slice in case.live_of_kind("EndpointSlice"):
+        service = text(dig(endpoint_slice.body, "metadata", "labels", "kubernetes.io/service-name"))
+        slices.setdefault((endpoint_slice.ref.namespace, service), []).append(endpoint_slice.body)
+    services = {
+        (service_manifest.ref.namespace, service_manifest.ref.name): service_manifest.body
+        for service_manifest in case.live_of_kind("Service")
+    }
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         for configuration in case.live_of_kind(kind):
             for hook in map(fields, items(configuration.body.get("webhooks"))):
@@ -138,10 +141,10 @@ def let_webhooks_fail(case: Case, model: ApiServer) -> None:
                 target = fields(client.get("service"))
                 place = text(target.get("namespace")), text(target.get("name"))
                 if place in services and slices.get(place) and not any(map(_has_ready, slices[place])):
-                    model.load([services[place], *slices[place]])
+                    api_server.load([services[place], *slices[place]])
                 elif "url" not in client:
                     continue
-                model.webhooks.pop(text(hook.get("name")), None)
+                api_server.webhooks.pop(text(hook.get("name")), None)
 
 
 def _has_ready(slice: Object) -> bool:

@@ -49,13 +49,15 @@ def renames(gone: Mapping[Key, Object], made: Mapping[Key, Object]) -> dict[Key,
             telling = len(leaves) >= _TELLING or (body == 1.0 and leaves) or names >= _NEAR_NAME
             if hashed or telling:
                 scored.append((body, names, key, other))
-    found: dict[Key, Key] = {}
+    renamed: dict[Key, Key] = {}
     used: set[Key] = set()
-    for _, _, key, other in sorted(scored, key=lambda one: (-one[0], -one[1], one[2], one[3])):
-        if key not in found and other not in used:
-            found[key] = other
+    for _, _, key, other in sorted(
+        scored, key=lambda scored_pair: (-scored_pair[0], -scored_pair[1], scored_pair[2], scored_pair[3])
+    ):
+        if key not in renamed and other not in used:
+            renamed[key] = other
             used.add(other)
-    return found
+    return renamed
 
 
 def lost_by_rename(old: Object, new: Object, risk: str) -> str:
@@ -63,7 +65,7 @@ def lost_by_rename(old: Object, new: Object, risk: str) -> str:
     name = text(dig(new, "metadata", "name"))
     match text(old.get("kind")):
         case "Secret":
-            same = all(old.get(one) == new.get(one) for one in ("data", "stringData"))
+            same = all(old.get(part) == new.get(part) for part in ("data", "stringData"))
             return "" if same else risk
         case "StatefulSet":
             return f"its pods stop, its volumes stay behind, and {name} begins with empty ones"
@@ -77,25 +79,25 @@ def lost_by_rename(old: Object, new: Object, risk: str) -> str:
             return risk
 
 
-def _is_hashed_anew(one: str, other: str) -> bool:
+def _is_hashed_anew(new_name: str, other: str) -> bool:
     """Is it the output of a Kustomize generator with another hash?"""
-    stem, before = _HASH.sub("", one), _HASH.sub("", other)
-    return stem == before and stem != one and before != other
+    stem, before = _HASH.sub("", new_name), _HASH.sub("", other)
+    return stem == before and stem != new_name and before != other
 
 
-def _alike(one: str, other: str) -> float:
-    return 1.0 if one == other else difflib.SequenceMatcher(None, one[:100], other[:100]).ratio()
+def _alike(left: str, other: str) -> float:
+    return 1.0 if left == other else difflib.SequenceMatcher(None, left[:100], other[:100]).ratio()
 
 
-def _share(one: _Leaves, other: _Leaves) -> float:
+def _share(left: _Leaves, other: _Leaves) -> float:
     """The share of the larger body that is equal at the same place in the other one."""
-    if one == other:
+    if left == other:
         return 1.0
     equal = 0
-    for place, (written, nameless) in one.items():
+    for place, (written, nameless) in left.items():
         there = other.get(place)
         equal += there is not None and (written == there[0] or nameless == there[1])
-    return equal / max(len(one), len(other), 1)
+    return equal / max(len(left), len(other), 1)
 
 
 def _leaves(body: Object, name: str) -> _Leaves:
@@ -103,17 +105,17 @@ def _leaves(body: Object, name: str) -> _Leaves:
 
     Labels and selectors often contain the name, which may or may not be renamed with it.
     """
-    found: _Leaves = {}
+    leaves: _Leaves = {}
     for place, value in _walk(body):
-        if len(found) >= _MOST_LEAVES:
+        if len(leaves) >= _MOST_LEAVES:
             break
         if place[0] in ("apiVersion", "kind", "status") or place[:2] in (
             ("metadata", "name"),
             ("metadata", "namespace"),
         ):
             continue
-        found[place] = value, _nameless(value, name) if isinstance(value, str) else value
-    return found
+        leaves[place] = value, _nameless(value, name) if isinstance(value, str) else value
+    return leaves
 
 
 def _nameless(value: str, name: str) -> str:
@@ -129,8 +131,8 @@ def _walk(body: Object) -> Iterator[tuple[tuple[str | int, ...], Json]]:
     while waiting:
         place, value = waiting.pop()
         if len(place) < 30 and isinstance(value, dict) and value:
-            waiting += [((*place, key), one) for key, one in value.items()]
+            waiting += [((*place, key), item) for key, item in value.items()]
         elif len(place) < 30 and isinstance(value, list) and value:
-            waiting += [((*place, number), one) for number, one in enumerate(value)]
+            waiting += [((*place, number), item) for number, item in enumerate(value)]
         else:
             yield place, value

@@ -40,9 +40,9 @@ class Ended:
 def retry_of(application: Object) -> Retry:
     """The retry policy; an automated sync is retried even without one."""
     policy = fields(dig(application, "spec", "syncPolicy"))
-    told = policy.get("retry")
-    if isinstance(told, dict):
-        return decode(told, Retry)[0] or Retry()
+    retry = policy.get("retry")
+    if isinstance(retry, dict):
+        return decode(retry, Retry)[0] or Retry()
     automated = policy.get("automated")
     is_on = isinstance(automated, dict) and automated.get("enabled") is not False
     return Retry(limit=AUTOMATED_LIMIT if is_on else 0)
@@ -105,7 +105,7 @@ class _Sync:
         """One attempt; returns why it failed."""
         argocd = self.simulation.argocd
         wanted: Object = {"sync": {"prune": self.prune}, "retry": {"limit": 0}}
-        self.since = len(self.simulation.model.store.journal)
+        self.since = len(self.simulation.api_server.store.journal)
         argocd.request_sync(self.name, wanted)
         done = False
         for while_ in (*_LOOKS, _LONGEST):
@@ -135,7 +135,7 @@ class _Sync:
             except BadBackoff:
                 return False
             self.simulation.run(max(pause, timedelta(seconds=1)))
-            written = self.simulation.model.store.journal[self.since :]
+            written = self.simulation.api_server.store.journal[self.since :]
             moved = any(change.place[0] not in _EVENTS for change in written)
             if not moved or self.simulation.clock.now > until:
                 return False
@@ -150,7 +150,7 @@ def _bare(problem: str) -> str:
 
 
 def _cannot_compare(status: Object) -> str:
-    for one in map(fields, items(status.get("conditions"))):
-        if one.get("type") in ("ComparisonError", "InvalidSpecError"):
-            return text(one.get("message"))
+    for condition in map(fields, items(status.get("conditions"))):
+        if condition.get("type") in ("ComparisonError", "InvalidSpecError"):
+            return text(condition.get("message"))
     return ""

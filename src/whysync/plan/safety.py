@@ -14,8 +14,8 @@ _MOST: Final = 6
 def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     """The safety of a plan; what the commit removes counts even if the sync fails before pruning."""
     done = next((run.safety for run in runs if run.safety is not None), None)
-    told = list(done.reasons) if done is not None else []
-    known = {ref.key for reason in told for ref in reason.refs}
+    reasons = list(done.reasons) if done is not None else []
+    known = {ref.key for reason in reasons for ref in reason.refs}
     harm: list[Reason] = []
     for change in changes:
         if change.sort is ChangeKind.PRUNE and change.risk and change.ref.key not in known:
@@ -23,5 +23,5 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
             harm.append(Reason(kind=ReasonKind.DELETES, text=words, refs=(change.ref,)))
     if harm or (done is not None and done.sync is SyncSafety.UNSAFE):
         outcome = done.outcome if done is not None else SyncOutcome.UNKNOWN
-        return Safety(sync=SyncSafety.UNSAFE, outcome=outcome, reasons=tuple([*harm, *told][:_MOST]))
+        return Safety(sync=SyncSafety.UNSAFE, outcome=outcome, reasons=tuple([*harm, *reasons][:_MOST]))
     return done if done is not None else Safety(sync=SyncSafety.SAFE)

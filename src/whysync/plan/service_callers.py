@@ -25,7 +25,7 @@ _LONGEST: Final = 20_000
 def needs_of(obj: Object, services: dict[tuple[str, str], Object], namespace: str) -> tuple[str, ...]:
     """`db.shop:5432` for each Service that a hook or a Job names with a port or as the host of a URL."""
     own = text(dig(obj, "metadata", "namespace")) or namespace
-    found: dict[str, None] = {}
+    needed: dict[str, None] = {}
     for template in pod_templates(obj):
         for raw in items(template.get("containers")):
             for word in _words(fields(raw)):
@@ -34,9 +34,9 @@ def needs_of(obj: Object, services: dict[tuple[str, str], Object], namespace: st
                     space = rest.partition(".")[0]
                     service = services.get((space or own, name))
                     if service is not None and (not port or port in _ports(service)):
-                        told = name if space in ("", own) else f"{name}.{space}"
-                        found[f"{told}:{port}" if port else told] = None
-    return tuple(found)
+                        host_name = name if space in ("", own) else f"{name}.{space}"
+                        needed[f"{host_name}:{port}" if port else host_name] = None
+    return tuple(needed)
 
 
 def services_in(objects: Iterable[Object], namespace: str) -> dict[tuple[str, str], Object]:
@@ -48,7 +48,7 @@ def services_in(objects: Iterable[Object], namespace: str) -> dict[tuple[str, st
 
 
 def with_callers(
-    script: Behavior, objects: list[Object], namespace: str, *, there: Iterable[tuple[str, str]] = ()
+    behavior: Behavior, objects: list[Object], namespace: str, *, there: Iterable[tuple[str, str]] = ()
 ) -> Behavior:
     """The pod behavior with the Services that hooks of this commit wait for.
 
@@ -73,22 +73,22 @@ def with_callers(
                     runs_seconds=5,
                 )
             )
-    return replace(script, pods=(*parts, *script.pods)) if parts else script
+    return replace(behavior, pods=(*parts, *behavior.pods)) if parts else behavior
 
 
 def _words(container: Object) -> Iterator[str]:
     for place in ("command", "args"):
-        for one in items(container.get(place)):
-            yield from text(one)[:_LONGEST].split()
+        for argument in items(container.get(place)):
+            yield from text(argument)[:_LONGEST].split()
     for raw in items(container.get("env")):
         yield text(dig(raw, "value"))[:_LONGEST]
 
 
 def _hosts(word: str) -> Iterator[tuple[str, int]]:
     """Hosts with a port, and hosts of URLs; a single word is not a host."""
-    for found in _HOST.finditer(word.strip("'\"").lower()):
-        if found[2] or "://" in found[0]:
-            yield found[1], int(found[2] or 0)
+    for matched in _HOST.finditer(word.strip("'\"").lower()):
+        if matched[2] or "://" in matched[0]:
+            yield matched[1], int(matched[2] or 0)
 
 
 def _ports(service: Object) -> set[int]:

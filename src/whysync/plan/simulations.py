@@ -58,7 +58,7 @@ def on_empty(
     *,
     known: Iterable[Object] = (),
     coming: Iterable[Object] = (),
-    ground: PlannedCluster = PlannedCluster.EMPTY,
+    planned_cluster: PlannedCluster = PlannedCluster.EMPTY,
     mask: bool = True,
     keep: bool = True,
 ) -> Run:
@@ -77,7 +77,7 @@ def on_empty(
     if not any(is_application(desired_object) for desired_object in desired):
         home = home[-1:]
     own = {text(dig(definition, "metadata", "name")) for definition in definitions(namespace)}
-    made = [one for one in kinds.assumed() if text(dig(one, "metadata", "name")) not in own]
+    made = [crd for crd in kinds.assumed() if text(dig(crd, "metadata", "name")) not in own]
     others = outside_objects(known, desired, case.destination_namespace, coming=later)
     used = _spaces_of(others, [*home, *spaces], case)
     healthy = health_of_custom_kinds([*desired, *later])
@@ -88,7 +88,8 @@ def on_empty(
             applications=(quieted(application),),
             projects=with_project(application, ()),
             config_maps=tuple(
-                _settings(one, namespace, healthy if one == "argocd-cm" else {}) for one in _SETTINGS
+                _settings(config_map, namespace, healthy if config_map == "argocd-cm" else {})
+                for config_map in _SETTINGS
             ),
             clusters=(
                 replaced(
@@ -104,14 +105,14 @@ def on_empty(
     notes = [f"Namespace {text(dig(space, 'metadata', 'name'))} is taken to exist" for space in spaces]
     notes += [f"{gap.what} is not known: taken to fit" for gap in kinds.gaps]
     notes += [f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is taken to exist" for other in others]
-    notes += [f"the operator of {one.rpartition('_')[2]} is taken to do its work" for one in healthy]
+    notes += [f"the operator of {setting.rpartition('_')[2]} is taken to do its work" for setting in healthy]
     start = len(simulation.argocd.trace)
     ended = synced(simulation, name, prune=case.prunes, retry=retry_of(application))
-    found = _seen(simulation, application, ended, desired) if keep or not ended.passed else None
+    snapshot = _seen(simulation, application, ended, desired) if keep or not ended.passed else None
     steps = steps_of(simulation, name, desired, simulation.argocd.trace[start:], passed=ended.passed)
     hidden = _hiding(desired)
     return Run(
-        ground=ground,
+        cluster=planned_cluster,
         passed=ended.passed,
         message=hidden(ended.message),
         seconds=ended.seconds,
@@ -120,7 +121,7 @@ def on_empty(
             for step in steps
         ),
         notes=(*notes, *ended.notes),
-        snapshot=masked(_without_our_settings(found)) if mask and found is not None else found,
+        snapshot=masked(_without_our_settings(snapshot)) if mask and snapshot is not None else snapshot,
     )
 
 
@@ -133,10 +134,12 @@ def _hiding(desired: list[Object]) -> Callable[[str], str]:
     return masker.masked_text
 
 
-def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool = True) -> tuple[Run, Effects]:
+def onto(
+    case: Case, head: list[Object], planned_cluster: PlannedCluster, *, keep: bool = True
+) -> tuple[Run, Effects]:
     """Simulate the head on the cluster of a Case; `keep` as above. Raises `NotSimulated`."""
-    objects = [copy_object(one) for one in head]
-    there = [(one.ref.namespace, one.ref.name) for one in case.live_of_kind("Service")]
+    objects = [copy_object(obj) for obj in head]
+    there = [(service.ref.namespace, service.ref.name) for service in case.live_of_kind("Service")]
 
     kinds = new_kinds(case, objects)
     allowed, granted = rights(case)
@@ -147,21 +150,21 @@ def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool =
     extra = Extra(objects=(*kinds, *allowed, *beside(case)), behavior=with_pods)
     world = simulated(case, everything=True, quiet=True, bare=not case.desired, extra=extra)
     simulation = world.simulation
-    let_webhooks_fail(case, simulation.model)
+    let_webhooks_fail(case, simulation.api_server)
     with contextlib.suppress(
         TimelineNeverSettles, ControllersNeverSettle
     ):  # the run itself reports writers there
         simulation.timeline.settle()
     before = world.codes[1]
     world.push(objects)
-    since, start = len(simulation.model.store.journal), len(simulation.argocd.trace)
+    since, start = len(simulation.api_server.store.journal), len(simulation.argocd.trace)
     simulation.argocd.refresh(world.app)
     retry = retry_of(case.application.body)
     ended = synced(simulation, world.app, prune=case.prunes, retry=retry, before=before)
     effects = effects_of(world, since)
-    found = _seen(simulation, case.application.body, ended, head) if keep or not ended.passed else None
+    snapshot = _seen(simulation, case.application.body, ended, head) if keep or not ended.passed else None
     run = Run(
-        ground=ground,
+        cluster=planned_cluster,
         passed=ended.passed,
         message=ended.message,
         seconds=ended.seconds,
@@ -173,47 +176,47 @@ def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool =
             *([granted] if granted else []),
             *ended.notes,
         ),
-        snapshot=None if found is None else masked(_after(found, ground)),
+        snapshot=None if snapshot is None else masked(_after(snapshot, planned_cluster)),
     )
     return run, effects
 
 
 def _seen(simulation: Simulation, application: Object, ended: Ended, desired: list[Object]) -> Snapshot:
     """What a bundle would contain now: the app with its own policy, manifests without Argo CD's tracking."""
-    found = snapshot_of(simulation)
+    snapshot = snapshot_of(simulation)
     name, spec = qualified(application), fields(application.get("spec"))
     apps = tuple(
         application.with_body({**application.body, "spec": spec})
         if application.ref.place == name
         else application
-        for application in found.applications
+        for application in snapshot.applications
     )
-    known = {(log.namespace, log.pod, log.container) for log in found.logs}
+    known = {(log.namespace, log.pod, log.container) for log in snapshot.logs}
     gone = [log for log in ended.logs if (log.namespace, log.pod, log.container) not in known]
-    rendered = dict(found.desired)
+    rendered = dict(snapshot.desired)
     if rendered.get(name):
         rendered[name] = tuple(
             Manifest(desired_object, role=Role.DESIRED, origin="git") for desired_object in desired
         )
-    return replace(found, applications=apps, desired=rendered, logs=(*found.logs, *gone))
+    return replace(snapshot, applications=apps, desired=rendered, logs=(*snapshot.logs, *gone))
 
 
-def _after(found: Snapshot, ground: PlannedCluster) -> Snapshot:
-    return found if ground is PlannedCluster.LIVE else _without_our_settings(found)
+def _after(snapshot: Snapshot, planned_cluster: PlannedCluster) -> Snapshot:
+    return snapshot if planned_cluster is PlannedCluster.LIVE else _without_our_settings(snapshot)
 
 
-def _without_our_settings(found: Snapshot) -> Snapshot:
+def _without_our_settings(snapshot: Snapshot) -> Snapshot:
     """Remove the health settings for custom resources that the plan added."""
     bare = tuple(
         setting.with_body({**setting.body, "data": {}}) if setting.ref.name == "argocd-cm" else setting
-        for setting in found.settings
+        for setting in snapshot.settings
     )
-    return replace(found, settings=bare)
+    return replace(snapshot, settings=bare)
 
 
 def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Object]:
     """Namespaces of objects from outside; the app may still request their creation."""
-    names = {text(dig(one, "metadata", "name")) for one in known if one.get("kind") == "Namespace"}
+    names = {text(dig(obj, "metadata", "name")) for obj in known if obj.get("kind") == "Namespace"}
     wanted = (
         {text(dig(other, "metadata", "namespace")) for other in others} - names - {"default", "kube-system"}
     )
@@ -228,10 +231,12 @@ def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
 
 
 def _safety(world: SimulatedCase, effects: Effects, *, passed: bool) -> Safety:
-    told: list[EffectText] = sorted(harm(world, effects), key=lambda one: (not one.unsafe, -one.weight))
-    unsafe = any(one.unsafe for one in told)
-    unknown = any(one.unknown for one in told)
-    reasons = tuple(one.reason for one in told[:6])
+    effect_texts: list[EffectText] = sorted(
+        harm(world, effects), key=lambda effect: (not effect.unsafe, -effect.weight)
+    )
+    unsafe = any(effect.unsafe for effect in effect_texts)
+    unknown = any(effect.unknown for effect in effect_texts)
+    reasons = tuple(effect.reason for effect in effect_texts[:6])
     sync = SyncSafety.UNSAFE if unsafe else SyncSafety.UNKNOWN if unknown else SyncSafety.SAFE
     outcome = SyncOutcome.SUCCEEDS if passed else SyncOutcome.FAILS
     return Safety(sync=sync, outcome=outcome, reasons=reasons)
@@ -286,17 +291,17 @@ def _namespace(name: str) -> Object:
     }
 
 
-def masked(found: Snapshot) -> Snapshot:
+def masked(snapshot: Snapshot) -> Snapshot:
     """Masked facts; a copy, because masking works in place."""
     return mask_snapshot(
         replace(
-            found,
-            applications=_copies(found.applications),
-            projects=_copies(found.projects),
-            settings=_copies(found.settings),
-            desired={name: _copies(one) for name, one in found.desired.items()},
-            live=_copies(found.live),
-            events=_copies(found.events),
+            snapshot,
+            applications=_copies(snapshot.applications),
+            projects=_copies(snapshot.projects),
+            settings=_copies(snapshot.settings),
+            desired={name: _copies(manifests) for name, manifests in snapshot.desired.items()},
+            live=_copies(snapshot.live),
+            events=_copies(snapshot.events),
         )
     )
 

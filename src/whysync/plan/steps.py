@@ -47,14 +47,15 @@ def steps_of(
             waves.setdefault(key, moment.wave or 0)
         if failed and moment.app == name and moment.what is TraceKind.ENDED:
             break  # attempts that fail like the first add no information
-    said = text(dig(simulation.argocd.status(name), "operationState", "message"))
+    message = text(dig(simulation.argocd.status(name), "operationState", "message"))
     namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))
     health = fields(simulation.argocd.status(name).get("health"))
     services = services_in(desired, namespace)
     farthest = max(((key[0], waves[key]) for key in states), default=(-1, 0))
     groups: dict[tuple[int, int], list[Item]] = {}
     ordered = sorted(
-        waves.items(), key=lambda one: (one[0][0], one[1], hooks.kind_rank(one[0][1].kind), one[0][1])
+        waves.items(),
+        key=lambda entry: (entry[0][0], entry[1], hooks.kind_rank(entry[0][1].kind), entry[0][1]),
     )
     for key, wave in ordered:
         moment = states.get(key)
@@ -68,7 +69,7 @@ def steps_of(
         needs = needs_of(body, services, namespace) if hooks.is_hook(body) else ()
         if state in (State.FAILED, State.WAITING) and hooks.is_hook(body):
             note = _waits(body, needs) or note
-        elif state is State.DONE and not behind and not passed and _is_named(key[1], said):
+        elif state is State.DONE and not behind and not passed and _is_named(key[1], message):
             state, note = State.WAITING, "never healthy"
         elif state is State.DONE and not passed and not failed and _is_blamed(key[1], health):
             state, note = State.WAITING, f"stays {text(health.get('status'))}"
@@ -85,12 +86,15 @@ def steps_of(
         Step(
             phase=_ORDER[phase].value,
             wave=wave,
-            items=tuple(found),
-            began=_after(start, (begun.get((phase, one.ref)) for one in found), min),
-            ended=_after(start, (states.get((phase, one.ref)) for one in found), max),
+            items=tuple(members),
+            began=_after(start, (begun.get((phase, member.ref)) for member in members), min),
+            ended=_after(start, (states.get((phase, member.ref)) for member in members), max),
         )
-        for (phase, wave), found in groups.items()
-        if not (_ORDER[phase] is SyncPhase.SYNC_FAIL and all(one.state is State.NOT_REACHED for one in found))
+        for (phase, wave), members in groups.items()
+        if not (
+            _ORDER[phase] is SyncPhase.SYNC_FAIL
+            and all(member.state is State.NOT_REACHED for member in members)
+        )
     )
 
 
@@ -129,14 +133,14 @@ def _waits(hook: Object, needs: tuple[str, ...]) -> str:
     return " … ".join(parts)
 
 
-def _is_named(ref: Ref, said: str) -> bool:
-    return said.startswith("waiting for") and f"{ref.kind}/{ref.name}" in said
+def _is_named(ref: Ref, message: str) -> bool:
+    return message.startswith("waiting for") and f"{ref.kind}/{ref.name}" in message
 
 
 def _is_blamed(ref: Ref, health: Object) -> bool:
     """The app's health names the resource that causes it: `Caused by apps/Deployment:shop/web`."""
-    said = text(health.get("message"))
-    return f"{ref.kind}:" in said and said.endswith(f"/{ref.name}")
+    message = text(health.get("message"))
+    return f"{ref.kind}:" in message and message.endswith(f"/{ref.name}")
 
 
 def bare(ref: Ref) -> Ref:

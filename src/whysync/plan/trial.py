@@ -36,28 +36,28 @@ class Trial:
     """As rendered."""
     known: list[Object]
     """What already runs."""
-    found: Case | None
+    case: Case | None
     """The base or the live cluster, if there is one."""
     found_head: list[Object]
     """As rendered, with the masks of `found` for secrets."""
-    ground: PlannedCluster
+    cluster: PlannedCluster
 
     def passes(self, fix: Fix) -> tuple[PlannedCluster, ...] | None:
         """Clusters on which the fixed commit passes; `None` if it cannot be tried or fails on any."""
         mended = _mended(self.head, fix)
-        if mended is None or any(is_application(one) for one in mended):
+        if mended is None or any(is_application(obj) for obj in mended):
             return None
         clock = Clock(NOON)
         repositories = repositories_of(self.application, mended, clock)
         if not on_empty(self.application, mended, repositories, known=self.known, keep=False).passed:
             return None
         again = _mended(self.found_head, fix)
-        if self.found is None or again is None:
+        if self.case is None or again is None:
             return (PlannedCluster.EMPTY,)
         try:
             return (
-                (PlannedCluster.EMPTY, self.ground)
-                if onto(self.found, again, self.ground, keep=False)[0].passed
+                (PlannedCluster.EMPTY, self.cluster)
+                if onto(self.case, again, self.cluster, keep=False)[0].passed
                 else None
             )
         except NotSimulated:
@@ -90,7 +90,7 @@ def _tried(fix: Fix, trial: Trial, *, first: bool) -> Fix:
         return fix
     if passed is None:
         return fix
-    where = " and ".join(f"on {_CLUSTERS[one]}" for one in passed)
+    where = " and ".join(f"on {_CLUSTERS[cluster]}" for cluster in passed)
     why = f"with it the sync passes {where}"
     return replace(
         fix, proof=Proof(status=ProofStatus.PROVEN, kind=ProofKind.HOLDS, rounds=len(passed), why=why)
@@ -105,6 +105,6 @@ def _mended(objects: list[Object], fix: Fix) -> list[Object] | None:
     if names.count((target.kind, target.name)) != 1:
         return None
     return [
-        edited(one, fix.edits) if name == (target.kind, target.name) else one
-        for one, name in zip(objects, names, strict=True)
+        edited(obj, fix.edits) if name == (target.kind, target.name) else obj
+        for obj, name in zip(objects, names, strict=True)
     ]

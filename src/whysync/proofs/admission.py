@@ -242,7 +242,7 @@ class Quotas:
         self._seen = -1
 
     def start(self, simulation: Simulation) -> None:
-        self._store = simulation.model.store
+        self._store = simulation.api_server.store
 
     def reconcile(self) -> bool:
         if self._store.writes(QUOTAS) == self._seen:

@@ -161,7 +161,7 @@ class Player:
         )
         rights = [obj for obj in objects if obj.get("kind") in _RIGHTS]
         if rights and len(rights) == len(objects):
-            terminal = Terminal(self._world.simulation.model)
+            terminal = Terminal(self._world.simulation.api_server)
             for right in rights:
                 said, failed = terminal.create(copy_object(right), manager="kubectl-create")
                 self._watch.deed(f"kubectl apply {ref_of(right)}", said if failed else "")
@@ -207,7 +207,7 @@ class Player:
         elif command.verb == "create" and command.words[:1] in (("secret",), ("configmap",)):
             said, failed = self._created_with_values(command)
         else:
-            said, failed = Terminal(world.simulation.model).run(command, by, world.simulation.argocd)
+            said, failed = Terminal(world.simulation.api_server).run(command, by, world.simulation.argocd)
         self._watch.deed(written, said if failed else "")
         if failed and "not found" in said.lower():
             raise Unplayable(f"`{written}`: {said}")
@@ -241,7 +241,7 @@ class Player:
             "data": dict.fromkeys(keys, _UNKNOWN_VALUE),
         }
         self.gaps.append(f"which values {kind} {name} has to hold")
-        return Terminal(self._world.simulation.model).create(made)
+        return Terminal(self._world.simulation.api_server).create(made)
 
     # --- what a person does beside it ------------------------------------------------------------
 
@@ -415,7 +415,7 @@ def _is_permitted(world: SimulatedCase, failure: Forbidden) -> bool:
         namespace=failure.namespace,
         name=failure.name,
     )
-    return bool(failure.user) and may(world.simulation.model.store, asked)
+    return bool(failure.user) and may(world.simulation.api_server.store, asked)
 
 
 def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:
@@ -424,7 +424,7 @@ def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:
         return False
     objects = [
         obj
-        for obj in world.simulation.model.objects()
+        for obj in world.simulation.api_server.objects()
         if dig(obj, "metadata", "namespace") == failure.namespace
     ]
     service = next(
@@ -447,7 +447,7 @@ def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:
 def _is_configured(world: SimulatedCase, webhook: str) -> bool:
     return any(
         text(dig(one, "name")) == webhook
-        for obj in world.simulation.model.objects()
+        for obj in world.simulation.api_server.objects()
         if text(obj.get("kind")).endswith("WebhookConfiguration")
         for one in items(obj.get("webhooks"))
     )

@@ -64,7 +64,7 @@ class Overwritten:
         if found is None:
             return False
         value = first = resolve(found, self.pointer)
-        for number, one in enumerate(watch.world.simulation.model.store.journal):
+        for number, one in enumerate(watch.world.simulation.api_server.store.journal):
             if ref_of(one.obj).key != self.key:
                 continue
             before, value = value, resolve(one.obj, self.pointer)

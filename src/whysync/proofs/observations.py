@@ -100,11 +100,11 @@ def live_object(world: SimulatedCase, row: Object) -> Object | None:
         "apiVersion": f"{group}/{version}" if group else version,
         "kind": text(row.get("kind")),
     }
-    resource = world.simulation.model.discovery.of_object(kind)
+    resource = world.simulation.api_server.discovery.of_object(kind)
     if resource is None:
         return None
     space = text(row.get("namespace")) if resource.namespaced else ""
-    return world.simulation.model.store.get((resource.store, space, text(row.get("name"))))
+    return world.simulation.api_server.store.get((resource.store, space, text(row.get("name"))))
 
 
 def health_in(world: SimulatedCase, row: Object) -> str:
@@ -370,7 +370,7 @@ _READY = ("readyReplicas", "numberReady", "succeeded")
 
 def unseen_images(world: SimulatedCase) -> list[str]:
     """Of the pods that run in this world, those that ran nowhere in the facts."""
-    pods = [obj for obj in world.simulation.model.objects() if obj.get("kind") == "Pod"]
+    pods = [obj for obj in world.simulation.api_server.objects() if obj.get("kind") == "Pod"]
     run = {image for pod in pods for image in _images(fields(pod.get("spec")))}
     return sorted(run - _seen(world.case) - _ran(world))
 

@@ -31,11 +31,11 @@ class Operators:
         self.unknown: set[Key] = set()
 
     def start(self, simulation: Simulation) -> None:
-        self._model = simulation.model
-        self._read = len(self._model.store.journal)
+        self._api_server = simulation.api_server
+        self._read = len(self._api_server.store.journal)
 
     def reconcile(self) -> bool:
-        journal, now = self._model.store.journal, self._model.clock.now
+        journal, now = self._api_server.store.journal, self._api_server.clock.now
         while self._read < len(journal):
             change = journal[self._read]
             self._read += 1
@@ -52,11 +52,11 @@ class Operators:
         return min(self._due.values(), default=None)
 
     def _is_custom(self, place: Place) -> bool:
-        resource = self._model.discovery.of_store(place[0])
+        resource = self._api_server.discovery.of_store(place[0])
         return resource is not None and resource.custom
 
     def _report(self, place: Place) -> bool:
-        obj = self._model.store.get(place)
+        obj = self._api_server.store.get(place)
         if obj is None:
             return False
         status, generation = fields(obj.get("status")), integer(dig(obj, "metadata", "generation"))
@@ -68,7 +68,9 @@ class Operators:
         elif _OBSERVED not in status or integer(status.get(_OBSERVED)) >= generation:
             return False
         new: Object = {**status, _OBSERVED: generation} if _OBSERVED in status else status
-        self._model.keep(place, {**obj, "status": new}, manager=f"{text(obj.get('kind')).lower()}-operator")
+        self._api_server.keep(
+            place, {**obj, "status": new}, manager=f"{text(obj.get('kind')).lower()}-operator"
+        )
         return True
 
     def _of_another(self, obj: Object) -> Object:
@@ -103,10 +105,10 @@ class CrdCreators:
         self._due: dict[Place, datetime] = {}
 
     def start(self, simulation: Simulation) -> None:
-        self._model = simulation.model
+        self._api_server = simulation.api_server
 
     def reconcile(self) -> bool:
-        journal, now = self._model.store.journal, self._model.clock.now
+        journal, now = self._api_server.store.journal, self._api_server.clock.now
         while self._read < len(journal):
             change = journal[self._read]
             self._read += 1
@@ -115,7 +117,7 @@ class CrdCreators:
         made = False
         for place in [place for place, due in self._due.items() if due <= now]:
             del self._due[place]
-            maker = self._model.store.get(place)
+            maker = self._api_server.store.get(place)
             for definition in definitions_of(maker or {}):
                 made = self._create(definition, text(dig(maker, "kind"))) or made
         return made
@@ -127,7 +129,7 @@ class CrdCreators:
         """What is there already stays as it is."""
         who = "Gatekeeper" if maker == _TEMPLATES[1] else "Crossplane"
         request = Request(verb="create", path=_CRDS, body=definition, manager=who.lower())
-        made = self._model.send(request).ok
+        made = self._api_server.send(request).ok
         if made and maker not in self._seen:
             self.gaps.append(f"whether {who} runs, which makes the CRD")
         return made

@@ -243,10 +243,10 @@ class FieldHolder:
         """How often it had to write."""
 
     def start(self, simulation: Simulation) -> None:
-        self._model = simulation.model
+        self._api_server = simulation.api_server
 
     def reconcile(self) -> bool:
-        journal = len(self._model.store.journal)
+        journal = len(self._api_server.store.journal)
         if self._due is None and journal == self._seen:
             return False
         self._seen = journal
@@ -254,7 +254,7 @@ class FieldHolder:
         if obj is None or not self._differs(obj):
             self._due = None
             return False
-        now = self._model.clock.now
+        now = self._api_server.clock.now
         if self._due is None:
             self._due = now + timedelta(seconds=self._held.seconds)
         if now < self._due:
@@ -266,13 +266,13 @@ class FieldHolder:
         return self._due
 
     def _object(self) -> Object | None:
-        resource = self._model.discovery.of_object(
+        resource = self._api_server.discovery.of_object(
             {"apiVersion": self._held.ref.api_version, "kind": self._held.ref.kind}
         )
         if resource is None:
             return None
         space = self._held.ref.namespace if resource.namespaced else ""
-        return self._model.store.get((resource.store, space, self._held.ref.name))
+        return self._api_server.store.get((resource.store, space, self._held.ref.name))
 
     def _differs(self, obj: Object) -> bool:
         found = pointers.resolve(obj, self._held.pointer)
@@ -288,13 +288,13 @@ class FieldHolder:
             if isinstance(value, Missing)
             else Set(pointer=self._held.pointer, value=value)
         )
-        resource = self._model.discovery.of_object(obj)
+        resource = self._api_server.discovery.of_object(obj)
         if resource is None:
             return False
         space = f"namespaces/{self._held.ref.namespace}/" if resource.namespaced else ""
         root = "api" if not resource.group else "apis"
         path = f"/{root}/{resource.api_version}/{space}{resource.plural}/{self._held.ref.name}"
-        answer = self._model.send(
+        answer = self._api_server.send(
             Request(verb="update", path=path, body=edited(obj, [edit]), manager=self._held.who)
         )
         self.writes += answer.ok

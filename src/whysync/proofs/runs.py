@@ -143,7 +143,7 @@ def waited(case: Case, wanted: Signs, only: frozenset[Key] | None = None) -> Wit
 
 
 def _in_rounds(case: Case, watch: Observer, player: Player) -> With:
-    settled, written = watch.now, len(watch.world.simulation.model.store.journal)
+    settled, written = watch.now, len(watch.world.simulation.api_server.store.journal)
     round = _round(case)
     watch.run(round)
     watch.run(round)

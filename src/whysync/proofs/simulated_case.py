@@ -163,7 +163,9 @@ class SimulatedCase:
         return "operation" in self.simulation.argocd.applications[self.app]
 
     def objects(self) -> dict[Key, Object]:
-        return {ref_of(obj).key: obj for obj in self.simulation.model.objects() if obj.get("kind") != "Event"}
+        return {
+            ref_of(obj).key: obj for obj in self.simulation.api_server.objects() if obj.get("kind") != "Event"
+        }
 
     def ref(self, key: Key) -> Ref:
         """As reports cite it: with the version that the object has."""

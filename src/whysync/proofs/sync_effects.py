@@ -118,7 +118,7 @@ class Effects:
 
 def effects_of(world: SimulatedCase, since: int) -> Effects:
     """All that happened to the app's own objects since that place in the journal, while the sync ran."""
-    return _Reading(world, world.simulation.model.store.journal[since:]).made()
+    return _Reading(world, world.simulation.api_server.store.journal[since:]).made()
 
 
 def holds_data(world: SimulatedCase, ref: Ref) -> str:

@@ -40,7 +40,7 @@ def tried(case: Case, findings: Sequence[Finding]) -> Safety:
 
 def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
     world = simulated(case, quiet=not is_running(case))
-    since = len(world.simulation.model.store.journal)
+    since = len(world.simulation.api_server.store.journal)
     world.simulation.timeline.settle()
     if world.codes[0] not in ("Synced", "OutOfSync"):
         return Safety.unknown(
@@ -58,7 +58,7 @@ def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
             )
         )
     else:
-        since = len(world.simulation.model.store.journal)
+        since = len(world.simulation.api_server.store.journal)
         try:
             world.sync()
         except Denied as problem:

@@ -128,7 +128,7 @@ def _app(app: AppPlan, report: AppReport | None, number: int) -> Iterator[Xml]:
 def _clusters(app: AppPlan) -> Iterator[Xml]:
     rows: list[Xml] = []
     for run in app.runs:
-        where = GROUNDS[run.ground] if run.steps or run.passed else "on any cluster"
+        where = GROUNDS[run.cluster] if run.steps or run.passed else "on any cluster"
         ending = f"would {'pass in' if run.passed else 'fail after'} {took(run.seconds)}"
         look, mark = ("good", "✓") if run.passed else ("bad", "✗")
         rows.append(
@@ -145,9 +145,9 @@ def _clusters(app: AppPlan) -> Iterator[Xml]:
 
 def _figure(run: Run, app: AppPlan, number: int, *, opened: bool) -> Iterator[Xml]:
     """The picture, and the same in words. That of another cluster is folded away."""
-    title = f"Phases and waves, {GROUNDS[run.ground]}"
+    title = f"Phases and waves, {GROUNDS[run.cluster]}"
     picture = drawn(run, marks_of(app.changes), top=2)
-    name = f"waves-{number}-{run.ground.value}"
+    name = f"waves-{number}-{run.cluster.value}"
     svg = tag(
         "svg",
         tag("title", one_line(title), id=name),

@@ -49,7 +49,7 @@ def _app(app: AppPlan, words: str) -> Object:
 
 def _run(run: Run) -> Object:
     return {
-        "cluster": run.ground.value,
+        "cluster": run.cluster.value,
         "verdict": "pass" if run.passed else "fail",
         "message": run.message,
         "seconds": run.seconds,

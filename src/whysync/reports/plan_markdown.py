@@ -67,7 +67,7 @@ def _blocks(app: AppPlan, report: AppReport | None) -> Iterator[list[Md]]:
     for run in app.runs:
         words = "✅ would pass in" if run.passed else "❌ would fail after"
         why = "" if run.passed else md(": {}", one_line(run.message, 300))
-        head.append(md("- {}: {} {}{}", GROUNDS[run.ground], words, took(run.seconds), why))
+        head.append(md("- {}: {} {}{}", GROUNDS[run.cluster], words, took(run.seconds), why))
     head += [md("- {}", one_line(note)) for note in app.notes]
     yield head
     if app.changes:

@@ -117,7 +117,7 @@ def _app(made: Drawing, app: AppPlan, report: AppReport | None, *, several: bool
         ending = f"would {'pass in' if one.passed else 'fail after'} {took(one.seconds)}"
         _line(
             made,
-            f"{'✓' if one.passed else '✗'} {GROUNDS[one.ground]}: {ending}",
+            f"{'✓' if one.passed else '✗'} {GROUNDS[one.cluster]}: {ending}",
             "good" if one.passed else "bad",
         )
     for change in app.changes[:_MOST_CHANGES]:

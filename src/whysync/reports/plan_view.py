@@ -77,7 +77,7 @@ def verdict_words(app: AppPlan, report: AppReport | None) -> str:
     why = run.message
     if report is not None and report.first is not None and report.first.severity.weight > 0:
         why = report.first.verdict
-    where = "" if len(app.runs) == 1 and run.ground is PlannedCluster.EMPTY else f" ({GROUNDS[run.ground]})"
+    where = "" if len(app.runs) == 1 and run.cluster is PlannedCluster.EMPTY else f" ({GROUNDS[run.cluster]})"
     return f"{name}: {one_line(why)}{where}"
 
 
@@ -184,9 +184,9 @@ def waves(steps: tuple[Step, ...], screen: Screen) -> Iterator[str]:
 def _ground(run: Run, app: AppPlan, screen: Screen) -> Iterator[str]:
     if run.passed:
         words = screen.paint(f"would pass in {took(run.seconds)}", "green")
-        yield f"  {GROUNDS[run.ground]:<{_INDENT - 2}}{words}"
+        yield f"  {GROUNDS[run.cluster]:<{_INDENT - 2}}{words}"
         return
-    where = GROUNDS[run.ground] if run.steps else "on any cluster"
+    where = GROUNDS[run.cluster] if run.steps else "on any cluster"
     words = f"would fail after {took(run.seconds)}" if run.steps else "would fail at once"
     if app.decisive is not run:
         words += f": {one_line(run.message, 400)}"

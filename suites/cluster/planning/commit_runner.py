@@ -94,14 +94,14 @@ class CommitRunner:
             if commit.base is not None
             else PlannedCluster.EMPTY
         )
-        runs: list[Run] = [run for run in found.runs if run.ground is wanted]
+        runs: list[Run] = [run for run in found.runs if run.cluster is wanted]
         assert runs, (found.notes, [run.message for run in found.runs])
         self.granted = [
             _object("Namespace", found[1]) for note in runs[0].notes if (found := _GRANTED.match(note))
         ]
         return planned_outcome(runs[0], NAME)
 
-    def told(self, commit: Commit) -> tuple[int, Object]:
+    def revision(self, commit: Commit) -> tuple[int, Object]:
         """What the command says: its exit code and its JSON."""
         self._check_out(commit)
         command = [

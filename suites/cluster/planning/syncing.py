@@ -96,7 +96,7 @@ def synced(
 
     def cluster_ops(destination: Destination, user: str) -> ClusterOps:  # noqa: ARG001
         context = simulation.argocd.context
-        return RealClusterOps(twin, user=user, health=context.health, wave_delay=context.pace.wave_delay)
+        return RealClusterOps(twin, user=user, health=context.health, wave_delay=context.timings.wave_delay)
 
     simulation = Simulation(
         World(
@@ -115,7 +115,7 @@ def synced(
             cluster_ops=cluster_ops,
         )
     )
-    twin = Twin(real, simulation.model)
+    twin = Twin(real, simulation.api_server)
     twin.take(copy_object(one) for one in there)
     name = qualified(application)
     if first is not None:

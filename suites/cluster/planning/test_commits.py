@@ -64,7 +64,7 @@ def test_the_command_line_says_the_same(runner: CommitRunner, names: Iterator[st
     base: list[Object] = [before for before, _ in told if before is not None]
     commit = Commit(namespace=namespace, head=[after for _, after in told], base=base)
     real = runner.done(commit)
-    code, said = runner.told(commit)
+    code, said = runner.revision(commit)
     assert code == 1
     (app,) = items(dig(said, "plan", "apps"))
     run = next(fields(run) for run in items(dig(app, "runs")) if dig(run, "cluster") == "base")

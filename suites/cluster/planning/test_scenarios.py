@@ -76,7 +76,7 @@ def _on_the_cluster(
     at = f"scenarios/{stage.scenario.name}/{stage.at}"
     found = stage.snapshot()
     live = [
-        _moved(live_object.body, answering, stage.play.model)
+        _moved(live_object.body, answering, stage.play.api_server)
         for live_object in found.live
         if not _is_argocds(live_object)
     ]
@@ -101,7 +101,7 @@ def _on_the_cluster(
     except Unloadable as problem:
         score.left_out[at] = f"the server does not take what the lab has: {problem}"
         return []
-    run = next((run for run in planned.runs if run.ground is PlannedCluster.LIVE), None)
+    run = next((run for run in planned.runs if run.cluster is PlannedCluster.LIVE), None)
     if run is None:
         return [f"{at}: not planned on the cluster as it is: {planned.notes}"]
     if WHOLE in outcome.refused and stage.sort != "refused":
@@ -115,7 +115,7 @@ def _on_nothing(stage: Stage, home: Path, real: Cluster, score: Score) -> list[s
     if not objects:
         return []
     planned = _planned(stage, home / "empty")
-    run = next(run for run in planned.runs if run.ground is PlannedCluster.EMPTY)
+    run = next(run for run in planned.runs if run.cluster is PlannedCluster.EMPTY)
     application = _bare(stage.application)
     desired = {stage.name: tuple(Manifest(obj, role=Role.DESIRED) for obj in objects)}
     bare = Snapshot(applications=(Manifest(application, role=Role.APPLICATION),), desired=desired)

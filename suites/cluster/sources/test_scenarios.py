@@ -35,7 +35,7 @@ BY_ITS_AGE = ("app-in-unserved-namespace",)
 def test_the_same_is_found_live(ground: Ground, real: Cluster, tmp_path: Path, scenario: str) -> None:
     played = play(built_in(scenario))
     end = without_danger(snapshot_of(played.simulation))
-    set_namespaces(end, played.model)
+    set_namespaces(end, played.api_server)
     objects = [copy_object(one.body) for one in every(end)]
     folder = tmp_path / "desired"
     write_desired(end, folder)

@@ -229,7 +229,7 @@ class Worker:
     def reconcile(self) -> bool:
         assert self.world is not None
         acted = False
-        for _, obj in self.world.model.store.within(("batch", "jobs")):
+        for _, obj in self.world.api_server.store.within(("batch", "jobs")):
             uid = str(dig(obj, "metadata", "uid"))
             if dig(obj, "status", "conditions"):
                 continue
@@ -243,7 +243,7 @@ class Worker:
         assert self.world is not None
         name = str(dig(obj, "metadata", "name"))
         said: Object = {"type": self._condition, "status": "True", "message": "it is over"}
-        answer = self.world.model.send(
+        answer = self.world.api_server.send(
             Request(
                 verb="merge-patch",
                 path=f"/apis/batch/v1/namespaces/shop/jobs/{name}/status",

@@ -58,7 +58,7 @@ def test_a_hook_that_fails_for_ever_is_told_once() -> None:
         failed: Object = {"type": "Failed", "status": "True", "message": "no"}
         path = "/apis/batch/v1/namespaces/shop/jobs/bye/status"
         body: Object = {"status": {"conditions": [failed]}}
-        world.destinations[0].model.send(Request(verb="merge-patch", path=path, body=body))
+        world.destinations[0].api_server.send(Request(verb="merge-patch", path=path, body=body))
     world.minutes(5)
     told = [one.text for one in world.argocd.trace if one.what is TraceKind.STEP and "PostDelete" in one.text]
     assert told == ["waiting for PostDelete hooks to complete"]

@@ -150,7 +150,7 @@ class SmallWorld(Simulation):
         return [f"{m.at:%H:%M:%S} {m.text}" for m in self.argocd.trace if m.what in whats]
 
     def get(self, path: str) -> Object | None:
-        answer = self.model.send(Request(verb="get", path=path))
+        answer = self.api_server.send(Request(verb="get", path=path))
         return answer.body if answer.ok else None
 
     def data(self, name: str, key: str) -> str | None:
@@ -160,7 +160,7 @@ class SmallWorld(Simulation):
 
     def write(self, name: str, key: str, value: str, *, manager: str = "kubectl-edit") -> None:
         path = f"/api/v1/namespaces/shop/configmaps/{name}"
-        answer = self.model.send(
+        answer = self.api_server.send(
             Request(verb="merge-patch", path=path, body={"data": {key: value}}, manager=manager)
         )
         assert answer.ok, answer

@@ -37,7 +37,7 @@ def test_apps_go_to_the_cluster_that_they_name() -> None:
             clusters=(WorldCluster(), WorldCluster(server=FAR, name="far")),
         )
     )
-    near, far = (destination.model for destination in simulation.destinations)
+    near, far = (destination.api_server for destination in simulation.destinations)
     simulation.run(timedelta(minutes=1))
     assert (data(near, "a"), data(near, "b")) == ({"x": "1"}, None)
     assert (data(far, "a"), data(far, "b")) == (None, {"x": "2"})
@@ -174,7 +174,9 @@ def test_orphans_are_told_where_the_project_asks_for_it() -> None:
     world.minutes(1)
     assert world.condition("OrphanedResourceWarning") is None
     body: Object = {**config_map("stray", x="1"), "metadata": {"name": "stray", "namespace": "shop"}}
-    assert world.model.send(Request(verb="create", path="/api/v1/namespaces/shop/configmaps", body=body)).ok
+    assert world.api_server.send(
+        Request(verb="create", path="/api/v1/namespaces/shop/configmaps", body=body)
+    ).ok
     world.minutes(3)
     assert world.condition("OrphanedResourceWarning") == "Application has 1 orphaned resources"
 
@@ -194,9 +196,9 @@ def test_facts_without_marks_get_them() -> None:
         str(fields(row).get("name")): fields(row)
         for row in items(again.argocd.status("shop").get("resources"))
     }
-    assert data(again.model, "a") == {"x": "2"}, "Git has moved on, and the app heals itself"
+    assert data(again.api_server, "a") == {"x": "2"}, "Git has moved on, and the app heals itself"
     assert rows["a"].get("status") == "Synced"
-    assert data(again.model, "b") is None, "the app's rows say that it is its own"
+    assert data(again.api_server, "b") is None, "the app's rows say that it is its own"
 
 
 def test_a_snapshot_can_be_played_on() -> None:
@@ -246,7 +248,7 @@ def test_changes_of_status_are_no_news_unless_the_settings_say_so() -> None:
         before = len(world.moments(TraceKind.REFRESHED))
         path = "/api/v1/namespaces/shop/services/web/status"
         said: Object = {"status": {"conditions": [{"type": "Seen", "status": "True"}]}}
-        assert world.model.send(Request(verb="merge-patch", path=path, body=said)).ok
+        assert world.api_server.send(Request(verb="merge-patch", path=path, body=said)).ok
         world.seconds(1)
         return len(world.moments(TraceKind.REFRESHED)) - before
 

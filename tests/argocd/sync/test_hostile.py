@@ -95,7 +95,7 @@ def test_a_turn_always_has_an_answer(state: Object, operation: Json, result: Jso
         settings=Settings(),
         clusters=(),
         compare=refuse,
-        ground=lambda _user: StubClusterOps(),
+        cluster_ops=lambda _user: StubClusterOps(),
         now=NOW,
     )
     told: Object = {**state, "operation": {"sync": operation}, "syncResult": result}

@@ -48,7 +48,7 @@ class Scene:
     options: SyncOptions
     refused: frozenset[str]
 
-    def ground(self) -> MemoryGround:
+    def cluster_ops(self) -> MemoryGround:
         return MemoryGround(
             objects={ref_of(live_object).key: live_object for live_object in self.live},
             refusals=dict.fromkeys(self.refused, "refused"),
@@ -73,14 +73,14 @@ def scenes(draw: st.DrawFn) -> Scene:
 
 @given(scenes())
 def test_the_same_scene_gives_the_same_operation(scene: Scene) -> None:
-    one, other = scene.ground(), scene.ground()
+    one, other = scene.cluster_ops(), scene.cluster_ops()
     assert scene.run(one) == scene.run(other)
     assert (one.log, one.objects) == (other.log, other.objects)
 
 
 @given(scenes())
 def test_results_never_vanish_and_never_move(scene: Scene) -> None:
-    states = scene.run(scene.ground())
+    states = scene.run(scene.cluster_ops())
     for before, after in pairwise(states):
         known = [result.task for result in before.results]
         assert [result.task for result in after.results][: len(known)] == known
@@ -91,7 +91,7 @@ def test_results_never_vanish_and_never_move(scene: Scene) -> None:
 
 @given(scenes())
 def test_an_operation_can_be_kept_as_json_between_its_steps(scene: Scene) -> None:
-    kept, plain = scene.ground(), scene.ground()
+    kept, plain = scene.cluster_ops(), scene.cluster_ops()
     state = State()
     for expected in scene.run(plain):
         state = step(state, kept.request(scene.targets, scene.hooks, scene.options), kept)
@@ -102,7 +102,7 @@ def test_an_operation_can_be_kept_as_json_between_its_steps(scene: Scene) -> Non
 
 @given(scenes())
 def test_what_is_finished_stays_finished(scene: Scene) -> None:
-    ground = scene.ground()
+    ground = scene.cluster_ops()
     last = scene.run(ground)[-1]
     request = ground.request(scene.targets, scene.hooks, scene.options)
     if last.is_finished:
@@ -120,7 +120,7 @@ def test_what_is_finished_stays_finished(scene: Scene) -> None:
 @given(scenes())
 @settings(max_examples=50)
 def test_a_dry_run_touches_no_resource(scene: Scene) -> None:
-    ground = scene.ground()
+    ground = scene.cluster_ops()
     before = {key: obj for key, obj in ground.objects.items() if key.kind != "Job"}
     ground.run(scene.targets, scene.hooks, SyncOptions(dry_run=True, prune=True))
     assert before == {key: obj for key, obj in ground.objects.items() if key.kind != "Job"}
@@ -129,7 +129,7 @@ def test_a_dry_run_touches_no_resource(scene: Scene) -> None:
 
 @given(scenes())
 def test_a_successful_sync_has_applied_everything(scene: Scene) -> None:
-    ground = scene.ground()
+    ground = scene.cluster_ops()
     last = scene.run(ground)[-1]
     if last.phase == "Succeeded" and not scene.options.dry_run:
         assert {ref_of(target).key for target in scene.targets} <= set(ground.objects)

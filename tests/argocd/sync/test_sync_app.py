@@ -35,7 +35,7 @@ class Scene:
     """One Application on a small cluster; every turn compares it again."""
 
     targets: Sequence[Object]
-    ground: MemoryGround
+    cluster_ops: MemoryGround
     app: Object
     settings: Settings
     project: Object
@@ -51,20 +51,20 @@ class Scene:
             settings=self.settings,
             clusters=[HERE],
             compare=self.compare,
-            ground=self.as_user,
+            cluster_ops=self.as_user,
             now=NOW,
         )
 
     def as_user(self, user: str) -> ClusterOps:
         self.users.append(user)
-        return self.ground
+        return self.cluster_ops
 
     def compare(self, wanted: Wanted) -> Comparison:
         self.wanted.append(wanted)
         app, _ = decode(self.app, Application)
         project, _ = decode(self.project, AppProject)
         assert app is not None
-        live = LiveIndex(self.ground.objects.values(), self.settings)
+        live = LiveIndex(self.cluster_ops.objects.values(), self.settings)
         return compare(
             Inputs(
                 application=self.app,
@@ -86,7 +86,7 @@ class Scene:
 def scene(*targets: Object, live: Sequence[Object] = (), **more: Json) -> Scene:
     return Scene(
         targets=targets,
-        ground=MemoryGround(objects={ref_of(live_object).key: live_object for live_object in live}),
+        cluster_ops=MemoryGround(objects={ref_of(live_object).key: live_object for live_object in live}),
         app=application(**{key: fields(value) for key, value in more.items()}),
         settings=Settings(),
         project=OPEN_PROJECT,
@@ -139,7 +139,7 @@ def test_only_selected_resources_are_synced() -> None:
     chosen: Json = [{"kind": "ConfigMap", "name": "b"}]
     here = scene(config_map("a"), config_map("b"))
     here.turn(resources=chosen)
-    assert here.ground.names == {"b"}
+    assert here.cluster_ops.names == {"b"}
 
 
 def test_an_object_that_only_copied_its_mark_is_not_pruned() -> None:
@@ -148,7 +148,7 @@ def test_an_object_that_only_copied_its_mark_is_not_pruned() -> None:
     annotations["argocd.argoproj.io/tracking-id"] = "shop:/ConfigMap:shop/original"
     here = scene(live=[extra, copied])
     here.turn(prune=True)
-    assert here.ground.names == {"copied"}
+    assert here.cluster_ops.names == {"copied"}
 
 
 def test_no_operation() -> None:
@@ -171,7 +171,7 @@ def test_a_window_leaves_the_operation_as_it_is() -> None:
     here.project = _deny("0 0 * * *")
     turn = here.turn()
     assert _end(turn) == ("Running", "Sync operation blocked by sync window")
-    assert (here.ground.names, here.wanted) == (set(), [])
+    assert (here.cluster_ops.names, here.wanted) == (set(), [])
     ending = sync_app(here.sync(), {**started(), "phase": "Terminating", "message": "ending"})
     assert _end(ending) == ("Terminating", "ending")
     here.project = _deny("nonsense")
@@ -216,7 +216,7 @@ def test_overrides_that_cannot_be_read_stop_it() -> None:
     here = scene(config_map())
     here.settings = Settings.from_config_maps({"data": {"resource.customizations": "- no map"}}, None)
     phase, message = _end(here.turn())
-    assert (phase, here.ground.names) == ("Error", set())
+    assert (phase, here.cluster_ops.names) == ("Error", set())
     assert message.startswith("Failed to load resource overrides: ")
 
 
@@ -240,7 +240,7 @@ def test_ignored_fields_keep_their_live_value_when_asked_so() -> None:
     for options, held in ((["RespectIgnoreDifferences=true"], "live"), ([], "git")):
         here = scene(git, live=[live], spec={"ignoreDifferences": rules})
         here.turn(syncOptions=[*options])
-        data = dig(here.ground.objects[ref_of(git).key], "data")
+        data = dig(here.cluster_ops.objects[ref_of(git).key], "data")
         assert data == {"held": held, "k": "new"}
 
 
@@ -261,7 +261,7 @@ class _Unknown(MemoryGround):
 def test_messages_of_resources_are_put_in_better_words_but_not_that_of_the_operation() -> None:
     here = scene(config_map())
     raw = "the server could not find the requested resource"
-    here.ground = _Unknown(refusals={"settings": raw})
+    here.cluster_ops = _Unknown(refusals={"settings": raw})
     turn = here.turn()
     assert _end(turn)[1].endswith(raw)
     told = text(dig(turn.operation_state, "syncResult", "resources", 0, "message"))
@@ -276,7 +276,7 @@ class _Silent(MemoryGround):
 def test_without_the_served_kinds_the_message_stays() -> None:
     here = scene(config_map())
     raw = "the server could not find the requested resource"
-    here.ground = _Silent(refusals={"settings": raw})
+    here.cluster_ops = _Silent(refusals={"settings": raw})
     assert dig(here.turn().operation_state, "syncResult", "resources", 0, "message") == raw
 
 
@@ -285,7 +285,7 @@ def test_the_namespace_is_made_with_its_metadata() -> None:
     here = scene(config_map(), spec={"syncPolicy": policy})
     turn = here.turn(syncOptions=["CreateNamespace=true"])
     assert dig(turn.operation_state, "syncResult", "managedNamespaceMetadata") == {"labels": {"team": "shop"}}
-    namespace = next(obj for obj in here.ground.objects.values() if obj["kind"] == "Namespace")
+    namespace = next(obj for obj in here.cluster_ops.objects.values() if obj["kind"] == "Namespace")
     assert dig(namespace, "metadata", "labels") == {"team": "shop"}
 
 
@@ -300,7 +300,7 @@ def _turns(here: Scene) -> Callable[[Object], SyncPass]:
 
 def test_an_operation_is_retried_with_all_that_it_was_given() -> None:
     here = scene(config_map())
-    here.ground.refusals = {"settings": "denied"}
+    here.cluster_ops.refusals = {"settings": "denied"}
     source: Object = {"repoURL": "https://git.example.com/shop.git", "helm": {"parameters": [{"name": "a"}]}}
     operation: Object = {
         "sync": {"source": source, "revision": "main"},
@@ -314,7 +314,7 @@ def test_an_operation_is_retried_with_all_that_it_was_given() -> None:
     )
     soon = process(operation, first.operation_state, _turns(here), now=NOW)
     assert (soon.start, soon.turn, soon.operation_state) == (Start.WAITING, None, first.operation_state)
-    here.ground.refusals = {}
+    here.cluster_ops.refusals = {}
     later = process(operation, first.operation_state, _turns(here), now=NOW + timedelta(minutes=5))
     assert (later.start, later.refresh) == (Start.RETRIED, CompareWith.CompareWithLatest)
     assert (later.operation_state["phase"], later.operation_state["retryCount"]) == ("Succeeded", 1)

@@ -24,7 +24,7 @@ CLUSTER_WIDE = {
 
 class Talk:
     def __init__(self) -> None:
-        self.model = ApiServer()
+        self.api_server = ApiServer()
         self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
 
     def collection(self, obj: Object) -> str:
@@ -37,7 +37,7 @@ class Talk:
         return f"{self.collection(obj)}/{text(fields(obj.get('metadata')).get('name'))}"
 
     def create(self, obj: Object, *, user: str = "", validation: str = "", dry_run: bool = False) -> Answer:
-        return self.model.send(
+        return self.api_server.send(
             Request(
                 verb="create",
                 path=self.collection(obj),
@@ -49,19 +49,19 @@ class Talk:
         )
 
     def apply(self, obj: Object, manager: str, *, force: bool = False) -> Answer:
-        return self.model.send(
+        return self.api_server.send(
             Request(verb="ssa", path=self.path(obj), body=obj, manager=manager, force=force)
         )
 
     def patch(self, obj: Object, body: Json, *, kind: str = "merge-patch") -> Answer:
-        return self.model.send(Request(verb=kind, path=self.path(obj), body=body))
+        return self.api_server.send(Request(verb=kind, path=self.path(obj), body=body))
 
     def get(self, obj: Object) -> Answer:
-        return self.model.send(Request(verb="get", path=self.path(obj)))
+        return self.api_server.send(Request(verb="get", path=self.path(obj)))
 
     def delete(self, obj: Object, **options: Json) -> Answer:
         body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", **options}
-        return self.model.send(Request(verb="delete", path=self.path(obj), body=body))
+        return self.api_server.send(Request(verb="delete", path=self.path(obj), body=body))
 
 
 def said(answer: Answer) -> str:

@@ -111,7 +111,7 @@ def test_a_limit_range_keeps_out_what_is_beyond(
 
 
 def test_a_quota_counts_pods_with_their_largest_init_container(talk: Talk) -> None:
-    talk.model.load([{**quota({"requests.cpu": "1"}), "metadata": {"name": "q", "namespace": "shop"}}])
+    talk.api_server.load([{**quota({"requests.cpu": "1"}), "metadata": {"name": "q", "namespace": "shop"}}])
     asked = pod("a", requests={"cpu": "100m"})
     init: Json = {"name": "i", "image": "i", "resources": {"requests": {"cpu": "700m"}}}
     fields(asked["spec"])["initContainers"] = [init]
@@ -124,13 +124,13 @@ def test_a_quota_counts_pods_with_their_largest_init_container(talk: Talk) -> No
 
 def test_a_quota_with_a_scope_leaves_other_pods_alone(talk: Talk) -> None:
     scoped = quota({"pods": "0"}, scopes=["BestEffort"])
-    talk.model.load([{**scoped, "metadata": {"name": "q", "namespace": "shop"}}])
+    talk.api_server.load([{**scoped, "metadata": {"name": "q", "namespace": "shop"}}])
     assert talk.create(pod("busy", requests={"cpu": "1"})).code == 201
     assert "exceeded quota" in said(talk.create(pod("idle")))
 
 
 def test_what_exists_already_costs_nothing(talk: Talk) -> None:
-    talk.model.load([{**quota({"configmaps": "2"}), "metadata": {"name": "q", "namespace": "shop"}}])
+    talk.api_server.load([{**quota({"configmaps": "2"}), "metadata": {"name": "q", "namespace": "shop"}}])
     assert [talk.create(config_map()).code, talk.create(config_map()).code] == [201, 409]
     assert talk.create(config_map("other")).code == 201
     assert "exceeded quota: q" in said(talk.create(config_map("third")))
@@ -147,7 +147,7 @@ def test_a_validating_webhook_denies_in_its_own_words_and_changes_nothing(talk: 
             raise Denied("not today", code=403, reason="Forbidden")
         return {**obj, "data": {}}
 
-    talk.model.webhooks["guard.shop.example"] = guard
+    talk.api_server.webhooks["guard.shop.example"] = guard
     assert (talk.create(config_map(a="1")).body or {})["data"] == {"a": "1"}
     answer = talk.create(config_map("other", no="1"))
     assert (answer.code, said(answer)) == (
@@ -162,7 +162,7 @@ def test_a_silent_webhook_fails_or_is_ignored(talk: Talk) -> None:
     def silent(_: Object) -> Object:
         raise Unreachable
 
-    talk.model.webhooks["guard.shop.example"] = silent
+    talk.api_server.webhooks["guard.shop.example"] = silent
     talk.create(hook("MutatingWebhookConfiguration", operations=["*"], timeoutSeconds=3))
     answer = talk.create(config_map())
     assert answer.code == 500
@@ -191,7 +191,7 @@ def test_what_a_mutating_webhook_puts_in_gets_defaults_and_is_checked(talk: Talk
         "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"],
     }  # fmt: skip
     talk.create(configuration)
-    talk.model.webhooks["guard.shop.example"] = inject
+    talk.api_server.webhooks["guard.shop.example"] = inject
     body = talk.create(pod()).body or {}
     assert dig(body, "spec", "containers", 1, "imagePullPolicy") == "Always"
 
@@ -350,7 +350,7 @@ def test_annotations_and_objects_have_a_largest_size(talk: Talk) -> None:
     assert "Too long: may not be more than 262144 bytes" in said(talk.create(marked))
     large = talk.create(config_map(a="x" * (3 * 2**19)))
     assert large.code in {413, 422, 500}
-    body = text((talk.model.send(Request(verb="get", path="/version")).body or {}).get("gitVersion"))
+    body = text((talk.api_server.send(Request(verb="get", path="/version")).body or {}).get("gitVersion"))
     assert body.startswith("v1.36")
 
 
@@ -358,14 +358,14 @@ def test_a_pod_may_only_run_as_an_account_that_is_there(talk: Talk) -> None:
     runs: Object = {**pod("web"), "spec": {**fields(pod()["spec"]), "serviceAccountName": "shop"}}
     assert talk.create(runs, dry_run=True).ok  # nobody has told which accounts there are
     account: Object = {"apiVersion": "v1", "kind": "ServiceAccount"}
-    talk.model.load([{**account, "metadata": {"name": "default", "namespace": "shop"}}])
+    talk.api_server.load([{**account, "metadata": {"name": "default", "namespace": "shop"}}])
     refused = talk.create(runs)
     why = 'error looking up service account shop/shop: serviceaccount "shop" not found'
     assert (refused.code, said(refused)) == (403, f'pods "web" is forbidden: {why}')
     generated: Object = {**runs, "metadata": {"generateName": "web-"}}
     assert said(talk.create(generated)) == f'pods "web-" is forbidden: {why}'
     assert talk.create(pod("other")).ok
-    talk.model.load([{**account, "metadata": {"name": "shop", "namespace": "shop"}}])
+    talk.api_server.load([{**account, "metadata": {"name": "shop", "namespace": "shop"}}])
     assert talk.create(runs).ok
 
 
@@ -403,7 +403,9 @@ def test_a_webhook_whose_service_has_no_ready_pod(talk: Talk) -> None:
         "addressType": "IPv4",
         "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": False}}],
     }
-    talk.model.load([slice])
+    talk.api_server.load([slice])
     assert 'no endpoints available for service "policy"' in said(talk.create(config_map("b")))
-    talk.model.load([{**slice, "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]}])
+    talk.api_server.load(
+        [{**slice, "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]}]
+    )
     assert talk.create(config_map("b")).code == 201

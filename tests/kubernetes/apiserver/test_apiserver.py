@@ -80,14 +80,14 @@ def test_generation_counts_changes_of_the_spec_and_a_write_of_nothing_is_none(ta
 def test_a_stale_resource_version_conflicts(talk: Talk) -> None:
     stale = talk.create(config_map(a="1")).body or {}
     talk.patch(config_map(), {"data": {"a": "2"}})
-    answer = talk.model.send(Request(verb="update", path=talk.path(config_map()), body=stale))
+    answer = talk.api_server.send(Request(verb="update", path=talk.path(config_map()), body=stale))
     assert answer.code == 409
     assert said(answer).endswith("please apply your changes to the latest version and try again")
 
 
 def test_an_update_beside_an_apply_takes_the_field(talk: Talk) -> None:
     talk.apply(deployment(replicas=2), "argocd-controller")
-    talk.model.send(
+    talk.api_server.send(
         Request(
             verb="merge-patch",
             path=f"{talk.path(deployment())}/scale",
@@ -105,12 +105,15 @@ def test_an_update_beside_an_apply_takes_the_field(talk: Talk) -> None:
 
 def test_client_side_apply_removes_what_the_last_manifest_had(talk: Talk) -> None:
     collection = talk.collection(config_map())
-    assert client_side_apply(talk.model, config_map(a="1", b="2"), collection=collection).outcome == "created"
+    assert (
+        client_side_apply(talk.api_server, config_map(a="1", b="2"), collection=collection).outcome
+        == "created"
+    )
     talk.patch(config_map(), {"data": {"c": "by hand"}})
-    done = client_side_apply(talk.model, config_map(a="1"), collection=collection)
+    done = client_side_apply(talk.api_server, config_map(a="1"), collection=collection)
     assert done.outcome == "configured"
     assert (done.answer.body or {})["data"] == {"a": "1", "c": "by hand"}
-    assert client_side_apply(talk.model, config_map(a="1"), collection=collection).outcome == "unchanged"
+    assert client_side_apply(talk.api_server, config_map(a="1"), collection=collection).outcome == "unchanged"
 
 
 def test_custom_resources_are_served_once_defined(talk: Talk) -> None:
@@ -146,7 +149,7 @@ def test_owned_objects_go_with_their_owner_unless_orphaned(talk: Talk, policy: s
     child: Object = {**config_map("child"), "metadata": {"name": "child", "ownerReferences": [reference]}}
     assert talk.create(child).code == 201
     talk.delete(config_map("owner"), propagationPolicy=policy)
-    talk.model.settle()
+    talk.api_server.settle()
     assert talk.get(config_map("owner")).code == 404
     assert talk.get(child).ok is stays
 
@@ -156,7 +159,7 @@ def test_a_namespace_takes_its_content_along(talk: Talk) -> None:
     shop: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     talk.delete(shop)
     assert "because it is being terminated" in said(talk.create(config_map("late")))
-    talk.model.settle()
+    talk.api_server.settle()
     assert talk.get(shop).code == 404
     assert 'namespaces "shop" not found' in said(talk.create(config_map()))
 
@@ -185,7 +188,7 @@ def test_a_webhook_without_its_service_stops_writes_or_is_played(talk: Talk) -> 
     }
     assert talk.create(hook).code == 201
     assert 'failed calling webhook "guard.shop.example"' in said(talk.create(config_map()))
-    talk.model.webhooks["guard.shop.example"] = lambda obj: {**obj, "data": {"by": "webhook"}}
+    talk.api_server.webhooks["guard.shop.example"] = lambda obj: {**obj, "data": {"by": "webhook"}}
     assert (talk.create(config_map()).body or {})["data"] == {"by": "webhook"}
 
 
@@ -221,7 +224,7 @@ def test_a_quota_is_charged_and_refuses_what_is_over(talk: Talk) -> None:
     }
     talk.create(quota)
     status: Json = {"status": {"hard": {"configmaps": "1"}, "used": {"configmaps": "0"}}}
-    talk.model.send(Request(verb="merge-patch", path=f"{talk.path(quota)}/status", body=status))
+    talk.api_server.send(Request(verb="merge-patch", path=f"{talk.path(quota)}/status", body=status))
     assert talk.create(config_map("a")).code == 201
     assert said(talk.create(config_map("b"))).endswith(
         "exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1"
@@ -242,12 +245,14 @@ def test_node_ports_and_addresses_are_given_once(talk: Talk) -> None:
 
 
 def test_deep_bodies_and_odd_paths_get_an_answer(talk: Talk) -> None:
-    assert talk.model.send(Request(verb="get", path="/nowhere")).text == "404 page not found\n"
+    assert talk.api_server.send(Request(verb="get", path="/nowhere")).text == "404 page not found\n"
     for path in ("/api/v1/namespaces/shop/things", "/apis/apps/v9/namespaces/shop/deployments"):
-        assert talk.model.send(Request(verb="list", path=path)).code == 404
+        assert talk.api_server.send(Request(verb="list", path=path)).code == 404
     bodies: list[Json] = [None, 5, "x", []]
     for body in bodies:
-        assert not talk.model.send(Request(verb="create", path=talk.collection(config_map()), body=body)).ok
+        assert not talk.api_server.send(
+            Request(verb="create", path=talk.collection(config_map()), body=body)
+        ).ok
     deep: Json = {}
     for _ in range(5000):
         deep = {"a": deep}
@@ -300,16 +305,16 @@ def test_a_loaded_object_keeps_its_owners(talk: Talk) -> None:
     placed: list[Object] = [
         {**obj, "metadata": {**fields(obj.get("metadata")), "namespace": "store"}} for obj in definitions
     ]
-    assert other.model.load(reversed(placed)) == [placed[3]]
-    served = kind_of(other.model, "apps/v1", "Deployment")
+    assert other.api_server.load(reversed(placed)) == [placed[3]]
+    served = kind_of(other.api_server, "apps/v1", "Deployment")
     assert served is not None
-    answer = other.model.send(
+    answer = other.api_server.send(
         Request(verb="ssa", path=served.path("store", "web"), body=deployment(replicas=3), manager="other")
     )
     assert 'conflict with "argocd-controller": .spec.replicas' in said(answer)
-    found = kind_of(other.model, "shop.example/v1", "Widget")
+    found = kind_of(other.api_server, "shop.example/v1", "Widget")
     assert found is not None
-    assert other.model.send(Request(verb="get", path=found.path("store", "w"))).ok
+    assert other.api_server.send(Request(verb="get", path=found.path("store", "w"))).ok
 
 
 def test_a_restricted_namespace_turns_pods_away_and_warns_about_workloads(talk: Talk) -> None:
@@ -343,10 +348,10 @@ def test_an_autoscaler_is_read_in_either_version(talk: Talk) -> None:
             "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
         },
     }
-    assert talk.model.send(Request(verb="create", path=path.format("v1"), body=body)).code == 201
-    newer = talk.model.send(Request(verb="get", path=f"{path.format('v2')}/h")).body or {}
+    assert talk.api_server.send(Request(verb="create", path=path.format("v1"), body=body)).code == 201
+    newer = talk.api_server.send(Request(verb="get", path=f"{path.format('v2')}/h")).body or {}
     assert dig(newer, "spec", "metrics", 0, "resource", "target", "averageUtilization") == 55
-    older = talk.model.send(Request(verb="get", path=f"{path.format('v1')}/h")).body or {}
+    older = talk.api_server.send(Request(verb="get", path=f"{path.format('v1')}/h")).body or {}
     assert dig(older, "spec", "targetCPUUtilizationPercentage") == 55
 
 
@@ -358,5 +363,5 @@ def test_a_user_can_ask_what_they_may_do(talk: Talk) -> None:
     }
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     for user, allowed in (("", True), ("dev", False)):
-        answer = talk.model.send(Request(verb="create", path=path, body=asked, user=user))
+        answer = talk.api_server.send(Request(verb="create", path=path, body=asked, user=user))
         assert dig(answer.body or {}, "status", "allowed") is allowed

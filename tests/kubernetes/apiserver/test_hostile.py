@@ -84,11 +84,11 @@ def test_one_wrong_value_anywhere_gets_an_answer(
     talk.create(copy_object(obj))
     body = replaced(obj, path, value)
     where = talk.collection(obj) if verb == "create" else talk.path(obj)
-    answer = talk.model.send(
+    answer = talk.api_server.send(
         Request(verb=verb, path=where, body=body, manager="m", force=verb == "ssa" or None)
     )
     assert 200 <= answer.code < 600
-    again = talk.model.send(Request(verb="get", path=talk.path(obj)))
+    again = talk.api_server.send(Request(verb="get", path=talk.path(obj)))
     assert again.code in {200, 404}
 
 
@@ -104,7 +104,7 @@ def test_objects_that_were_loaded_with_a_wrong_value_get_an_answer(
     loaded = fields(replaced({**parts, "metadata": told}, path, value))
     whole: Object = {**obj, **loaded, "metadata": {**fields(loaded.get("metadata")), "namespace": "shop"}}
     fields(whole["metadata"])["name"] = fields(obj["metadata"])["name"]
-    talk.model.load([whole])
+    talk.api_server.load([whole])
     label: Object = {"metadata": {"labels": {"new": "label"}}}
     for verb, body in (
         ("get", None),
@@ -114,8 +114,8 @@ def test_objects_that_were_loaded_with_a_wrong_value_get_an_answer(
         ("delete", None),
     ):
         request = Request(verb=verb, path=talk.path(obj), body=body, manager="m", force=verb == "ssa" or None)
-        assert 200 <= talk.model.send(request).code < 600
-    talk.model.settle()
+        assert 200 <= talk.api_server.send(request).code < 600
+    talk.api_server.settle()
 
 
 @pytest.mark.parametrize("claims", [{"nonsense": {}}, {"f:data": {'k:{"a"': {}}}, {"f:data": "."}])
@@ -123,7 +123,7 @@ def test_owners_that_mean_nothing_are_dropped_by_an_update_and_stop_an_apply(cla
     talk = Talk()
     entry: Object = {"manager": "a", "operation": "Update", "apiVersion": "v1", "fieldsV1": claims}
     found: Object = {"name": "cm", "namespace": "shop", "managedFields": [entry]}
-    talk.model.load([{**config_map(a="1"), "metadata": found}])
+    talk.api_server.load([{**config_map(a="1"), "metadata": found}])
     applied = talk.apply(config_map(a="2"), "argocd-controller")
     assert applied.code == 500
     assert "failed to decode managed fields: " in text((applied.body or {}).get("message"))
@@ -181,9 +181,9 @@ def test_any_request_gets_an_answer(
         {"apiVersion": version, "kind": kind, "metadata": tree, "rules": tree, "webhooks": tree},
     ]
     for body in bodies:
-        answer = talk.model.send(Request(verb=verb, path=path, body=body, manager="m", user=user))
+        answer = talk.api_server.send(Request(verb=verb, path=path, body=body, manager="m", user=user))
         assert 200 <= answer.code < 600
-    talk.model.settle()
+    talk.api_server.settle()
 
 
 KINDS = sorted({(resource.api_version, resource.kind) for resource in built_in().values()})
@@ -204,7 +204,9 @@ def test_any_body_of_any_kind_gets_an_answer(which: tuple[str, str], tree: Json,
     }
     for spec in (tree, dict.fromkeys(_fields_of(struct), other)):
         body: Object = {**parts, "apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
-        answer = talk.model.send(Request(verb="create", path=f"{prefix}{space}/{served.plural}", body=body))
+        answer = talk.api_server.send(
+            Request(verb="create", path=f"{prefix}{space}/{served.plural}", body=body)
+        )
         assert 200 <= answer.code < 600
 
 

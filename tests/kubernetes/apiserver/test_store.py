@@ -77,18 +77,18 @@ def test_a_chain_of_owners_goes_in_one_settling(talk: Talk) -> None:
     last = talk.create(config_map("c0")).body or {}
     for number in range(1, 6):
         last = talk.create(owned(f"c{number}", last)).body or {}
-    assert talk.model.settle() is False
+    assert talk.api_server.settle() is False
     talk.delete(config_map("c0"))
-    assert talk.model.settle() is True
-    assert talk.model.settle() is False
+    assert talk.api_server.settle() is True
+    assert talk.api_server.settle() is False
     assert [talk.get(config_map(f"c{number}")).code for number in range(6)] == [404] * 6
 
 
 def test_what_was_loaded_with_an_owner_elsewhere_stays(talk: Talk) -> None:
     loaded = owned("kept", {"metadata": {"name": "operator", "uid": "not-collected"}})
     fields(loaded["metadata"])["namespace"] = "shop"
-    talk.model.load([loaded])
-    talk.model.settle()
+    talk.api_server.load([loaded])
+    talk.api_server.settle()
     assert talk.get(loaded).code == 200
     operator: Object = {
         **config_map("operator"),
@@ -96,14 +96,14 @@ def test_what_was_loaded_with_an_owner_elsewhere_stays(talk: Talk) -> None:
     }
     follower = owned("follower", operator)
     fields(follower["metadata"])["namespace"] = "shop"
-    talk.model.load([follower])
-    talk.model.load([operator])
+    talk.api_server.load([follower])
+    talk.api_server.load([operator])
     talk.delete(config_map("operator"))
-    talk.model.settle()
+    talk.api_server.settle()
     assert talk.get(follower).code == 404
     made_here = owned("orphan", {"metadata": {"name": "gone", "uid": "never-was"}})
     assert talk.create(made_here).code == 201
-    talk.model.settle()
+    talk.api_server.settle()
     assert talk.get(made_here).code == 404
 
 
@@ -122,24 +122,24 @@ def test_a_claim_in_use_waits_for_its_pod(talk: Talk) -> None:
         "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": [volume]},
     }
     claims = "/api/v1/namespaces/shop/persistentvolumeclaims"
-    assert talk.model.send(Request(verb="create", path=claims, body=claim)).code == 201
+    assert talk.api_server.send(Request(verb="create", path=claims, body=claim)).code == 201
     assert talk.create(pod).code == 201
-    talk.model.send(Request(verb="delete", path=f"{claims}/data"))
-    talk.model.settle()
-    assert talk.model.send(Request(verb="get", path=f"{claims}/data")).code == 200
+    talk.api_server.send(Request(verb="delete", path=f"{claims}/data"))
+    talk.api_server.settle()
+    assert talk.api_server.send(Request(verb="get", path=f"{claims}/data")).code == 200
     talk.delete(pod)
-    talk.model.settle()
-    assert talk.model.send(Request(verb="get", path=f"{claims}/data")).code == 404
+    talk.api_server.settle()
+    assert talk.api_server.send(Request(verb="get", path=f"{claims}/data")).code == 404
 
 
 def test_a_controllers_write_is_owned_and_told(talk: Talk) -> None:
     body = talk.create(deployment()).body or {}
     place: Place = (("apps", "deployments"), "shop", "web")
-    kept = talk.model.keep(place, {**body, "status": {"replicas": 1}}, manager="kube-controller-manager")
+    kept = talk.api_server.keep(place, {**body, "status": {"replicas": 1}}, manager="kube-controller-manager")
     assert talk.get(deployment()).body == kept
     entry = dig(kept, "metadata", "managedFields", 1)
     assert (dig(entry, "manager"), dig(entry, "subresource")) == ("kube-controller-manager", "status")
-    assert talk.model.store.journal[-1].obj is kept
+    assert talk.api_server.store.journal[-1].obj is kept
 
 
 def test_addresses_and_ports_come_free_again(talk: Talk) -> None:
@@ -163,7 +163,7 @@ def played() -> str:
     """A short life of a cluster, as text."""
     model = ApiServer()
     talk = Talk()
-    talk.model = model
+    talk.api_server = model
     talk.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
     for name in ("b", "a", "c"):
         talk.apply({**deployment(name), "metadata": {"name": name, "labels": {"x": "1", "y": "2"}}}, "argo")

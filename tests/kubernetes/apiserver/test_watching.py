@@ -23,20 +23,20 @@ def names(answer: Answer) -> list[str]:
 
 def test_a_watch_tells_what_happened_since(talk: Talk) -> None:
     talk.create(config_map("a"))
-    start = talk.model.store.revision
+    start = talk.api_server.store.revision
     talk.create(config_map("b"))
     talk.patch(config_map("a"), {"data": {"k": "v"}})
     talk.delete(config_map("b"))
-    told = talk.model.watch(MAPS, start)
+    told = talk.api_server.watch(MAPS, start)
     assert [(event.type, dig(event.object, "metadata", "name")) for event in told] == [
         ("ADDED", "b"),
         ("MODIFIED", "a"),
         ("DELETED", "b"),
     ]
     last = text(dig(told[-1].object, "metadata", "resourceVersion"))
-    assert talk.model.watch(MAPS, last) == ()
-    assert [event.type for event in talk.model.watch(MAPS)] == ["ADDED"]
-    sent = talk.model.send(Request(verb="watch", path=f"{MAPS}?resourceVersion={start}"))
+    assert talk.api_server.watch(MAPS, last) == ()
+    assert [event.type for event in talk.api_server.watch(MAPS)] == ["ADDED"]
+    sent = talk.api_server.send(Request(verb="watch", path=f"{MAPS}?resourceVersion={start}"))
     assert [fields(one)["type"] for one in items((sent.body or {})["items"])] == [
         "ADDED",
         "MODIFIED",
@@ -59,37 +59,37 @@ def test_labels_choose(talk: Talk, selector: str, chosen: list[str]) -> None:
     for obj in (labelled("a", app="web"), labelled("b", app="api", tier="back"), labelled("c")):
         talk.create(obj)
     path = f"{MAPS}?labelSelector={selector.replace(' ', '%20')}"
-    assert names(talk.model.send(Request(verb="list", path=path))) == chosen
-    talk.model.send(Request(verb="deletecollection", path=path))
-    left = names(talk.model.send(Request(verb="list", path=MAPS)))
+    assert names(talk.api_server.send(Request(verb="list", path=path))) == chosen
+    talk.api_server.send(Request(verb="deletecollection", path=path))
+    left = names(talk.api_server.send(Request(verb="list", path=MAPS)))
     assert left == [name for name in ("a", "b", "c") if name not in chosen]
 
 
 def test_fields_choose_where_the_kind_knows_them(talk: Talk) -> None:
     talk.create(config_map("a"))
     talk.create(config_map("b"))
-    one = talk.model.send(Request(verb="list", path=f"{MAPS}?fieldSelector=metadata.name=b"))
+    one = talk.api_server.send(Request(verb="list", path=f"{MAPS}?fieldSelector=metadata.name=b"))
     assert names(one) == ["b"]
-    wrong = talk.model.send(Request(verb="list", path=f"{MAPS}?fieldSelector=data.x=1"))
+    wrong = talk.api_server.send(Request(verb="list", path=f"{MAPS}?fieldSelector=data.x=1"))
     assert (wrong.code, said(wrong)) == (
         400,
         '"data.x" is not a known field selector: only "metadata.name", "metadata.namespace"',
     )
     pods = "/api/v1/namespaces/shop/pods?fieldSelector=status.phase%3DRunning"
-    assert talk.model.send(Request(verb="list", path=pods)).code == 200
+    assert talk.api_server.send(Request(verb="list", path=pods)).code == 200
 
 
 def test_discovery_tells_of_custom_kinds(talk: Talk) -> None:
     talk.create(definition({"type": "object"}))
-    groups = talk.model.send(Request(verb="get", path="/apis", user="nobody"))
+    groups = talk.api_server.send(Request(verb="get", path="/apis", user="nobody"))
     found = [text(fields(one)["name"]) for one in items((groups.body or {})["groups"])]
     assert "shop.example" in found
-    resources = talk.model.send(Request(verb="get", path="/apis/shop.example/v1")).body or {}
+    resources = talk.api_server.send(Request(verb="get", path="/apis/shop.example/v1")).body or {}
     assert dig(resources, "resources", 0, "kind") == "Widget"
-    served = kind_of(talk.model, "shop.example/v1", "Widget")
+    served = kind_of(talk.api_server, "shop.example/v1", "Widget")
     assert served is not None
     assert served.path("shop", "w") == "/apis/shop.example/v1/namespaces/shop/widgets/w"
-    assert talk.model.send(Request(verb="get", path="/apis/shop.example/v9")).code == 404
+    assert talk.api_server.send(Request(verb="get", path="/apis/shop.example/v9")).code == 404
 
 
 def test_events_are_the_same_in_both_groups(talk: Talk) -> None:
@@ -104,7 +104,7 @@ def test_events_are_the_same_in_both_groups(talk: Talk) -> None:
     }
     assert talk.create(event).code == 201
     path = "/apis/events.k8s.io/v1/namespaces/shop/events/e"
-    other = talk.model.send(Request(verb="get", path=path)).body or {}
+    other = talk.api_server.send(Request(verb="get", path=path)).body or {}
     assert (other["note"], dig(other, "regarding", "name")) == ("Back-off", "p")
     assert "message" not in other
     assert talk.get(event).body == {**(talk.get(event).body or {}), "message": "Back-off"}
@@ -114,14 +114,14 @@ def test_events_are_the_same_in_both_groups(talk: Talk) -> None:
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["put", "drop"])), max_size=12))
 def test_a_watch_from_the_start_rebuilds_what_is_there(steps: list[tuple[str, str]]) -> None:
     talk = Talk()
-    start = talk.model.store.revision
+    start = talk.api_server.store.revision
     for name, what in steps:
         if what == "put" and not talk.create(config_map(name)).ok:
-            talk.patch(config_map(name), {"data": {"n": str(len(talk.model.store.journal))}})
+            talk.patch(config_map(name), {"data": {"n": str(len(talk.api_server.store.journal))}})
         elif what == "drop":
             talk.delete(config_map(name))
     seen: dict[str, Object] = {}
-    for event in talk.model.watch(MAPS, start):
+    for event in talk.api_server.watch(MAPS, start):
         name = text(dig(event.object, "metadata", "name"))
         if event.type == "DELETED":
             del seen[name]

@@ -57,7 +57,7 @@ def test_an_apply_that_does_not_convert(talk: Talk) -> None:
         "spec": {"hard": {"cpu": "lots"}},
     }
     path = "/api/v1/namespaces/shop/resourcequotas/q"
-    answer = talk.model.send(Request(verb="ssa", path=path, body=body, manager="a"))
+    answer = talk.api_server.send(Request(verb="ssa", path=path, body=body, manager="a"))
     assert answer.code == 500
     assert said(answer).startswith(
         "failed to convert new object (/q; /v1, Kind=ResourceQuota) to proper version: unable to convert "
@@ -74,7 +74,7 @@ def test_values_in_gos_own_syntax() -> None:
 
 
 def test_preferred_versions_come_first(talk: Talk) -> None:
-    versions = [kind.version for kind in talk.model.kinds() if kind.kind == "HorizontalPodAutoscaler"]
+    versions = [kind.version for kind in talk.api_server.kinds() if kind.kind == "HorizontalPodAutoscaler"]
     assert versions == ["v2", "v1"]
 
 
@@ -106,9 +106,9 @@ def test_claims_that_grow(talk: Talk, kind: str, phase: str, why: str) -> None:
         for name in ("grows", "stays")
     ]
     found = claim("1Gi", storageClassName=kind, volumeName="v", volumeMode="Filesystem")
-    talk.model.load([*classes, {**found, "status": {"phase": phase}}])
+    talk.api_server.load([*classes, {**found, "status": {"phase": phase}}])
     change: Object = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
     path = "/api/v1/namespaces/shop/persistentvolumeclaims/c"
-    answer = talk.model.send(Request(verb="merge-patch", path=path, body=change))
+    answer = talk.api_server.send(Request(verb="merge-patch", path=path, body=change))
     assert (why in said(answer)) if why else answer.ok, said(answer)
     assert talk.create(config_map()).ok

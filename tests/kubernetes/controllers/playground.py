@@ -59,40 +59,42 @@ class Playground:
     def __init__(
         self,
         *pods: PodBehavior,
-        script: Behavior | None = None,
+        behavior: Behavior | None = None,
         metrics: tuple[Metric, ...] = (),
         nodes: int = 3,
     ) -> None:
-        self.model = ApiServer()
-        self.life = ControllerManager(self.model, script or Behavior(pods=pods, metrics=metrics), nodes=nodes)
-        self.timeline = Timeline(self.model.clock, [self.life])
+        self.api_server = ApiServer()
+        self.life = ControllerManager(
+            self.api_server, behavior or Behavior(pods=pods, metrics=metrics), nodes=nodes
+        )
+        self.timeline = Timeline(self.api_server.clock, [self.life])
         self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
         self.timeline.settle()
 
     def create(self, *objects: Object) -> None:
         for obj in objects:
-            kind = kind_of(self.model, text(obj.get("apiVersion")), text(obj.get("kind")))
+            kind = kind_of(self.api_server, text(obj.get("apiVersion")), text(obj.get("kind")))
             assert kind is not None
             path = kind.collection(text(dig(obj, "metadata", "namespace")))
-            answer = self.model.send(Request(verb="create", path=path, body=copy_object(obj)))
+            answer = self.api_server.send(Request(verb="create", path=path, body=copy_object(obj)))
             assert answer.ok, answer.body
 
     def delete(self, version: str, kind: str, name: str) -> None:
-        served = kind_of(self.model, version, kind)
+        served = kind_of(self.api_server, version, kind)
         assert served is not None
-        assert self.model.send(Request(verb="delete", path=served.path("shop", name))).ok
+        assert self.api_server.send(Request(verb="delete", path=served.path("shop", name))).ok
 
     def run(self, seconds: float) -> Playground:
         self.timeline.run(timedelta(seconds=seconds))
         return self
 
     def get(self, plural: str, name: str, *, group: str = "", namespace: str = "shop") -> Object:
-        found = self.model.store.get(((group, plural), namespace, name))
+        found = self.api_server.store.get(((group, plural), namespace, name))
         assert found is not None, f"no {plural} {name}"
         return found
 
     def find(self, plural: str, name: str, *, group: str = "") -> Object | None:
-        return self.model.store.get(((group, plural), "shop", name))
+        return self.api_server.store.get(((group, plural), "shop", name))
 
     def status(self, name: str = "web") -> Object:
         return fields(self.get("pods", name).get("status"))
@@ -118,7 +120,7 @@ class Playground:
         """Type, reason and message of what was told of an object, the oldest first."""
         found = [
             event
-            for _, event in self.model.store.within(("", "events"))
+            for _, event in self.api_server.store.within(("", "events"))
             if dig(event, "involvedObject", "name") == name
         ]
         found.sort(key=lambda event: text(dig(event, "metadata", "uid")))
@@ -130,7 +132,7 @@ class Playground:
 
     def story(self, name: str = "web") -> PodHistory:
         """The pod as a diagnosis reads it."""
-        live = tuple(Manifest(obj, role=Role.LIVE) for obj in self.model.objects())
+        live = tuple(Manifest(obj, role=Role.LIVE) for obj in self.api_server.objects())
         app = Manifest(_APP, role=Role.APPLICATION)
         world = SnapshotIndex(Snapshot(applications=(app,), live=live, logs=tuple(self.life.logs.all())))
         manifest, decoded = world.decoded[0]

@@ -25,11 +25,11 @@ def role(name: str, *rules: Json, to: str = "", gathers: Object | None = None) -
 
 def send(play: Playground, verb: str, body: Object, name: str = "") -> None:
     path = f"{PATH}/{name}" if name else PATH
-    assert play.model.send(Request(verb=verb, path=path, body=body, manager="test")).ok
+    assert play.api_server.send(Request(verb=verb, path=path, body=body, manager="test")).ok
 
 
 def found(play: Playground, name: str) -> Object:
-    answer = play.model.send(Request(verb="get", path=f"{PATH}/{name}"))
+    answer = play.api_server.send(Request(verb="get", path=f"{PATH}/{name}"))
     assert answer.body is not None
     return answer.body
 

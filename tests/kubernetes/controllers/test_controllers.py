@@ -197,14 +197,14 @@ def test_a_quota_is_kept_and_freed() -> None:
     play.create(pod("one", container=asking))
     play.run(10)
     path = "/api/v1/namespaces/shop/pods"
-    answer = play.model.send(Request(verb="create", path=path, body=pod("two", container=asking)))
+    answer = play.api_server.send(Request(verb="create", path=path, body=pod("two", container=asking)))
     assert answer.code == 403
     assert "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1" in str(answer.body)
     used = fields(dig(play.get("resourcequotas", "few"), "status", "used"))
     assert used == {"pods": "1", "requests.memory": "512Mi"}
     play.delete("v1", "Pod", "one")
     play.run(40)
-    assert play.model.send(Request(verb="create", path=path, body=pod("two", container=asking))).ok
+    assert play.api_server.send(Request(verb="create", path=path, body=pod("two", container=asking))).ok
 
 
 def test_every_namespace_gets_its_account_and_certificate() -> None:

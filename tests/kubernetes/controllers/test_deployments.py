@@ -238,7 +238,7 @@ def test_pods_that_nobody_owns_are_taken_in() -> None:
 
 
 def test_a_stopped_controller_does_nothing() -> None:
-    play = Playground(script=Behavior(stopped=frozenset({"deployment"})))
+    play = Playground(behavior=Behavior(stopped=frozenset({"deployment"})))
     play.create(workload("Deployment"))
     play.run(30)
     assert sets_of(play) == []
@@ -246,7 +246,7 @@ def test_a_stopped_controller_does_nothing() -> None:
 
 
 def test_a_slow_controller_comes_later() -> None:
-    play = Playground(script=Behavior(slow={"deployment": 20}))
+    play = Playground(behavior=Behavior(slow={"deployment": 20}))
     play.create(workload("Deployment"))
     play.run(19)
     assert sets_of(play) == []
@@ -261,7 +261,7 @@ def test_the_same_start_gives_the_same_end() -> None:
         play.run(20)
         image_set(play, "deployments", "nginx:broken")
         play.run(900)
-        return msgspec.json.encode(play.model.objects())
+        return msgspec.json.encode(play.api_server.objects())
 
     assert told() == told()
 
@@ -311,4 +311,4 @@ def test_deleting_takes_the_pods_along(kind: str) -> None:
     play.run(30)
     play.delete("apps/v1", kind, "web")
     play.run(60)
-    assert [one for _, one in play.model.store.within(("", "pods"))] == []
+    assert [one for _, one in play.api_server.store.within(("", "pods"))] == []

@@ -31,7 +31,7 @@ def found(state: Object, *, spec: Object | None = None, ready: bool = False, **m
 def test_a_running_pod_stays_as_it_is() -> None:
     play = Playground()
     there = found({"running": {"startedAt": "2025-12-01T00:00:00Z"}}, ready=True)
-    play.model.load([there])
+    play.api_server.load([there])
     play.run(3600)
     assert play.status() == there["status"]
 
@@ -39,14 +39,14 @@ def test_a_running_pod_stays_as_it_is() -> None:
 @pytest.mark.parametrize("reason", ["CrashLoopBackOff", "ImagePullBackOff"])
 def test_what_failed_before_fails_on(reason: str) -> None:
     play = Playground()
-    play.model.load([found({"waiting": {"reason": reason, "message": "as told"}})])
+    play.api_server.load([found({"waiting": {"reason": reason, "message": "as told"}})])
     play.run(3600)
     assert play.waiting() == (reason, "as told")
 
 
 def test_unless_the_script_says_what_happens_next() -> None:
     play = Playground(PodBehavior(name="web"))
-    play.model.load([found({"waiting": {"reason": "CrashLoopBackOff"}})])
+    play.api_server.load([found({"waiting": {"reason": "CrashLoopBackOff"}})])
     play.run(60)
     assert "running" in fields(play.container()["state"])
 
@@ -55,7 +55,7 @@ def test_what_waits_for_a_secret_goes_on_when_it_comes() -> None:
     play = Playground()
     spec: Object = {"envFrom": [{"secretRef": {"name": "db"}}]}
     waits: Object = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "db" not found'}}
-    play.model.load([found(waits, spec=spec, phase="Pending")])
+    play.api_server.load([found(waits, spec=spec, phase="Pending")])
     play.run(60)
     assert play.waiting()[0] == "CreateContainerConfigError"
     play.create(made("Secret", "db", {"stringData": {"a": "b"}}))
@@ -66,14 +66,14 @@ def test_what_waits_for_a_secret_goes_on_when_it_comes() -> None:
 def test_a_pod_of_which_only_the_phase_is_known() -> None:
     play = Playground()
     bare = pod()
-    play.model.load([{**bare, "status": {"phase": "Running"}}])
+    play.api_server.load([{**bare, "status": {"phase": "Running"}}])
     play.run(60)
     assert play.status() == {"phase": "Running"}
 
 
 def test_an_ended_pod_stays_ended() -> None:
     play = Playground()
-    play.model.load([found({"terminated": {"exitCode": 0}}, phase="Succeeded")])
+    play.api_server.load([found({"terminated": {"exitCode": 0}}, phase="Succeeded")])
     play.run(60)
     assert play.phase() == "Succeeded"
 

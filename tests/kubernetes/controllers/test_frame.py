@@ -56,9 +56,9 @@ def test_a_status_is_owned_as_if_it_came_through_the_status_door() -> None:
 def test_a_status_that_says_nothing_new_is_not_written() -> None:
     client = Client(ground(), KUBELET)
     pod = client.create(POD)
-    count = len(client.model.store.journal)
+    count = len(client.api_server.store.journal)
     assert client.update_status(pod, fields(pod.get("status"))) is client.get(PODS, "shop", "one")
-    assert len(client.model.store.journal) == count
+    assert len(client.api_server.store.journal) == count
 
 
 def test_the_same_event_is_counted_and_a_flood_is_cut() -> None:
@@ -68,7 +68,7 @@ def test_the_same_event_is_counted_and_a_flood_is_cut() -> None:
         client.event(pod, "Warning", "BackOff", "Back-off restarting failed container", "kubelet")
     found = client.list(("", "events"), "shop")
     assert [one.get("count") for one in found] == [25]
-    client.model.clock.advance(300)
+    client.api_server.clock.advance(300)
     client.event(pod, "Warning", "BackOff", "Back-off restarting failed container", "kubelet")
     (event,) = client.list(("", "events"), "shop")
     assert event.get("count") == 41  # those that were not told are counted too
@@ -122,5 +122,5 @@ def test_life_gives_a_cluster_nodes_and_rests() -> None:
     life = ControllerManager(ground(), nodes=2)
     life.reconcile()
     assert not life.reconcile()
-    assert len(items([*Client(life.model, KUBELET).list(("", "nodes"))])) == 2
-    assert Client(life.model, KUBELET).list(DEPLOYMENTS) == []
+    assert len(items([*Client(life.api_server, KUBELET).list(("", "nodes"))])) == 2
+    assert Client(life.api_server, KUBELET).list(DEPLOYMENTS) == []

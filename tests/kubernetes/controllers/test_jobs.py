@@ -148,9 +148,9 @@ def test_pods_of_a_deleted_job_are_let_go() -> None:
     play.run(30)
     served = "/apis/batch/v1/namespaces/shop/jobs/migrate"
     body: Object = {"propagationPolicy": "Background"}
-    assert play.model.send(Request(verb="delete", path=served, body=body)).ok
+    assert play.api_server.send(Request(verb="delete", path=served, body=body)).ok
     play.run(120)
-    assert [one for _, one in play.model.store.within(("", "pods"))] == []
+    assert [one for _, one in play.api_server.store.within(("", "pods"))] == []
 
 
 def jobs_of(play: Playground) -> list[Object]:
@@ -164,7 +164,7 @@ def test_a_cron_job_starts_a_job_at_its_time() -> None:
     assert jobs_of(play) == []
     play.run(2)
     (made,) = jobs_of(play)
-    minute = int(play.model.clock.now.timestamp()) // 60
+    minute = int(play.api_server.clock.now.timestamp()) // 60
     assert dig(made, "metadata", "name") == f"nightly-{minute}"
     nightly = play.get("cronjobs", "nightly", group="batch")
     assert len(items(dig(nightly, "status", "active"))) == 1

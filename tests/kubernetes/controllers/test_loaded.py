@@ -19,8 +19,8 @@ KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 
 def again(play: Playground, seconds: float) -> ApiServer:
     """The same objects in another cluster, some time later."""
-    model = ApiServer(Clock(play.model.clock.now))
-    assert model.load([copy_object(obj) for obj in play.model.objects()]) == []
+    model = ApiServer(Clock(play.api_server.clock.now))
+    assert model.load([copy_object(obj) for obj in play.api_server.objects()]) == []
     Timeline(model.clock, [ControllerManager(model)]).run(timedelta(seconds=seconds))
     return model
 
@@ -48,7 +48,7 @@ def test_what_rests_stays_as_it_is() -> None:
         )
     play.create(job(), cron_job(suspend=True))
     play.run(300)
-    before = shapes(play.model)
+    before = shapes(play.api_server)
     after = shapes(again(play, 600))
     assert sorted(after) == sorted(before)
     for name, one in before.items():

@@ -144,7 +144,7 @@ def test_pulls_are_tried_ever_more_seldom() -> None:
     play.run(3600)
     pulls = sum(
         integer(event["count"])
-        for _, event in play.model.store.within(("", "events"))
+        for _, event in play.api_server.store.within(("", "events"))
         if event["reason"] == "Pulling"
     )
     assert 14 <= pulls <= 20

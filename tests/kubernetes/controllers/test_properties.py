@@ -94,7 +94,7 @@ def test_the_length_of_the_steps_does_not_matter(
     for _ in range(100 // step):
         often.run(step)
     often.run(100 % step)
-    assert once.model.objects() == often.model.objects()
+    assert once.api_server.objects() == often.api_server.objects()
     assert once.life.logs.all() == often.life.logs.all()
 
 
@@ -120,7 +120,7 @@ def whole_cluster() -> Playground:
 
 def digest() -> str:
     play = whole_cluster()
-    told = json.dumps([play.model.objects(), [list(log.lines) for log in play.life.logs.all()]])
+    told = json.dumps([play.api_server.objects(), [list(log.lines) for log in play.life.logs.all()]])
     return sha256(told.encode()).hexdigest()
 
 
@@ -142,14 +142,14 @@ def test_the_same_bytes_whatever_the_hash_seed() -> None:
 def writes_of(count: int) -> int:
     play = Playground(nodes=10)
     play.run(1)
-    before = len(play.model.store.journal)
+    before = len(play.api_server.store.journal)
     play.create(*(pod(f"web-{number}") for number in range(count)))
     play.run(60)
     assert all(
         text(fields(one.get("status")).get("phase")) == "Running"
-        for _, one in play.model.store.within(("", "pods"))
+        for _, one in play.api_server.store.within(("", "pods"))
     )
-    return len(play.model.store.journal) - before
+    return len(play.api_server.store.journal) - before
 
 
 def test_what_many_pods_cost_is_what_one_costs_many_times() -> None:

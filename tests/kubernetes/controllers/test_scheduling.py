@@ -80,12 +80,12 @@ def test_a_taint_is_not_tolerated_and_then_gone() -> None:
     play = Playground(nodes=1)
     node = play.get("nodes", "node-1", namespace="")
     tainted: Object = {**node, "spec": {"taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}]}}
-    play.model.load([tainted])
+    play.api_server.load([tainted])
     play.create(pod("shy"), pod("bold", tolerations=[{"key": "a", "operator": "Exists"}]))
     play.run(10)
     assert "1 node(s) had untolerated taint(s)" in str(play.condition("PodScheduled", "shy")["message"])
     assert play.phase("bold") == "Running"
-    play.model.load([node])
+    play.api_server.load([node])
     play.run(10)
     assert play.phase("shy") == "Running"
 
@@ -135,7 +135,7 @@ def test_without_nodes_nothing_is_scheduled() -> None:
 
 
 def test_a_stopped_scheduler_leaves_pods_alone() -> None:
-    play = Playground(script=Behavior(stopped=frozenset({"scheduler"})))
+    play = Playground(behavior=Behavior(stopped=frozenset({"scheduler"})))
     play.create(pod())
     play.run(60)
     assert play.status().get("conditions") is None
@@ -232,7 +232,7 @@ def test_a_class_that_waits_for_a_pod() -> None:
 
 
 def test_a_provisioner_that_never_answers() -> None:
-    play = Playground(script=Behavior(volumes="pending"))
+    play = Playground(behavior=Behavior(volumes="pending"))
     play.create(claim(), with_claim())
     play.run(600)
     assert phase_of_claim(play) == "Pending"
@@ -266,7 +266,7 @@ def test_a_made_volume_goes_with_its_claim() -> None:
     play.run(10)
     play.delete("v1", "PersistentVolumeClaim", "data")
     play.run(10)
-    assert list(play.model.store.within(("", "persistentvolumes"))) == []
+    assert list(play.api_server.store.within(("", "persistentvolumes"))) == []
 
 
 def test_a_pod_has_a_volume_of_its_own() -> None:

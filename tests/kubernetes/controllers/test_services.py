@@ -18,7 +18,7 @@ def addresses(play: Playground, name: str, key: str = "addresses") -> list[str]:
 
 
 def slices(play: Playground) -> list[Object]:
-    return [obj for _, obj in play.model.store.within(_SLICES)]
+    return [obj for _, obj in play.api_server.store.within(_SLICES)]
 
 
 def test_ready_pods_stand_behind_their_service() -> None:
@@ -80,7 +80,7 @@ def test_a_load_balancer_gets_an_address() -> None:
 
 
 def test_a_load_balancer_that_never_comes() -> None:
-    play = Playground(script=Behavior(load_balancers="pending"))
+    play = Playground(behavior=Behavior(load_balancers="pending"))
     play.create(service("web", type="LoadBalancer"), ingress())
     play.run(3600)
     assert play.health("services", "web") == "Progressing"

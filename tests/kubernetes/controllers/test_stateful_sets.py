@@ -32,7 +32,7 @@ def names(play: Playground) -> list[str]:
 
 
 def claims(play: Playground) -> list[str]:
-    return [place[2] for place, _ in play.model.store.within(("", "persistentvolumeclaims"))]
+    return [place[2] for place, _ in play.api_server.store.within(("", "persistentvolumeclaims"))]
 
 
 def found(play: Playground) -> Object:

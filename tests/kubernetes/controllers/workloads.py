@@ -57,7 +57,7 @@ def cron_job(name: str = "nightly", *, schedule: str = SCHEDULE, **spec: Json) -
 
 
 def patched(play: Playground, path: str, body: Object) -> None:
-    answer = play.model.send(Request(verb="merge-patch", path=path, body=body, manager="kubectl"))
+    answer = play.api_server.send(Request(verb="merge-patch", path=path, body=body, manager="kubectl"))
     assert answer.ok, answer.body
 
 
@@ -69,12 +69,16 @@ def image_set(play: Playground, plural: str, image: str, name: str = "web") -> N
 
 def pods_of(play: Playground, name: str) -> list[Object]:
     """The pods that a controller of that name has."""
-    return [pod for _, pod in play.model.store.within(("", "pods")) if controller_of(pod).get("name") == name]
+    return [
+        pod for _, pod in play.api_server.store.within(("", "pods")) if controller_of(pod).get("name") == name
+    ]
 
 
 def owned(play: Playground, group: str, plural: str, name: str) -> list[Object]:
     return [
-        one for _, one in play.model.store.within((group, plural)) if controller_of(one).get("name") == name
+        one
+        for _, one in play.api_server.store.within((group, plural))
+        if controller_of(one).get("name") == name
     ]
 
 

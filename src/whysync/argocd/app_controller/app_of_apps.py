@@ -53,7 +53,7 @@ class ChildApps:
     """`add` takes an Application over; `registry` keeps it like any other."""
 
     def __init__(self, home: Destination | None, registry: AppRegistry, add: Callable[[Object], str]) -> None:
-        self._store: Store | None = home.model.store if home is not None else None
+        self._store: Store | None = home.api_server.store if home is not None else None
         self._registry = registry
         self._add = add
         self._written: dict[str, tuple[Object, Object]] = {}

@@ -24,7 +24,7 @@ from whysync.argocd.repo_server.repository import Repository
 from whysync.argocd.repo_server.server import REVISIONS_KEPT, RepoServer
 from whysync.argocd.settings import Settings
 from whysync.argocd.sync.cluster_ops import ClusterOps
-from whysync.argocd.sync.kubectl.client import Client, said
+from whysync.argocd.sync.kubectl.client import Client, message_of
 from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.decode import decode
@@ -33,7 +33,7 @@ from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.merge.errors import DiffError
 
 MANAGER: Final = "argocd-controller"
-GroundOf = Callable[[Destination, str], ClusterOps]
+ClusterOpsFactory = Callable[[Destination, str], ClusterOps]
 PARAMETERS: Final = "argocd-cmd-params-cm"
 DEFAULT_PROJECT: Final[Object] = {
     "apiVersion": "argoproj.io/v1alpha1",
@@ -60,7 +60,7 @@ class ControllerContext:
         projects: Iterable[Object],
         config_maps: Iterable[Object],
         namespace: str,
-        cluster_ops: GroundOf | None,
+        cluster_ops: ClusterOpsFactory | None,
         timings: Timings | None,
     ) -> None:
         self.clock = clock
@@ -72,11 +72,11 @@ class ControllerContext:
         self.projects = {text(dig(project, "metadata", "name")): project for project in projects}
         self.projects.setdefault("default", DEFAULT_PROJECT)
         self.settings = self._settings()
-        self._paced = timings is not None
-        self.pace = timings or Timings.of(self.data(PARAMETERS))
+        self._has_fixed_timings = timings is not None
+        self.timings = timings or Timings.of(self.data(PARAMETERS))
         self._clients: dict[str, Client] = {}
         self.repo_server = RepoServer(repository, clock)
-        self._ground = cluster_ops
+        self._cluster_ops_factory = cluster_ops
         self.caches = {
             server: LiveCache(destination, self.settings, watches_all=self._watches_all)
             for server, destination in self.destinations.items()
@@ -114,9 +114,9 @@ class ControllerContext:
         name = text(dig(config_map, "metadata", "name"))
         self.config_maps[name] = config_map
         self.relearn()
-        if name == PARAMETERS and not self._paced:
+        if name == PARAMETERS and not self._has_fixed_timings:
             # The controller reads these when it starts: who changes them restarts it.
-            self.pace = Timings.of(self.data(PARAMETERS))
+            self.timings = Timings.of(self.data(PARAMETERS))
 
     def set_namespaces(self, destination: Destination, namespaces: tuple[str, ...]) -> None:
         """`argocd cluster set --namespace`: the cache of the cluster is made anew."""
@@ -197,7 +197,7 @@ class ControllerContext:
     @property
     def writes(self) -> int:
         """How much was ever written to the clusters, by anybody."""
-        return sum(len(destination.model.store.journal) for destination in self.destinations.values())
+        return sum(len(destination.api_server.store.journal) for destination in self.destinations.values())
 
     @property
     def clusters(self) -> list[Cluster]:
@@ -216,19 +216,19 @@ class ControllerContext:
         except NoCluster:
             return None
 
-    def ground(self, server: str, user: str) -> ClusterOps:
+    def cluster_ops(self, server: str, user: str) -> ClusterOps:
         destination = self.destinations[server]
-        if self._ground is not None:
-            return self._ground(destination, user)
+        if self._cluster_ops_factory is not None:
+            return self._cluster_ops_factory(destination, user)
         return KubectlClusterOps(
-            destination.model, user=user, health=self.health, wave_delay=self.pace.wave_delay
+            destination.api_server, user=user, health=self.health, wave_delay=self.timings.wave_delay
         )
 
     def dry_run(self, server: str) -> Callable[[Object], Object]:
         """What a server-side apply would make of an object, as `argocd-controller` asks it; for its diffs."""
         client = self._clients.get(server)
         if client is None:
-            client = self._clients[server] = Client(self.destinations[server].model)
+            client = self._clients[server] = Client(self.destinations[server].api_server)
 
         def applied(obj: Object) -> Object:
             ref = ref_of(obj)
@@ -238,7 +238,7 @@ class ControllerContext:
             path = served.path(ref.namespace, ref.name)
             answer = client.send("ssa", path, obj, manager=MANAGER, force=True, dry_run=True)
             if not answer.ok or answer.body is None:
-                raise DiffError(said(answer))
+                raise DiffError(message_of(answer))
             return answer.body
 
         return applied

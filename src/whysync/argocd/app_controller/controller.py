@@ -12,7 +12,7 @@ from datetime import datetime
 from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.app_of_apps import ChildApps
 from whysync.argocd.app_controller.app_registry import AppRegistry
-from whysync.argocd.app_controller.context import ControllerContext, GroundOf
+from whysync.argocd.app_controller.context import ClusterOpsFactory, ControllerContext
 from whysync.argocd.app_controller.destination import IN_CLUSTER, Destination
 from whysync.argocd.app_controller.need_refresh import REFRESH, should_process_operation
 from whysync.argocd.app_controller.operation_state import CompareWith
@@ -45,11 +45,11 @@ class ApplicationController:
         projects: Iterable[Object] = (),
         config_maps: Iterable[Object] = (),
         namespace: str = "argocd",
-        cluster_ops: GroundOf | None = None,
+        cluster_ops: ClusterOpsFactory | None = None,
         timings: Timings | None = None,
     ) -> None:
         there = list(destinations)
-        clock = there[0].model.clock
+        clock = there[0].api_server.clock
         self.context = ControllerContext(
             there,
             repository,
@@ -112,7 +112,7 @@ class ApplicationController:
         record = self._registry.records[name]
         record.ask(CompareWith.CompareWithRecent if own else CompareWith.ComparisonWithNothing)
         if own and should_process_operation(self.applications[name]):
-            record.operate(self.context.clock.now + self.context.pace.step_after_change)
+            record.operate(self.context.clock.now + self.context.timings.step_after_change)
 
     # --- what people do --------------------------------------------------------------------------
 

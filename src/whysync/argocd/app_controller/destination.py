@@ -17,7 +17,7 @@ IN_CLUSTER: Final = "https://kubernetes.default.svc"
 class Destination:
     """`unreachable` is what Argo CD is told instead of an answer; it may change as time passes."""
 
-    model: ApiServer
+    api_server: ApiServer
     server: str = IN_CLUSTER
     name: str = "in-cluster"
     project: str = ""

@@ -44,18 +44,18 @@ from whysync.kubernetes.api.ref import Key, ref_of
 
 class AppFinalizer:
     def __init__(self, context: ControllerContext, registry: AppRegistry) -> None:
-        self._office = context
+        self._context = context
         self._registry = registry
 
     def look(self, name: str) -> bool:
         app, record = self._registry.applications[name], self._registry.records[name]
-        written = self._office.writes
+        written = self._context.writes
         done = self._finalized(app)
         if not done.finalizers:
             self._registry.say(name, TraceKind.DELETED)
             self._registry.drop(name)
             return True
-        now = self._office.clock.now
+        now = self._context.clock.now
         left: list[Json] = [*done.finalizers]
         meta: Object = {**fields(app.get("metadata")), "finalizers": left}
         status: Object = {**fields(app.get("status"))}
@@ -63,21 +63,21 @@ class AppFinalizer:
         if done.waits_for and done.waits_for != record.waits_for:
             self._registry.say(name, TraceKind.STEP, done.waits_for)
             record.waits_for = done.waits_for
-        record.operate(now + (self._office.soft or timedelta(minutes=2)))
+        record.operate(now + (self._context.soft or timedelta(minutes=2)))
         changed = self._registry.save(name, {**app, "metadata": meta, "status": status})
-        return changed or self._office.writes != written
+        return changed or self._context.writes != written
 
     def _finalized(self, app: Object) -> Finalized:
         typed = decode(app, Application)[0] or Application()
-        project = self._office.project_of(typed)
+        project = self._context.project_of(typed)
         if isinstance(project, str):
             return Finalized(finalizers=Finalizers.of(app).names, error=project)
         try:
-            cluster = self._office.cluster_of(typed)
+            cluster = self._context.cluster_of(typed)
         except NoCluster:
             return finalize_without_cluster(app)
-        instance = instance_name(typed.name, typed.namespace, self._office.namespace)
-        settings, cache = self._office.settings, self._office.caches[cluster.server]
+        instance = instance_name(typed.name, typed.namespace, self._context.namespace)
+        settings, cache = self._context.settings, self._context.caches[cluster.server]
         user = ""
         if settings.impersonation_enabled:
             try:
@@ -99,7 +99,7 @@ class AppFinalizer:
         return finalize(
             AppDeletion(
                 application=app,
-                ground=self._office.ground(cluster.server, user),
+                cluster_ops=self._context.cluster_ops(cluster.server, user),
                 live=lambda: self._live(cache, instance, typed, project),
                 targets=lambda: self._targets(app, typed, instance),
                 mark=mark,
@@ -109,8 +109,8 @@ class AppFinalizer:
     def _live(
         self, cache: LiveCache, instance: str, app: Application, project: AppProject
     ) -> Mapping[Key, Object]:
-        self._office.follow()
-        others = self._office.clusters_of(app.project)
+        self._context.follow()
+        others = self._context.clusters_of(app.project)
         try:
             managed = cache.managed(instance, ())
             return {
@@ -129,10 +129,10 @@ class AppFinalizer:
             application=app,
             instance=instance,
             namespace=typed.spec.destination.namespace,
-            settings=self._office.settings,
+            settings=self._context.settings,
         )
         revisions = [text(source.get("targetRevision")) for source in sources]
         try:
-            return self._office.repo_server.manifests(wish, sources, revisions).objects
+            return self._context.repo_server.manifests(wish, sources, revisions).objects
         except NoTargets as problem:
             raise CannotDelete(str(problem)) from problem

@@ -45,7 +45,7 @@ class LiveCache:
         self.destination = destination
         self.own_kinds: list[Key] = []
         """Objects of Argo CD's own kinds that were written since somebody last asked."""
-        self._store = destination.model.store
+        self._store = destination.api_server.store
         self._read = 0
         self.learn(settings, watches_all=watches_all)
 

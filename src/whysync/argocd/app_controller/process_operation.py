@@ -29,7 +29,7 @@ from whysync.kubernetes.api.decode import decode
 
 class OperationProcessor:
     def __init__(self, context: ControllerContext, registry: AppRegistry, refresher: Refresher) -> None:
-        self._office = context
+        self._context = context
         self._registry = registry
         self._refresher = refresher
         self._undertaker = AppFinalizer(context, registry)
@@ -38,15 +38,15 @@ class OperationProcessor:
         """True where the Application or its cluster may have changed."""
         app, record = self._registry.applications[name], self._registry.records[name]
         record.operate_at = record.not_before = None
-        if not self._office.looks_after(app):
+        if not self._context.looks_after(app):
             return False
         operation = app.get("operation")
         if not isinstance(operation, dict):
             return bool(dig(app, "metadata", "deletionTimestamp")) and self._undertaker.look(name)
-        context, now = self._office, self._office.clock.now
+        context, now = self._context, self._context.clock.now
         state = dig(app, "status", "operationState")
         before = state if isinstance(state, dict) else None
-        timeout = context.pace.sync_timeout
+        timeout = context.timings.sync_timeout
         if (
             before is not None
             and before.get("phase") == "Running"
@@ -60,11 +60,11 @@ class OperationProcessor:
             record.operate(self._next(before or {}, now, timeout))
             return False
         turn = _Turn(self, name, app)
-        written = self._office.writes
+        written = self._context.writes
         done = process(operation, before, turn.take, now=now, timeout=timeout)
         record.operate(done.retry_at or self._next(done.operation_state, now, timeout))
         record.not_before = turn.not_before
-        changed = self._write(name, app, done) or self._office.writes != written
+        changed = self._write(name, app, done) or self._context.writes != written
         record.idle = None if changed or done.turn is None else self._sight(app)
         if done.refresh is not None:
             record.ask(done.refresh)
@@ -73,23 +73,23 @@ class OperationProcessor:
     def _sight(self, app: Object) -> tuple[object, ...] | None:
         """All that a step goes by; `None` where time itself has a say."""
         typed = decode(app, Application)[0] or Application()
-        project = self._office.project_of(typed)
-        if self._office.pace.sync_timeout or isinstance(project, str) or project.spec.sync_windows:
+        project = self._context.project_of(typed)
+        if self._context.timings.sync_timeout or isinstance(project, str) or project.spec.sync_windows:
             return None
         meta = fields(app.get("metadata"))
         return (
-            self._office.writes,
-            *(destination.unreachable for destination in self._office.destinations.values()),
+            self._context.writes,
+            *(destination.unreachable for destination in self._context.destinations.values()),
             app.get("spec"),
             app.get("operation"),
             dig(app, "status", "operationState"),
             meta.get("annotations"),
             project,
-            self._office.settings,
+            self._context.settings,
         )
 
     def _next(self, state: Object, now: datetime, timeout: timedelta) -> datetime:
-        following = now + self._office.pace.step
+        following = now + self._context.timings.step
         started = text(state.get("startedAt"))
         if timeout and started and state.get("phase") != "Terminating":
             # More time than that must have passed, and times are kept to the second.
@@ -124,7 +124,7 @@ class OperationProcessor:
 
     @property
     def context(self) -> ControllerContext:
-        return self._office
+        return self._context
 
 
 class _Turn:
@@ -134,11 +134,11 @@ class _Turn:
         self._operator = operator
         self._name = name
         self._app = app
-        self._grounds: list[ClusterOps] = []
+        self._all_cluster_ops: list[ClusterOps] = []
 
     @property
     def not_before(self) -> datetime | None:
-        start_times = (getattr(cluster_ops, "not_before", None) for cluster_ops in self._grounds)
+        start_times = (getattr(cluster_ops, "not_before", None) for cluster_ops in self._all_cluster_ops)
         return max(
             (start_time for start_time in start_times if isinstance(start_time, datetime)), default=None
         )
@@ -156,15 +156,15 @@ class _Turn:
             settings=context.settings,
             clusters=context.clusters,
             compare=lambda wanted: operator.compare(self._name, self._app, wanted),
-            ground=lambda user: self._ground(typed, user),
+            cluster_ops=lambda user: self._cluster_ops(typed, user),
             now=context.clock.now,
             project_clusters=context.clusters_of(typed.project),
         )
         return sync_app(sync, state)
 
-    def _ground(self, app: Application, user: str) -> ClusterOps:
-        cluster_ops = self._operator.context.ground(self._operator.context.cluster_of(app).server, user)
-        self._grounds.append(cluster_ops)
+    def _cluster_ops(self, app: Application, user: str) -> ClusterOps:
+        cluster_ops = self._operator.context.cluster_ops(self._operator.context.cluster_of(app).server, user)
+        self._all_cluster_ops.append(cluster_ops)
         return cluster_ops
 
 

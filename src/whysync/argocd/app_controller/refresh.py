@@ -45,7 +45,7 @@ _ORPHANS: Final = "OrphanedResourceWarning"
 
 class Refresher:
     def __init__(self, context: ControllerContext, registry: AppRegistry) -> None:
-        self._office = context
+        self._context = context
         self._registry = registry
         self._summaries: dict[str, tuple[int, Object]] = {}
 
@@ -53,7 +53,7 @@ class Refresher:
         """True where the Application was changed by it."""
         app, record = self._registry.applications[name], self._registry.records[name]
         record.queued = False
-        context, now = self._office, self._office.clock.now
+        context, now = self._context, self._context.clock.now
         if not context.looks_after(app):
             return False
         need = need_refresh(
@@ -70,7 +70,7 @@ class Refresher:
         return changed
 
     def _look_again(self, name: str, record: QueueState) -> None:
-        context, now = self._office, self._office.clock.now
+        context, now = self._context, self._context.clock.now
         reconciled = _time(dig(self._registry.applications[name], "status", "reconciledAt"))
         dues: list[datetime] = []
         for timeout in (context.soft, context.hard):
@@ -81,19 +81,19 @@ class Refresher:
 
     def _refresh(self, name: str, app: Object, record: QueueState, need: Refresh) -> bool:
         typed = decode(app, Application)[0] or Application()
-        cache = self._office.cache_of(typed)
+        cache = self._context.cache_of(typed)
         if need.level is CompareWith.ComparisonWithNothing and cache is not None and record.compared:
             return self._persist(name, app, {**fields(app.get("status")), **self._summary(typed, cache)})
-        now = self._office.clock.now
-        self._registry.say(name, TraceKind.REFRESHED, _told(need))
+        now = self._context.clock.now
+        self._registry.say(name, TraceKind.REFRESHED, _refresh_text(need))
         if need.reason is RefreshReason.REQUESTED:
             record.rules = ()  # what the API server answered to a dry run may be different by now
         checked = spec_conditions(
             typed,
-            self._office.typed_projects(),
-            self._office.clusters,
+            self._context.typed_projects(),
+            self._context.clusters,
             now,
-            controller_namespace=self._office.namespace,
+            controller_namespace=self._context.namespace,
         )
         status = {**fields(app.get("status")), **conditions_json(checked.conditions)}
         if not checked.conditions:
@@ -116,7 +116,7 @@ class Refresher:
 
     def compare(self, name: str, app: Object, aim: Aim, *, forced: bool) -> Compared:
         """Raises `NotComparedYet` while an error of the repository is kept back, and `NoCluster`."""
-        context, record = self._office, self._registry.records[name]
+        context, record = self._context, self._registry.records[name]
         typed = decode(app, Application)[0] or Application()
         project = context.typed_projects()[typed.project]
         cluster = context.cluster_of(typed)
@@ -149,7 +149,7 @@ class Refresher:
     def _conclude(
         self, name: str, app: Object, typed: Application, compared: Compared, need: Refresh
     ) -> bool:
-        context, record, now = self._office, self._registry.records[name], self._office.clock.now
+        context, record, now = self._context, self._registry.records[name], self._context.clock.now
         comparison = compared.comparison
         status = dict(comparison.status)
         before = fields(app.get("status"))
@@ -179,7 +179,7 @@ class Refresher:
     def _decide(
         self, name: str, app: Object, typed: Application, status: Object, compared: Compared
     ) -> AutoSync:
-        context, record = self._office, self._registry.records[name]
+        context, record = self._context, self._registry.records[name]
         project = context.typed_projects()[typed.project]
         windows = can_sync(matching(project.spec.sync_windows, typed), context.clock.now, manual=False)
         rows = [fields(row) for row in items(status.get("resources"))]
@@ -189,7 +189,7 @@ class Refresher:
             sync_status=fields(status.get("sync")),
             resources=rows,
             revisions_have_changes=compared.has_changes,
-            backoff=context.pace.self_heal,
+            backoff=context.timings.self_heal,
             windows=windows,
         )
         reason = str(decided.reason)
@@ -200,7 +200,7 @@ class Refresher:
         return decided
 
     def _summary(self, typed: Application, cache: LiveCache) -> Object:
-        instance = instance_name(typed.name, typed.namespace, self._office.namespace)
+        instance = instance_name(typed.name, typed.namespace, self._context.namespace)
         known = self._summaries.get(instance)
         if known is None or known[0] != cache.seen:
             known = self._summaries[instance] = cache.seen, summary_of(cache.tree(instance))
@@ -208,11 +208,11 @@ class Refresher:
 
     def _orphans(self, typed: Application, cache: LiveCache, compared: Compared, status: Object) -> Object:
         """A warning of objects that nobody owns, where the project asks for it."""
-        project = self._office.typed_projects()[typed.project]
+        project = self._context.typed_projects()[typed.project]
         count = 0
         if project.spec.orphaned_resources is not None and not cache.destination.unreachable:
             names = (
-                instance_name(name.partition("/")[2], name.partition("/")[0], self._office.namespace)
+                instance_name(name.partition("/")[2], name.partition("/")[0], self._context.namespace)
                 for name in self._registry.applications
             )
             keys = orphans(
@@ -223,7 +223,7 @@ class Refresher:
             )
             count = sum(1 for _ in cache.below(keys))
         message = orphan_warning(project, count) or ""
-        return with_condition(status, _ORPHANS, message, self._office.clock.now)
+        return with_condition(status, _ORPHANS, message, self._context.clock.now)
 
     def _persist(self, name: str, app: Object, status: Object) -> bool:
         return self._registry.save(name, without_refresh({**app, "status": status}))
@@ -250,7 +250,7 @@ def _memory(record: QueueState, app: Object, *rules: object) -> Memory:
     return record.memory
 
 
-def _told(need: Refresh) -> str:
+def _refresh_text(need: Refresh) -> str:
     how = "hard " if need.hard else ""
     return f"{how}{need.reason} (level {int(need.level)})"
 

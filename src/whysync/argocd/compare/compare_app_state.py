@@ -73,7 +73,7 @@ def _without_settings(inputs: Inputs) -> Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _ObjectResults:
     diffs: Diffs
     health: AppHealth
     resources: tuple[ComparedResource, ...]
@@ -132,11 +132,11 @@ class _Run:
         targets = self.included(prepared)
         live = self.live(targets)
         if inputs.memory is None or self.failed or self.scripted:
-            results = self.found(prepared, targets, live)
+            results = self.object_results(prepared, targets, live)
         else:
             # Whatever was found for the very same objects would be found again.
-            results = inputs.memory.memo(_Found).recall(
-                lambda: self.found(prepared, targets, live), inputs.targets, *live.values()
+            results = inputs.memory.memo(_ObjectResults).recall(
+                lambda: self.object_results(prepared, targets, live), inputs.targets, *live.values()
             )
         self.conditions += results.conditions
         self.failed = self.failed or results.failed
@@ -164,7 +164,9 @@ class _Run:
             has_post_delete_hooks=results.has_post_delete_hooks,
         )
 
-    def found(self, prepared: Sequence[Object], targets: Sequence[Object], live: dict[Key, Object]) -> _Found:
+    def object_results(
+        self, prepared: Sequence[Object], targets: Sequence[Object], live: dict[Key, Object]
+    ) -> _ObjectResults:
         """What hangs on the objects alone, and on the rules: not on what the status said before."""
         inputs, before = self.inputs, len(self.conditions)
         if inputs.memory is not None:
@@ -181,7 +183,7 @@ class _Run:
             self.say("ComparisonError", f"error setting app health: {health.error}")
         new_conditions = tuple(self.conditions[before:])
         del self.conditions[before:]
-        return _Found(
+        return _ObjectResults(
             diffs=diffs,
             health=health,
             resources=rows.resources,

@@ -7,7 +7,7 @@ from base64 import b64decode
 from whysync.json_tree import Object, dig, fields, text
 
 
-def told_by(secret: Object) -> dict[str, str]:
+def cluster_secret_data(secret: Object) -> dict[str, str]:
     """Its values as text; nothing of other objects. What is masked, or no base64, is empty."""
     if dig(secret, "metadata", "labels", "argocd.argoproj.io/secret-type") != "cluster":
         return {}

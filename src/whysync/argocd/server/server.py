@@ -52,7 +52,7 @@ class Refusal:
 
 class Server:
     def __init__(self, context: ControllerContext, registry: AppRegistry) -> None:
-        self._office = context
+        self._context = context
         self._registry = registry
         self.refusals: list[Refusal] = []
 
@@ -110,9 +110,9 @@ class Server:
     def _sync(self, name: str, operation: Object, asker: Asker) -> None:
         typed = self._admit(name, "get", asker)
         app = self._registry.applications[name]
-        project = self._office.typed_projects().get(typed.project)
+        project = self._context.typed_projects().get(typed.project)
         windows = matching(project.spec.sync_windows, typed) if project is not None else ()
-        verdict = can_sync(windows, self._office.clock.now, manual=True)
+        verdict = can_sync(windows, self._context.clock.now, manual=True)
         if verdict.error:
             raise _denied("PermissionDenied", f"cannot sync: invalid sync window: {verdict.error}")
         if not verdict.allowed:
@@ -153,7 +153,7 @@ class Server:
 
     def _rollback(self, name: str, id: int, asker: Asker, *, prune: bool) -> None:
         app = self._registry.applications[name]
-        own_right = self._office.data("argocd-cm").get("server.rbac.rollback.enforce.enable") == "true"
+        own_right = self._context.data("argocd-cm").get("server.rbac.rollback.enforce.enable") == "true"
         self._admit(name, "rollback" if own_right else "sync", asker)
         self._check_alive(app)
         policy = fields(dig(app, "spec", "syncPolicy"))
@@ -217,16 +217,16 @@ class Server:
         self._enforce(self._on(app, action), asker)
 
     def _on(self, app: Application, action: str) -> Request:
-        whole = rbac_object(app.project, app.namespace, app.name, self._office.namespace)
+        whole = rbac_object(app.project, app.namespace, app.name, self._context.namespace)
         return Request(resource="applications", action=action, object=whole)
 
     def _may(self, request: Request, asker: Asker) -> bool:
-        policy = read_policy(self._office.data("argocd-rbac-cm"))
-        return decide(policy, asker, request, self._office.typed_projects()).allowed
+        policy = read_policy(self._context.data("argocd-rbac-cm"))
+        return decide(policy, asker, request, self._context.typed_projects()).allowed
 
     def _enforce(self, request: Request, asker: Asker) -> None:
         if not self._may(request, asker):
-            claims: Object = {"sub": asker.subject, "iat": self._office.clock.now.timestamp()}
+            claims: Object = {"sub": asker.subject, "iat": self._context.clock.now.timestamp()}
             raise Denied(denial_text((request.resource, request.action, request.object), claims))
 
     def _check_alive(self, app: Object) -> None:
@@ -252,7 +252,7 @@ class Server:
             return ""
         try:
             target = revision or text(source.get("targetRevision"))
-            return self._office.repo_server.commit(source, target, fresh=True)
+            return self._context.repo_server.commit(source, target, fresh=True)
         except RepoProblem as problem:
             inner = f"rpc error: code = {problem.code} desc = {problem.message}"
             raise _denied("FailedPrecondition", f"error resolving repo revision: {inner}") from problem
@@ -264,7 +264,7 @@ class Server:
         except Denied as problem:
             bare = name.rpartition("/")[2]
             refusal = Refusal(
-                at=self._office.clock.now, app=bare, user=user, method=method, text=str(problem)
+                at=self._context.clock.now, app=bare, user=user, method=method, text=str(problem)
             )
             self.refusals.append(refusal)
             self._registry.say(name, TraceKind.DENIED, str(problem))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.context import DEFAULT_PROJECT
-from whysync.argocd.projects.cluster_secrets import namespaces_in, told_by
+from whysync.argocd.projects.cluster_secrets import cluster_secret_data, namespaces_in
 from whysync.argocd.settings import Settings
 from whysync.argocd.simulation.world import WorldCluster
 from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, instance_name, owner_of
@@ -92,7 +92,7 @@ def cluster_of(application: Object, secrets: Iterable[Object] = ()) -> WorldClus
     destination, default = app.spec.destination, WorldCluster()
     named = (
         cluster_data
-        for cluster_data in map(told_by, secrets)
+        for cluster_data in map(cluster_secret_data, secrets)
         if _is_named(cluster_data, destination.server, destination.name)
     )
     known = next(named, dict[str, str]())

@@ -21,7 +21,7 @@ _ALWAYS: Final = frozenset({"HorizontalPodAutoscaler", "Namespace", "Node", "Ser
 class SettledControllerManager(ControllerManager):
     def __init__(self, api_server: ApiServer, behavior: Behavior | None = None, *, nodes: int = 3) -> None:
         super().__init__(api_server, behavior, nodes=nodes)
-        journal = self.model.store.journal
+        journal = self.api_server.store.journal
         for change in journal:
             watching = self._by_kind.get(change.place[0], ()) if is_in_motion(change.obj) else ()
             for controller in (*watching, *self._all):

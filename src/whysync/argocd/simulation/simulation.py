@@ -52,15 +52,15 @@ class GarbageCollectionOnly:
     """The cleanup after deletions, in a cluster without controllers."""
 
     def __init__(self, api_server: ApiServer) -> None:
-        self._model = api_server
+        self._api_server = api_server
         self._seen = -1
 
     def reconcile(self) -> bool:
-        before = len(self._model.store.journal)
+        before = len(self._api_server.store.journal)
         if before == self._seen:
             return False
-        self._model.settle()
-        self._seen = len(self._model.store.journal)
+        self._api_server.settle()
+        self._seen = len(self._api_server.store.journal)
         return self._seen != before
 
     def next_wakeup(self) -> datetime | None:
@@ -76,12 +76,12 @@ class Simulation:
         self.clock = world.clock
         self.repository = world.repository
         self.destinations = tuple(_destination(cluster, world) for cluster in world.clusters)
-        self.model = self.destinations[0].model
+        self.api_server = self.destinations[0].api_server
         """The API server of the first cluster; mostly there is no other."""
         self.strangers: list[Object] = []
         """Objects of the World of kinds that the API server does not serve."""
         for cluster, destination in zip(world.clusters, self.destinations, strict=True):
-            self.strangers += destination.model.load(cluster.objects)
+            self.strangers += destination.api_server.load(cluster.objects)
         self._load_definitions(world)
         self.argocd = ApplicationController(
             self.destinations,
@@ -94,14 +94,14 @@ class Simulation:
             timings=world.timings,
         )
         self.controller_managers = [
-            _controllers(cluster, destination.model)
+            _controllers(cluster, destination.api_server)
             for cluster, destination in zip(world.clusters, self.destinations, strict=True)
         ]
         self.participants: list[Participant] = [*self.controller_managers, *world.others, self.argocd]
         self.timeline = Timeline(self.clock, self.participants)
         for cluster, destination in zip(world.clusters, self.destinations, strict=True):
-            _create(cluster.created, destination.model)
-            destination.model.webhooks.update(cluster.webhooks)
+            _create(cluster.created, destination.api_server)
+            destination.api_server.webhooks.update(cluster.webhooks)
         for other in world.others:
             other.start(self)
 
@@ -112,7 +112,7 @@ class Simulation:
             return
         for destination in self.destinations:
             if destination.server == IN_CLUSTER:
-                destination.model.load(definitions(world.namespace))
+                destination.api_server.load(definitions(world.namespace))
 
     @property
     def git(self) -> GitRepositories:
@@ -133,7 +133,7 @@ class Simulation:
 
 def _destination(cluster: WorldCluster, world: World) -> Destination:
     return Destination(
-        model=ApiServer(world.clock),
+        api_server=ApiServer(world.clock),
         server=cluster.server,
         name=cluster.name,
         namespaces=cluster.namespaces,

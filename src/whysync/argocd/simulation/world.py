@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, Protocol
 
-from whysync.argocd.app_controller.context import GroundOf
+from whysync.argocd.app_controller.context import ClusterOpsFactory
 from whysync.argocd.app_controller.destination import IN_CLUSTER
 from whysync.argocd.app_controller.timings import Timings
 from whysync.argocd.repo_server.repository import Repository
@@ -87,5 +87,5 @@ class World:
     version: str = VERSION
     timings: Timings | None = None
     """How fast Argo CD works; by default as its settings have it."""
-    cluster_ops: GroundOf | None = None
+    cluster_ops: ClusterOpsFactory | None = None
     """How a sync reads and writes a cluster; by default with kubectl on the cluster in memory."""

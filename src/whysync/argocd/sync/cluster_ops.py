@@ -1,9 +1,8 @@
 """What a sync needs of the cluster it works on, and nothing more.
 
-The operation decides; a `Ground` acts. It stands where gitops-engine has `Kubectl`, `ResourceOperations` and
-the dynamic client, so the messages that it returns are kubectl's (`deployment.apps/api configured`), and the
-texts of its refusals are what Argo CD shows. One that keeps objects in memory and one that talks to an API
-server are alike to the operation.
+The operation decides; a `ClusterOps` acts. It replaces `Kubectl`, `ResourceOperations` and the dynamic client
+of gitops-engine: its messages are kubectl's (`deployment.apps/api configured`), its refusals have the texts
+that Argo CD shows. It may keep objects in memory or talk to an API server.
 """
 
 from __future__ import annotations

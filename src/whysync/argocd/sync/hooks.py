@@ -77,7 +77,7 @@ def free_completed(step: Step, works: Iterable[SyncTask]) -> None:
     for work in works:
         if work.is_hook and work.is_completed:
             try:
-                remove_finalizer(step.ground, work)
+                remove_finalizer(step.cluster_ops, work)
             except Refused as problem:
                 message = messages.finalizer_stays(problem.message)
                 step.record(work, work.status, Phase.ERROR.value, message)
@@ -86,7 +86,7 @@ def free_completed(step: Step, works: Iterable[SyncTask]) -> None:
 def delete_hooks(step: Step, works: Iterable[SyncTask]) -> None:
     for work in works:
         try:
-            access.delete(step.ground, work, step.options.propagation)
+            access.delete(step.cluster_ops, work, step.options.propagation)
         except Refused as problem:
             if problem.reason is not Reason.NOT_FOUND:
                 message = messages.not_deleted(problem.message)
@@ -100,7 +100,7 @@ def end_hooks(step: Step, works: Iterable[SyncTask]) -> bool:
 
 
 def _end(step: Step, work: SyncTask) -> bool:
-    cluster_ops = step.ground
+    cluster_ops = step.cluster_ops
     if work.live is None:
         try:
             work.live = _read_if_there(cluster_ops, work)

@@ -1,7 +1,7 @@
 """Every sentence that a sync says: in the operation's message, and in the results of the resources.
 
 Mirrors the texts of gitops-engine `sync_context.go` and of `SyncAppState`, Argo CD 3.6, capitals and all.
-What the API server and kubectl say comes from the `Ground`.
+What the API server and kubectl say comes from the `ClusterOps`.
 """
 
 from __future__ import annotations

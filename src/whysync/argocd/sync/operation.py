@@ -49,7 +49,7 @@ def process(
     stepped = decode(turn.operation_state, OperationState)[0] or OperationState()
     ended = conclude(begun, stepped, now)
     return Processed(
-        operation_state=_told(turn.operation_state, ended.state),
+        operation_state=_with_state(turn.operation_state, ended.state),
         start=begun.start,
         turn=turn,
         refresh=ended.refresh,
@@ -58,8 +58,8 @@ def process(
 
 def _begun(operation: Object, state: Object, begun: Begun) -> Object:
     if begun.start is Start.NEW:
-        return _told({"operation": operation}, begun.state)
-    raw = _told(state, begun.state)
+        return _with_state({"operation": operation}, begun.state)
+    raw = _with_state(state, begun.state)
     if begun.start is Start.RETRIED:
         raw.pop("syncResult", None)  # all is tried again, the dry run too
         sync = begun.state.operation.sync
@@ -75,7 +75,7 @@ def _without_revisions(operation: Object) -> Object:
     return {**operation, "sync": kept}
 
 
-def _told(raw: Object, state: OperationState) -> Object:
+def _with_state(raw: Object, state: OperationState) -> Object:
     """The raw state, with what the typed one says."""
     after: Object = {**raw, "phase": state.phase, "message": state.message}
     if state.started_at is not None:

@@ -58,7 +58,7 @@ def _free_old_hooks(step: Step, works: Sequence[SyncTask]) -> bool:
     for work in works:
         if work.is_hook and work.is_pending and work.live is not None:
             try:
-                remove_finalizer(step.ground, work)
+                remove_finalizer(step.cluster_ops, work)
             except Refused as problem:
                 message = messages.old_finalizer_stays(problem.message)
                 step.record(work, work.status, Phase.ERROR.value, message)
@@ -82,7 +82,7 @@ def _delete_old_hooks(step: Step, works: Sequence[SyncTask]) -> Outcome:
     outcome = Outcome.SUCCESSFUL
     for work in [work for work in works if work.is_deleted_before_creation]:
         try:
-            access.delete(step.ground, work, step.options.propagation)
+            access.delete(step.cluster_ops, work, step.options.propagation)
             outcome = max(outcome, Outcome.PENDING)
         except Refused as problem:
             if problem.reason is Reason.NOT_FOUND:
@@ -112,7 +112,7 @@ def _apply(step: Step, works: Sequence[SyncTask], *, dry_run: bool) -> Outcome:
 def apply_object(step: Step, target: Object, live: Object | None, *, dry_run: bool) -> tuple[Code, str]:
     """The result, with the message of kubectl or the API server. Mirrors `applyObject`, Argo CD 3.6."""
     writing = writing_of(target, live, step.options, dry_run=dry_run)
-    cluster_ops, request = step.ground, step.request
+    cluster_ops, request = step.cluster_ops, step.request
     if writing.migrates and live is not None:
         old = step.options.migration_manager
         try:
@@ -166,7 +166,7 @@ def prune_object(step: Step, work: SyncTask, *, dry_run: bool) -> tuple[Code, st
         return Code.PRUNED, messages.PRUNED_IN_DRY_RUN
     if not work.is_being_deleted:  # to ask again would only make noise
         try:
-            step.ground.delete(ref_of(live), step.options.propagation)
+            step.cluster_ops.delete(ref_of(live), step.options.propagation)
         except Refused as problem:
             return Code.SYNC_FAILED, problem.message
     return Code.PRUNED, fate.message

@@ -86,13 +86,13 @@ def _look_at_running(now: Step, works: Sequence[SyncTask]) -> None:
         if not work.is_running or work.live is None:
             continue
         if work.is_hook:
-            outcome = judged(now.ground, work.live)
+            outcome = judged(now.cluster_ops, work.live)
             if outcome.error is None:
                 now.record(work, work.status, outcome.phase, outcome.message)
             else:
                 now.record(work, work.status, Phase.ERROR.value, messages.no_health(outcome.error))
             continue
-        assessment = now.ground.health(work.live)
+        assessment = now.cluster_ops.health(work.live)
         if assessment is None:
             now.record(work, work.status, Phase.SUCCEEDED.value, work.message)
         elif assessment.error is None:
@@ -122,7 +122,7 @@ def _is_waiting(now: Step, works: Sequence[SyncTask]) -> bool:
 def _look_for(now: Step, work: SyncTask) -> None:
     """It was applied, and the comparison does not see it: was it deleted meanwhile?"""
     try:
-        access.read(now.ground, work)
+        access.read(now.cluster_ops, work)
     except Refused as problem:
         if problem.reason is Reason.NOT_FOUND:
             now.record(work, Code.SYNC_FAILED, Phase.ERROR.value, messages.missing(work))
@@ -147,7 +147,7 @@ def _run_wave(
     outcome = run(now, works, dry_run=False)
     if outcome is not Outcome.FAILED:
         try:
-            now.ground.pause(phase, wave, final=final)
+            now.cluster_ops.pause(phase, wave, final=final)
         except Refused as problem:
             end_hooks(now, works)
             now.say(Phase.ERROR, messages.pause_failed(problem.message))

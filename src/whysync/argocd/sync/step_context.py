@@ -20,7 +20,7 @@ class Step:
     def __init__(self, state: State, request: Request, cluster_ops: ClusterOps) -> None:
         self.request = request
         self.options = request.options
-        self.ground = cluster_ops
+        self.cluster_ops = cluster_ops
         self.phase = state.phase
         self.message = state.message
         self._results: dict[tuple[Key, str], Result] = {result.task: result for result in state.results}

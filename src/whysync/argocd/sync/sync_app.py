@@ -79,7 +79,7 @@ class _Turn:
             cluster = self.cluster()
             self.stop_without_overrides()
             pairs = self.pairs(comparison)
-            cluster_ops = self.sync.ground(self.user(cluster))
+            cluster_ops = self.sync.cluster_ops(self.user(cluster))
             request = request_for(
                 self.sync,
                 comparison,

@@ -31,7 +31,7 @@ class NotCompared(Exception):
 class AppSync:
     """What the controller knows when it takes up an operation.
 
-    `compare` compares the Application with what is wanted and may raise `NotCompared`; `ground` is the
+    `compare` compares the Application with what is wanted and may raise `NotCompared`; `cluster_ops` is the
     destination, as it answers the user of that name (the empty one is Argo CD itself).
     """
 
@@ -40,7 +40,7 @@ class AppSync:
     settings: Settings
     clusters: Sequence[Cluster]
     compare: Callable[[Wanted], Comparison]
-    ground: Callable[[str], ClusterOps]
+    cluster_ops: Callable[[str], ClusterOps]
     now: datetime
     project_clusters: Sequence[Cluster] | None = ()
 

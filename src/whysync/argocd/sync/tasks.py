@@ -51,7 +51,7 @@ def plan(step: Step) -> Plan:
     tasks = [_in_namespace(task, request.namespace) for task in _generated(request)]
     tasks += _auto_create_namespace(step)
     tasks = [_with_live(task, request) for task in tasks]
-    kinds = Kinds(step.ground)
+    kinds = Kinds(step.cluster_ops)
     is_valid = True
     for task in tasks:
         problem = _problem(task, request, kinds)
@@ -117,7 +117,7 @@ def _auto_create_namespace(step: Step) -> list[Task]:
         return []
     bare: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     try:
-        live = _namespace(step.ground, ref_of(bare))
+        live = _namespace(step.cluster_ops, ref_of(bare))
     except Refused as problem:
         return [_failed_namespace(step, bare, messages.namespace_not_read(problem.message))]
     try:
@@ -158,7 +158,7 @@ class Kinds:
     """
 
     def __init__(self, cluster_ops: ClusterOps) -> None:
-        self._ground = cluster_ops
+        self._cluster_ops = cluster_ops
         self._known: dict[tuple[str, str], ApiResource | Refused] = {}
 
     def of(self, obj: Object) -> ApiResource | Refused:
@@ -171,7 +171,7 @@ class Kinds:
     def _ask(self, api_version: str, kind: str) -> ApiResource | Refused:
         for attempt in range(_ATTEMPTS):
             try:
-                return self._ground.discover(api_version, kind, "get")
+                return self._cluster_ops.discover(api_version, kind, "get")
             except Refused as problem:
                 if problem.reason is not Reason.UNAUTHORIZED or attempt == _ATTEMPTS - 1:
                     return problem

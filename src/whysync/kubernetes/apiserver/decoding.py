@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from whysync.golang.decode_errors import time_problem
 from whysync.golang.quantity import BadQuantity, canonical_quantity
 from whysync.json_tree import MISSING, Json, Missing, Object, json_kind
-from whysync.kubernetes.apiserver.go_type_names import named_type, told_path
+from whysync.kubernetes.apiserver.go_type_names import go_field_path, named_type
 from whysync.kubernetes.schema import Field, Struct, Type
 from whysync.kubernetes.schema.pack import struct_named
 from whysync.kubernetes.schema.remarshal import zero
@@ -270,11 +270,11 @@ def _misfit(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
     type_name = go_type(kind)
     if named and type_name in ("string", "[]string"):
         type_name = type_name.replace("string", named)
-    into = f"Go struct field {name}.{told_path(where)} of type {type_name}"
-    return BadBody(f"json: cannot unmarshal {_told(item, kind)} into {into}")
+    into = f"Go struct field {name}.{go_field_path(where)} of type {type_name}"
+    return BadBody(f"json: cannot unmarshal {_json_value_text(item, kind)} into {into}")
 
 
-def _told(item: Json, kind: Type) -> str:
+def _json_value_text(item: Json, kind: Type) -> str:
     kind_name = json_kind(item)
     return f"number {item}" if kind_name == "number" and kind.kind in {"int", "int-or-string"} else kind_name
 

@@ -32,7 +32,7 @@ class _Catalogue:
         for resource in self.kinds:
             self.by_kind.setdefault((resource.api_version, resource.kind), resource)
             self.by_store.setdefault(resource.store, resource)
-        self.told = tuple(
+        self.served_kinds = tuple(
             ServedKind(
                 group=resource.group,
                 version=resource.version,
@@ -121,9 +121,9 @@ class Discovery:
     def kinds(self) -> list[Resource]:
         return self._catalogue().kinds
 
-    def told(self) -> tuple[ServedKind, ...]:
+    def served_kinds(self) -> tuple[ServedKind, ...]:
         """The kinds whose objects are kept, as clients are told of them."""
-        return self._catalogue().told
+        return self._catalogue().served_kinds
 
     def of_object(self, obj: Object) -> Resource | None:
         return self._catalogue().by_kind.get((text(obj.get("apiVersion")), text(obj.get("kind"))))

@@ -120,7 +120,7 @@ def is_named_string(type: str) -> bool:
     return type.rpartition(".")[2] in _names()
 
 
-def told_path(path: str) -> str:
+def go_field_path(path: str) -> str:
     """With the names of structs that are embedded in others, which Go tells on the way to what is below."""
     for pattern, instead in _EMBEDDED:
         path = pattern.sub(instead, path)

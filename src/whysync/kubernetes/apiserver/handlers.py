@@ -204,7 +204,7 @@ class WriteHandlers:
             self._admitted(with_limits(named, call, self._store), call, "CREATE"),
             resource,
             call.served.zero(),
-            self._ground(),
+            self._registry_context(),
         )
         check_escalation(obj, None, call, self._store)
         check_priority_class(obj, resource, self._store)
@@ -273,7 +273,7 @@ class WriteHandlers:
         if call.address.subresource == "status":
             obj = only_status(obj, live)
         else:
-            obj = prepare_update(obj, live, resource, self._ground())
+            obj = prepare_update(obj, live, resource, self._registry_context())
         unchanged = same_but_for_times(obj, live)
         if not unchanged:  # what is there has been through this
             check_escalation(obj, live, call, self._store)
@@ -335,7 +335,7 @@ class WriteHandlers:
             )
         return kept
 
-    def _ground(self) -> RegistryContext:
+    def _registry_context(self) -> RegistryContext:
         return RegistryContext(
             next_ip=self._numbers.next_ip,
             next_port=self._numbers.next_port,

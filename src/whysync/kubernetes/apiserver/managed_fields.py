@@ -24,7 +24,7 @@ from whysync.kubernetes.merge.structured import (
     field_set,
 )
 from whysync.kubernetes.merge.structured.apply import Claim
-from whysync.kubernetes.merge.structured.fieldset import to_fields_v1, told
+from whysync.kubernetes.merge.structured.fieldset import step_text, to_fields_v1
 from whysync.kubernetes.merge.structured.walk import TypeErrors
 
 _SYSTEM: Final = FieldSet.of(
@@ -283,17 +283,17 @@ def _refuse_conflicts(claims: dict[Manager, Claim], changed: FieldSet, me: Manag
     for manager, claim in claims.items():
         if manager != me:
             shared = claim.owned.intersection(changed)
-            conflicts.extend((_called(manager, claim), path) for path in told_paths(shared))
+            conflicts.extend((_called(manager, claim), path) for path in conflict_paths(shared))
     if conflicts:
         raise _conflict(sorted(conflicts, key=lambda pair: pair[0]))
 
 
-def told_paths(owned: FieldSet, prefix: str = "") -> Iterable[str]:
+def conflict_paths(owned: FieldSet, prefix: str = "") -> Iterable[str]:
     """Members of a level first, then what is below it, each in order."""
     for step in sorted(owned.members):
-        yield prefix + told(step)
+        yield prefix + step_text(step)
     for step in sorted(owned.children):
-        yield from told_paths(owned.children[step], prefix + told(step))
+        yield from conflict_paths(owned.children[step], prefix + step_text(step))
 
 
 def _called(manager: Manager, claim: Claim) -> str:

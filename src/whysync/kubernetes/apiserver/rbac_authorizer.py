@@ -207,12 +207,12 @@ def review(obj: Object, call: RequestContext, store: Store, now: str) -> Object:
             return _who(obj, call, now)
         case "SubjectAccessReview" | "LocalSubjectAccessReview":
             groups = tuple(text(group) for group in items(spec.get("groups")))
-            return _told(obj, may(store, _question(spec, text(spec.get("user")), groups)))
+            return _with_decision(obj, may(store, _question(spec, text(spec.get("user")), groups)))
         case _:
-            return _told(obj, may(store, _question(spec, call.request.user, call.request.groups)))
+            return _with_decision(obj, may(store, _question(spec, call.request.user, call.request.groups)))
 
 
-def _told(obj: Object, allowed: bool) -> Object:
+def _with_decision(obj: Object, allowed: bool) -> Object:
     return {**obj, "status": {"allowed": allowed}}
 
 

@@ -83,7 +83,7 @@ class ApiServer:
         return self.clock.now
 
     def kinds(self) -> tuple[ServedKind, ...]:
-        return self.discovery.told()
+        return self.discovery.served_kinds()
 
     def load(self, objects: Iterable[Object]) -> list[Object]:
         """Put objects in as they are found on a live cluster: not checked, not defaulted, owners kept.

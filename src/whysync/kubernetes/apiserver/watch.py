@@ -38,14 +38,14 @@ def watched(call: RequestContext, store: Store, since: str) -> Iterator[WatchEve
         if kind != call.resource.store or call.address.namespace not in ("", namespace):
             continue
         if call.address.name in ("", name):
-            yield from _told(change, call, choice, seen)
+            yield from _events_of(change, call, choice, seen)
 
 
 def _concerns(obj: Object, call: RequestContext) -> bool:
     return not call.address.name or fields(obj.get("metadata")).get("name") == call.address.name
 
 
-def _told(
+def _events_of(
     change: Change, call: RequestContext, choice: Choice | None, seen: dict[tuple[str, str], bool]
 ) -> Iterator[WatchEvent]:
     """An object that stops being chosen is told as deleted, one that starts, as added."""

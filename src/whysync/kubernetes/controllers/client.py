@@ -58,7 +58,7 @@ class Denied(Exception):
 
 class Client:
     def __init__(self, api_server: ApiServer, manager: str, index: ObjectIndex | None = None) -> None:
-        self.model = api_server
+        self.api_server = api_server
         self.manager = manager
         self.index = index or ObjectIndex(api_server.store)
         self._claims = FieldOwnership()
@@ -66,19 +66,19 @@ class Client:
 
     @property
     def now(self) -> datetime:
-        return self.model.clock.now
+        return self.api_server.clock.now
 
     def stamp(self) -> str:
-        return self.model.clock.stamp()
+        return self.api_server.clock.stamp()
 
     # -- reading ----------------------------------------------------------------------------------
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        return self.model.store.get((kind, namespace, name))
+        return self.api_server.store.get((kind, namespace, name))
 
     def again(self, obj: Object) -> Object | None:
         """The same object as it is now; `None` when it is gone, or another under its name."""
-        current = self.model.store.get(self.place(obj))
+        current = self.api_server.store.get(self.place(obj))
         return current if current is not None and uid_of(current) == uid_of(obj) else None
 
     def list(self, kind: Kind, namespace: str = "") -> list[Object]:
@@ -105,9 +105,9 @@ class Client:
 
         `None` where something in the cluster could treat the second one otherwise than the first.
         """
-        if any(self.index.any(kind) for kind in _JUDGES) or self.model.webhooks:
+        if any(self.index.any(kind) for kind in _JUDGES) or self.api_server.webhooks:
             return None
-        store, meta = self.model.store, fields(made.get("metadata"))
+        store, meta = self.api_server.store, fields(made.get("metadata"))
         name = text(meta.get("generateName"))[:58] + store.suffix()
         kind, namespace, _ = self.place(made)
         if store.get((kind, namespace, name)) is not None:
@@ -141,7 +141,7 @@ class Client:
         if annotations is None and same(fields(live.get("status")), status):
             return live
         resource = self._resource(live)
-        served = self.model.discovery.served(UrlPath(resource.api_version, resource.plural))
+        served = self.api_server.discovery.served(UrlPath(resource.api_version, resource.plural))
         if annotations is not None:
             meta["annotations"] = annotations
         new: Object = {**live, "metadata": meta, "status": status}
@@ -151,7 +151,7 @@ class Client:
             managed = whole_claims(live, new, self.manager, self.stamp(), served)
         if managed:
             meta["managedFields"] = managed
-        return self.model.store.put(self.place(live), new)
+        return self.api_server.store.put(self.place(live), new)
 
     def event(
         self,
@@ -175,7 +175,7 @@ class Client:
 
     def _resource(self, obj: Object) -> Resource:
         resource = _by_kind().get((text(obj.get("apiVersion")), text(obj.get("kind"))))
-        resource = resource or self.model.discovery.of_object(obj)
+        resource = resource or self.api_server.discovery.of_object(obj)
         assert resource is not None, f"{obj.get('kind')} is not served"
         return resource
 
@@ -185,7 +185,7 @@ class Client:
         return f"{_collection(resource, text(meta.get('namespace')))}/{text(meta.get('name'))}"
 
     def _sent(self, request: Request) -> Object:
-        answer = self.model.send(request)
+        answer = self.api_server.send(request)
         if not answer.ok:
             raise Denied(answer)
         return answer.body or {}

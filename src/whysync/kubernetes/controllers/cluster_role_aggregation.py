@@ -45,7 +45,7 @@ class ClusterRoleAggregation(QueueController):
             "rules": gathered,
         }
         path = f"{_PATH}/{name_of(obj)}"
-        answer = self.client.model.send(
+        answer = self.client.api_server.send(
             Request(verb="ssa", path=path, body=body, manager=MANAGER, agent=MANAGER, force=True)
         )
         if not answer.ok:

@@ -61,15 +61,15 @@ class ControllerManager:
     """Follows the journal of the store, so that each controller watches only what concerns it."""
 
     def __init__(self, api_server: ApiServer, behavior: Behavior | None = None, *, nodes: int = 3) -> None:
-        self.model = api_server
-        self.script = behavior or Behavior()
+        self.api_server = api_server
+        self.behavior = behavior or Behavior()
         ensure_nodes(api_server, nodes)
-        self.all: Controllers = all_controllers(api_server, self.script)
+        self.all: Controllers = all_controllers(api_server, self.behavior)
         self.logs = self.all.logs
         """What the containers print."""
         self._seen_changes = 0
         self._acting = [
-            controller for controller in self.all.controllers if controller.name not in self.script.stopped
+            controller for controller in self.all.controllers if controller.name not in self.behavior.stopped
         ]
         self._all: list[Controller] = [
             controller for controller in self._acting if controller.watches is None
@@ -80,18 +80,18 @@ class ControllerManager:
                 self._by_kind.setdefault(kind, []).append(controller)
         self._late: list[tuple[datetime, int, int]] = []
         self._slow = {
-            at: timedelta(seconds=self.script.slow[controller.name])
+            at: timedelta(seconds=self.behavior.slow[controller.name])
             for at, controller in enumerate(self._acting)
-            if controller.name in self.script.slow
+            if controller.name in self.behavior.slow
         }
 
     def reconcile(self) -> bool:
-        start = len(self.model.store.journal)
+        start = len(self.api_server.store.journal)
         with _no_search_for_cycles():
             for _ in range(_MOST_ROUNDS):
                 if not self.step():
-                    return len(self.model.store.journal) > start
-        raise ControllersNeverSettle(f"no rest among the controllers at {self.model.clock.stamp()}")
+                    return len(self.api_server.store.journal) > start
+        raise ControllersNeverSettle(f"no rest among the controllers at {self.api_server.clock.stamp()}")
 
     def step(self) -> bool:
         """One turn of the first controller that has something to do; false when all rest.
@@ -109,8 +109,8 @@ class ControllerManager:
         return min(dates, default=None)
 
     def _tell(self) -> None:
-        journal = self.model.store.journal
-        now = self.model.clock.now
+        journal = self.api_server.store.journal
+        now = self.api_server.clock.now
         while self._late and self._late[0][0] <= now:
             _, at, who = heapq.heappop(self._late)
             self._acting[who].on_event(journal[at])

@@ -70,7 +70,7 @@ class DeploymentController(QueueController):
     # -- one Deployment ---------------------------------------------------------------------------
 
     def sync(self, obj: Object) -> None:
-        sets = SetsOf(self.client, obj).found()
+        sets = SetsOf(self.client, obj).find_sets()
         if is_leaving(obj):
             self._sync_deployment_status(obj, sets)
             return

@@ -76,7 +76,7 @@ class SetsOf:
         self._client = client
         self._obj = deployment
 
-    def found(self) -> Sets:
+    def find_sets(self) -> Sets:
         selector = fields(self._obj.get("spec")).get("selector")
         every = sorted(claimed(self._client, REPLICA_SETS, self._obj, selector), key=_age)
         new = next((replica_set for replica_set in every if equal_ignore_hash(self._obj, replica_set)), None)
@@ -117,7 +117,7 @@ class SetsOf:
             sets.replace(self._client.update({**new, "metadata": meta, "spec": spec}))
             return self._obj, False
         reason = ("FoundNewReplicaSet", f'Found new replica set "{name_of(new)}"')
-        return self._told(text(annotations.get(REVISION)), reason, overwrite=False)
+        return self._record_revision(text(annotations.get(REVISION)), reason, overwrite=False)
 
     def _set_new_replica_set_annotations(self, new: Object, sets: Sets) -> Object:
         annotations = copied_annotations(self._obj, annotations_of(new))
@@ -154,9 +154,9 @@ class SetsOf:
             return obj, True
         sets.new = made
         if replicas_of(made):
-            self._told_scale(name, 0, replicas_of(made))
+            self._record_scaling(name, 0, replicas_of(made))
         reason = ("NewReplicaSetCreated", f'Created new replica set "{name}"')
-        return self._told(text(annotations_of(made).get(REVISION)), reason, overwrite=True)
+        return self._record_revision(text(annotations_of(made).get(REVISION)), reason, overwrite=True)
 
     def _draft(self, sets: Sets) -> Object:
         obj = self._obj
@@ -206,7 +206,9 @@ class SetsOf:
         status = {**status, "collisionCount": integer(status.get("collisionCount")) + 1}
         return self._client.update_status(self._obj, status), True
 
-    def _told(self, revision: str, why: tuple[str, str], *, overwrite: bool) -> tuple[Object, bool]:
+    def _record_revision(
+        self, revision: str, why: tuple[str, str], *, overwrite: bool
+    ) -> tuple[Object, bool]:
         """The Deployment with its revision, and with why it progresses where that is reported."""
         obj = self._obj
         status = dict(fields(obj.get("status")))
@@ -338,10 +340,10 @@ class SetsOf:
         spec: Object = {**fields(replica_set.get("spec")), "replicas": size}
         sets.replace(self._client.update({**replica_set, "metadata": meta, "spec": spec}))
         if before != size:
-            self._told_scale(name_of(replica_set), before, size)
+            self._record_scaling(name_of(replica_set), before, size)
         return before != size
 
-    def _told_scale(self, name: str, before: int, after: int) -> None:
+    def _record_scaling(self, name: str, before: int, after: int) -> None:
         way = "up" if after > before else "down"
         message = f"Scaled {way} replica set {name} from {before} to {after}"
         self._client.event(self._obj, "Normal", "ScalingReplicaSet", message, _COMPONENT)

@@ -24,14 +24,14 @@ class GarbageCollector:
         if change.type == "DELETED" or "deletionTimestamp" in fields(change.obj.get("metadata")):
             self._wanted = True
         elif change.type == "ADDED":
-            known_as = self._client.model.store.known_as
+            known_as = self._client.api_server.store.known_as
             self._wanted = self._wanted or any(not known_as(owner) for owner in owners_of(change.obj))
 
     def reconcile(self) -> bool:
         if not self._wanted:
             return False
         self._wanted = False
-        self._client.model.settle()
+        self._client.api_server.settle()
         return True
 
     def next_wakeup(self) -> datetime | None:

@@ -48,7 +48,7 @@ class HorizontalController(QueueController):
 
     def __init__(self, client: Client, behavior: Behavior) -> None:
         super().__init__(client)
-        self._script = behavior
+        self._behavior = behavior
         self._start = client.now
         self._next: dict[Key, datetime] = {}
         self._advice: dict[Key, list[tuple[datetime, int]]] = {}
@@ -81,7 +81,7 @@ class HorizontalController(QueueController):
         passed = (self.client.now - self._start).total_seconds()
         current_metrics = [
             metric
-            for metric in self._script.metrics
+            for metric in self._behavior.metrics
             if (metric.namespace, metric.name) == key and metric.after_seconds <= passed
         ]
         return max(current_metrics, key=lambda metric: metric.after_seconds, default=None)
@@ -119,7 +119,7 @@ class _Round:
     def reconcile_autoscaler(self) -> None:
         target = fields(self._spec.get("scaleTargetRef"))
         path, problem = self._path(target)
-        answer = None if problem else self._client.model.send(Request(verb="get", path=path))
+        answer = None if problem else self._client.api_server.send(Request(verb="get", path=path))
         if answer is None or not answer.ok or answer.body is None:
             why = problem or (text((answer.body or {}).get("message")) if answer else "")
             self._tell("Warning", "FailedGetScale", why)
@@ -133,7 +133,7 @@ class _Round:
 
     def _path(self, target: Object) -> tuple[str, str]:
         version, kind = text(target.get("apiVersion")), text(target.get("kind"))
-        served = kind_of(self._client.model, version, kind)
+        served = kind_of(self._client.api_server, version, kind)
         if served is None:
             return "", f'no matches for kind "{kind}" in group "{version.rpartition("/")[0]}"'
         return served.path(self._key[0], text(target.get("name")), "scale"), ""
@@ -175,7 +175,7 @@ class _Round:
 
     def _rescale(self, scale: Object, path: str, wanted: int, reason: str) -> bool:
         body: Object = {**scale, "spec": {**fields(scale.get("spec")), "replicas": wanted}}
-        answer = self._client.model.send(
+        answer = self._client.api_server.send(
             Request(verb="update", path=path, body=body, manager=self._client.manager)
         )
         if not answer.ok:

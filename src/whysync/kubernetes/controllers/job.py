@@ -83,7 +83,7 @@ class JobController(QueueController):
 
     def _let_go(self, place: Place) -> None:
         """Pods whose Job is gone or done need not wait to be counted."""
-        pod = self.client.model.store.get(place)
+        pod = self.client.api_server.store.get(place)
         if pod is None or not is_tracked(pod):
             return
         owner = controller_of(pod)

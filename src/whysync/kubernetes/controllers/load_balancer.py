@@ -22,7 +22,7 @@ class _Giver(QueueController):
 
     def __init__(self, client: Client, behavior: Behavior) -> None:
         super().__init__(client)
-        self._script = behavior
+        self._behavior = behavior
         self._given_at: dict[Key, datetime] = {}
 
     def gone(self, key: Key) -> None:
@@ -32,10 +32,10 @@ class _Giver(QueueController):
         key = (namespace_of(obj), name_of(obj))
         when = self._given_at.get(key)
         if when is None:
-            when = self.client.now + timedelta(seconds=self._script.load_balancer_seconds)
+            when = self.client.now + timedelta(seconds=self._behavior.load_balancer_seconds)
             self._given_at[key] = when
             self.wanted(obj)
-        if self._script.load_balancers == "pending":
+        if self._behavior.load_balancers == "pending":
             return False
         if when > self.client.now:
             self.later_at(obj, when)

@@ -50,7 +50,7 @@ class PersistentVolumeController(QueueController):
 
     def __init__(self, client: Client, behavior: Behavior) -> None:
         super().__init__(client)
-        self._script = behavior
+        self._behavior = behavior
         self._pending: dict[Key, None] = {}
         self._made_at: dict[Key, datetime] = {}
         self._fresh: dict[str, None] = {}
@@ -169,7 +169,7 @@ class PersistentVolumeController(QueueController):
     def _provision_claim(self, claim: Object, key: Key, of: Object) -> None:
         provisioner = text(of.get("provisioner"))
         if key not in self._made_at:
-            self._made_at[key] = self.client.now + timedelta(seconds=self._script.volume_seconds)
+            self._made_at[key] = self.client.now + timedelta(seconds=self._behavior.volume_seconds)
             marks: Object = {**annotations_of(claim), _PROVISIONER: provisioner}
             annotated: Object = {**claim, "metadata": {**fields(claim.get("metadata")), "annotations": marks}}
             try:
@@ -182,7 +182,7 @@ class PersistentVolumeController(QueueController):
                 "the provisioner is running and correctly registered."
             )
             self.client.event(claim, "Normal", "ExternalProvisioning", message, _BINDER)
-        if self._script.volumes == "pending" or provisioner == "kubernetes.io/no-provisioner":
+        if self._behavior.volumes == "pending" or provisioner == "kubernetes.io/no-provisioner":
             return
         if self._made_at[key] > self.client.now:
             self.later_at(claim, self._made_at[key])
@@ -247,7 +247,7 @@ class PersistentVolumeController(QueueController):
         try:
             return self.client.update(obj)
         except Denied:
-            return self.client.model.store.put(self.client.place(obj), obj)
+            return self.client.api_server.store.put(self.client.place(obj), obj)
 
     # -- volumes ----------------------------------------------------------------------------------
 

@@ -135,7 +135,7 @@ def create_pod(client: Client, owner: Object, pod: Object, component: str) -> Ob
             return None
         client.event(owner, "Warning", "FailedCreate", f"Error creating: {denied.message}", component)
         return Failure(denied.message)
-    _told_of(client, owner, new, component)
+    _record_creation(client, owner, new, component)
     return new
 
 
@@ -148,7 +148,7 @@ def create_pods(client: Client, owner: Object, pod: Object, count: int, componen
         for _ in range(min(batch, count)):
             again = None if first is None else client.create_again(first)
             if again is not None:
-                _told_of(client, owner, again, component)
+                _record_creation(client, owner, again, component)
                 continue
             outcome = create_pod(client, owner, pod, component)
             if isinstance(outcome, Failure):
@@ -162,7 +162,7 @@ def create_pods(client: Client, owner: Object, pod: Object, count: int, componen
     return None
 
 
-def _told_of(client: Client, owner: Object, pod: Object, component: str) -> None:
+def _record_creation(client: Client, owner: Object, pod: Object, component: str) -> None:
     client.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(pod)}", component)
 
 

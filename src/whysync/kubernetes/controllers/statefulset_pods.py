@@ -91,9 +91,9 @@ class StatefulPods:
         except Denied as denied:
             if denied.code == 409 or "because it is being terminated" in denied.message:
                 return denied.code != 409
-            self._told("Create", pod, denied.message)
+            self._record_pod_event("Create", pod, denied.message)
             return False
-        self._told("Create", pod, None)
+        self._record_pod_event("Create", pod, None)
         self.keep_claims(made, scaled_down=False)
         return True
 
@@ -102,9 +102,9 @@ class StatefulPods:
             self._client.delete(pod)
         except Denied as denied:
             if denied.code != 404:
-                self._told("Delete", pod, denied.message)
+                self._record_pod_event("Delete", pod, denied.message)
                 return False
-        self._told("Delete", pod, None)
+        self._record_pod_event("Delete", pod, None)
         return True
 
     def put_right(self, pod: Object) -> Object:
@@ -118,12 +118,12 @@ class StatefulPods:
         try:
             new = self._client.update({**pod, "metadata": meta})
         except Denied as denied:
-            self._told("Update", pod, denied.message)
+            self._record_pod_event("Update", pod, denied.message)
             return pod
-        self._told("Update", pod, None)
+        self._record_pod_event("Update", pod, None)
         return new
 
-    def _told(self, verb: str, pod: Object, problem: str | None) -> None:
+    def _record_pod_event(self, verb: str, pod: Object, problem: str | None) -> None:
         what = f"{verb} Pod {name_of(pod)} in StatefulSet {name_of(self._obj)}"
         if problem is None:
             self._event("Normal", f"Successful{verb}", f"{what} successful")
@@ -144,7 +144,7 @@ class StatefulPods:
             if there is not None:
                 if is_leaving(there):
                     fine = False
-                    self._told("Create", pod, f"pvc {name} is being deleted")
+                    self._record_pod_event("Create", pod, f"pvc {name} is being deleted")
                 continue
             problem = self._create_claim(template, name)
             what = f"Create Claim {name} Pod {name_of(pod)} in StatefulSet {name_of(self._obj)} success"
@@ -154,7 +154,7 @@ class StatefulPods:
             fine = False
             what = f"Create Claim {name} for Pod {name_of(pod)} in StatefulSet {name_of(self._obj)}"
             self._event("Warning", "FailedCreate", f"{what} failed error: {problem}")
-            self._told("Create", pod, f"failed to create PVC {name}: {problem}")
+            self._record_pod_event("Create", pod, f"failed to create PVC {name}: {problem}")
         return fine
 
     def _create_claim(self, template: Object, name: str) -> str | None:

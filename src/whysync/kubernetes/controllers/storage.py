@@ -72,4 +72,4 @@ def ensure_class(client: Client) -> None:
         "volumeBindingMode": "Immediate",
         "allowVolumeExpansion": True,
     }
-    client.model.load([standard])
+    client.api_server.load([standard])

@@ -159,7 +159,7 @@ class ContainerRuntime:
     # -- making and starting ----------------------------------------------------------------------
 
     def _make(self, container: Container, at: ContainerPlace) -> None:
-        lack = lack_of_config(container.spec, namespace_of(at.pod), self._client.model.store.get)
+        lack = lack_of_config(container.spec, namespace_of(at.pod), self._client.api_server.store.get)
         why = (
             lack.message
             if lack is not None
@@ -235,7 +235,7 @@ class ContainerRuntime:
         now = self._client.now
         while container.calls:
             call = container.calls[0]
-            why = no_answer(call, namespace_of(at.pod), self._client.model.store.get)
+            why = no_answer(call, namespace_of(at.pod), self._client.api_server.store.get)
             if why:
                 assert container.run is not None
                 if container.part.on_no_answer == "exit":

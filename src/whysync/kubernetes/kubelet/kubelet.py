@@ -158,7 +158,7 @@ class Kubelet(QueueController):
         return known
 
     def _tell_lost_secrets(self, pod: Object, node: str) -> None:
-        lost = lost_pull_secrets(pod, self.client.model.store.get)
+        lost = lost_pull_secrets(pod, self.client.api_server.store.get)
         if lost:
             message = (
                 f"Unable to retrieve some image pull secrets ({', '.join(lost)}); "
@@ -210,7 +210,7 @@ class Kubelet(QueueController):
             self.later_at(at.pod, min(dates))
 
     def _mount(self, known: _Pod, at: ContainerPlace) -> bool:
-        lacks = lacks_of_volumes(at.pod, self.client.model.store.get)
+        lacks = lacks_of_volumes(at.pod, self.client.api_server.store.get)
         if not lacks:
             known.mounted = True
             return True

@@ -20,7 +20,7 @@ class PodStatusWriter:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._claims = FieldOwnership()
-        self._served = client.model.discovery.served(UrlPath("v1", "pods"))
+        self._served = client.api_server.discovery.served(UrlPath("v1", "pods"))
 
     def write(self, pod: Object, status: Object) -> Object:
         """The pod as it is then; nothing is written where nothing is new."""
@@ -42,7 +42,7 @@ class PodStatusWriter:
             managed = [_with_key(entry, _key(_ANY), _key(address)) for entry in managed]
             meta = {**meta, "managedFields": managed}
         new: Object = {**live, "metadata": meta, "status": status}
-        return self._client.model.store.put(self._client.place(live), new)
+        return self._client.api_server.store.put(self._client.place(live), new)
 
 
 def _key(address: str) -> str:

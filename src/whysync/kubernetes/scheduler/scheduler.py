@@ -197,7 +197,7 @@ class Scheduler(QueueController):
             "spec": {**fields(pod.get("spec")), "nodeName": node},
             "status": {**status, "conditions": [*others, scheduled]},
         }
-        kept = self.client.model.store.put((PODS, *key), bound)
+        kept = self.client.api_server.store.put((PODS, *key), bound)
         self._held[key] = kept
         self._take(key, kept, self._nodes[node])
         message = f"Successfully assigned {key[0]}/{key[1]} to {node}"

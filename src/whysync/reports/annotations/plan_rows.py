@@ -50,7 +50,7 @@ def _runs(app: AppPlan, report: AppReport | None) -> Iterator[Annotation]:
         yield Annotation(
             message=why if decisive else run.message,
             severity=None if run.passed else Severity.CRITICAL,
-            title=GROUNDS[run.ground],
+            title=GROUNDS[run.cluster],
             file=app.file,
             suite=app.name,
             failure_type="plan",

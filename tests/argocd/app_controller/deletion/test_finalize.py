@@ -36,7 +36,7 @@ class Leaving:
     def __init__(self, *finalizers: str, options: Sequence[str] = (), targets: Sequence[Object] = ()) -> None:
         self.shop = Shop()
         self.targets = targets
-        self.ground = self.shop.ground
+        self.cluster_ops = self.shop.cluster_ops
         self.app: Object = {
             "apiVersion": "argoproj.io/v1alpha1",
             "kind": "Application",
@@ -50,14 +50,14 @@ class Leaving:
         }
 
     def live(self) -> Mapping[Key, Object]:
-        found = self.shop.model.objects()
+        found = self.shop.api_server.objects()
         return {ref_of(obj).key: obj for obj in found if dig(obj, "metadata", "labels", "app") == "mine"}
 
     def look(self) -> Finalized:
         done = finalize(
             AppDeletion(
                 application=self.app,
-                ground=self.ground,
+                cluster_ops=self.cluster_ops,
                 live=self.live,
                 targets=lambda: self.targets,
                 mark=mine,
@@ -65,7 +65,7 @@ class Leaving:
         )
         meta = fields(self.app["metadata"])
         self.app["metadata"] = {**meta, "finalizers": list(done.finalizers)}
-        self.shop.model.settle()
+        self.shop.api_server.settle()
         return done
 
     def has(self, *names: str) -> None:
@@ -106,7 +106,7 @@ def test_the_next_wave_waits_for_whatever_holds_one_of_the_last() -> None:
         leaving.has("a", "held")
     live = leaving.shop.live(held)
     meta = {key: value for key, value in fields(live["metadata"]).items() if key != "finalizers"}
-    leaving.shop.ground.update({**live, "metadata": meta}, dry_run=False)
+    leaving.shop.cluster_ops.update({**live, "metadata": meta}, dry_run=False)
     assert leaving.look() == Finalized(finalizers=())
 
 
@@ -150,7 +150,7 @@ def test_somebody_has_to_confirm() -> None:
 def test_who_may_not_delete_is_told_so() -> None:
     leaving = Leaving(RESOURCES)
     leaving.shop.apply(mine(a_config("a")))
-    leaving.ground = leaving.shop.as_user()
+    leaving.cluster_ops = leaving.shop.as_user()
     done = leaving.look()
     assert done.finalizers == (RESOURCES,)
     assert done.error.startswith('configmaps "a" is forbidden: User ')
@@ -244,7 +244,7 @@ def test_a_hook_without_a_namespace_goes_to_the_destination() -> None:
 def test_who_may_not_create_or_delete_a_hook() -> None:
     before = hook("PreDelete", policy="HookSucceeded")
     leaving = Leaving(PRE, targets=[before])
-    leaving.ground = leaving.shop.as_user()
+    leaving.cluster_ops = leaving.shop.as_user()
     assert leaving.look().error.startswith("error executing pre-delete hooks: jobs.batch is forbidden: User ")
     leaving.shop.apply(mine(before))
     leaving.shop.set_status(before, FAILED)
@@ -272,7 +272,7 @@ def test_health_that_cannot_be_told_stops_the_deletion() -> None:
     leaving = Leaving(PRE, targets=[before])
     leaving.shop.apply(mine(before))
     unknown = Assessment(verdict=HealthVerdict(HealthCode.UNKNOWN), error="lua: broken")
-    leaving.ground = KubectlClusterOps(leaving.shop.model, health=lambda _: unknown)
+    leaving.cluster_ops = KubectlClusterOps(leaving.shop.api_server, health=lambda _: unknown)
     assert leaving.look().error == "error executing pre-delete hooks: lua: broken"
 
 
@@ -298,12 +298,12 @@ def _cannot() -> NoReturn:
 def test_manifests_that_cannot_be_rendered_keep_the_application() -> None:
     shop = Shop()
     app: Object = {"metadata": {"finalizers": [PRE, RESOURCES], "deletionTimestamp": DELETED}}
-    ground = KubectlClusterOps(shop.model)
-    deletion = AppDeletion(application=app, ground=ground, live=dict[Key, Object], targets=_cannot)
+    ground = KubectlClusterOps(shop.api_server)
+    deletion = AppDeletion(application=app, cluster_ops=ground, live=dict[Key, Object], targets=_cannot)
     done = finalize(deletion)
     assert done.finalizers == (PRE, RESOURCES)
     assert done.error == "error executing pre-delete hooks: rpc error: repository not found"
-    blind = finalize(AppDeletion(application=app, ground=ground, live=_cannot))
+    blind = finalize(AppDeletion(application=app, cluster_ops=ground, live=_cannot))
     assert blind.error == "error getting permitted app live objects: rpc error: repository not found"
 
 

@@ -182,7 +182,7 @@ def test_values_of_another_source(tree_of: MakeTree) -> None:
     other = tree_of({"prod/v.yaml": ""})
     files = files_in(tree_of, vals=RefSource(repo="https://example.org/v", tree=other))
     assert files.all(["$vals/$ENV/v.yaml"], ignore_missing=False) == [f"{other.root}/prod/v.yaml"]
-    assert files.one("$vals/prod/v.yaml") == f"{other.root}/prod/v.yaml"
+    assert files.file_parameter("$vals/prod/v.yaml") == f"{other.root}/prod/v.yaml"
     with pytest.raises(RenderProblem, match="resolved to outside repository root"):
         files.all(["$vals/../../x"], ignore_missing=False)
 

@@ -86,7 +86,7 @@ class Stage:
         done = (
             run_argocd(command, by, self.argocd)
             if command.tool == "argocd"
-            else Terminal(self.simulation.model).run(command, by, self.argocd)
+            else Terminal(self.simulation.api_server).run(command, by, self.argocd)
         )
         self.simulation.run(timedelta(seconds=1))
         return done
@@ -94,7 +94,7 @@ class Stage:
     def the(self, kind: str, name: str) -> Object | None:
         found = (
             obj
-            for obj in self.simulation.model.objects()
+            for obj in self.simulation.api_server.objects()
             if (obj.get("kind"), dig(obj, "metadata", "name")) == (kind, name)
         )
         return next(found, None)
@@ -272,7 +272,7 @@ def test_nothing_to_terminate(stage: Stage) -> None:
 
 
 def test_a_deletion_is_confirmed_with_the_time(stage: Stage) -> None:
-    now = stage.simulation.model.clock.now
+    now = stage.simulation.api_server.clock.now
     assert stage.does("argocd app confirm-deletion shop") == "Application 'shop' updated successfully"
     approved = dig(stage.app, "metadata", "annotations", "argocd.argoproj.io/deletion-approved")
     assert approved == now.strftime("%Y-%m-%dT%H:%M:%SZ")

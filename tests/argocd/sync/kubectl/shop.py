@@ -28,27 +28,27 @@ ACCOUNT = "system:serviceaccount:shop:deployer"
 
 class Shop:
     def __init__(self, *, namespace: bool = True) -> None:
-        self.model = ApiServer()
-        self.ground = KubectlClusterOps(self.model)
+        self.api_server = ApiServer()
+        self.cluster_ops = KubectlClusterOps(self.api_server)
         if namespace:
-            self.ground.create(a_namespace("shop"), ADMIN)
+            self.cluster_ops.create(a_namespace("shop"), ADMIN)
 
     def as_user(self, user: str = ACCOUNT) -> KubectlClusterOps:
-        return KubectlClusterOps(self.model, user=user)
+        return KubectlClusterOps(self.api_server, user=user)
 
     def apply(self, obj: Object, mode: Mode = ARGOCD) -> str:
         """What is shown, of a refusal too."""
-        return said(lambda: self.ground.apply(obj, mode))
+        return said(lambda: self.cluster_ops.apply(obj, mode))
 
     def live(self, obj: Object) -> Object:
-        return self.ground.get(ref_of(obj))
+        return self.cluster_ops.get(ref_of(obj))
 
     def has(self, obj: Object) -> bool:
         return self.find(ref_of(obj)) is not None
 
     def find(self, ref: Ref) -> Object | None:
         try:
-            return self.ground.get(ref)
+            return self.cluster_ops.get(ref)
         except Refused as problem:
             if problem.reason is not Reason.NOT_FOUND:
                 raise
@@ -57,11 +57,11 @@ class Shop:
     def set_status(self, obj: Object, status: Object) -> None:
         """What a controller would write."""
         live = self.live(obj)
-        served = next(kind for kind in self.model.kinds() if kind.kind == obj["kind"])
+        served = next(kind for kind in self.api_server.kinds() if kind.kind == obj["kind"])
         ref = ref_of(live)
         body: Object = {**live, "status": status}
         path = served.path(ref.namespace, ref.name, "status")
-        assert self.model.send(Ask(verb="update", path=path, body=body)).ok
+        assert self.api_server.send(Ask(verb="update", path=path, body=body)).ok
 
     def version(self, obj: Object) -> Json:
         found = dig(self.live(obj), "metadata", "resourceVersion")
@@ -83,7 +83,7 @@ class Shop:
         pairs = [Pair(target, self.find(ref_of(target))) for target in wanted.values()]
         hooks = tuple(hooks)
         known = {*wanted, *(ref_of(hook).key for hook in hooks)}
-        for obj in self.model.objects():
+        for obj in self.api_server.objects():
             if dig(obj, "metadata", "labels", "app") == "mine" and ref_of(obj).key not in known:
                 pairs.append(Pair(None, obj))
         pairs += [Pair(None, live) for hook in hooks if (live := self.find(ref_of(hook))) is not None]
@@ -111,10 +111,10 @@ class Shop:
         states = [State()]
         for _ in range(most):
             request = self.request(targets, hooks, options, make_namespace=make_namespace)
-            states.append(step(states[-1], request, self.ground))
+            states.append(step(states[-1], request, self.cluster_ops))
             if states[-1].is_finished:
                 break
-            self.model.settle()
+            self.api_server.settle()
             meanwhile()
         return states[1:]
 

@@ -118,7 +118,7 @@ def test_an_aggregated_role() -> None:
     plain: Object = {key: value for key, value in role.items() if key != "aggregationRule"}
     assert "reconciliation required update" in shop.apply(plain)
     bare: Object = {**role, "metadata": {"name": "all"}}
-    assert "aggregationRule" not in shop.ground.get(ref_of(bare))
+    assert "aggregationRule" not in shop.cluster_ops.get(ref_of(bare))
 
 
 def test_a_namespace_that_is_not_there() -> None:

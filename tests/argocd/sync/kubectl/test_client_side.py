@@ -62,14 +62,14 @@ def test_what_left_the_manifest_is_removed_and_what_others_added_stays() -> None
     shop = Shop()
     shop.apply(a_config(a="1", b="2"))
     live = shop.live(a_config())
-    shop.ground.update({**live, "data": {**fields(live.get("data")), "theirs": "3"}}, dry_run=False)
+    shop.cluster_ops.update({**live, "data": {**fields(live.get("data")), "theirs": "3"}}, dry_run=False)
     assert shop.apply(a_config(a="1")) == "configmap/settings configured"
     assert shop.live(a_config())["data"] == {"a": "1", "theirs": "3"}
 
 
 def test_an_object_that_nobody_applied_before_gets_a_warning() -> None:
     shop = Shop()
-    shop.ground.create(a_config(a="1"), ARGOCD)
+    shop.cluster_ops.create(a_config(a="1"), ARGOCD)
     assert shop.apply(a_config(a="1")) == f"configmap/settings configured. {NO_ANNOTATION}"
     assert shop.apply(a_config(a="1")) == "configmap/settings unchanged"
 
@@ -79,7 +79,7 @@ def test_an_object_that_is_being_deleted_gets_a_warning() -> None:
     held = a_config(a="1")
     held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
     shop.apply(held)
-    shop.ground.delete(ref_of(held), Propagation.BACKGROUND)
+    shop.cluster_ops.delete(ref_of(held), Propagation.BACKGROUND)
     warning = "Warning: Detected changes to resource settings which is currently being deleted."
     assert shop.apply(held) == f"configmap/settings unchanged. {warning}"
     held["data"] = {"a": "2"}
@@ -142,7 +142,7 @@ def test_force_brings_the_old_one_back_where_the_new_one_is_refused() -> None:
 def test_a_namespace_that_is_not_there() -> None:
     shop = Shop(namespace=False)
     with pytest.raises(Refused) as refusal:
-        shop.ground.apply(a_config(a="1"), ARGOCD)
+        shop.cluster_ops.apply(a_config(a="1"), ARGOCD)
     assert refusal.value.message == 'namespaces "shop" not found'
     assert refusal.value.reason is Reason.NOT_FOUND
 
@@ -242,7 +242,7 @@ def test_a_manifest_that_insists_on_an_old_version_loses_after_six_tries() -> No
     shop.apply(a_config(a="1"))
     stale = a_config(a="2")
     stale["metadata"] = {**fields(stale["metadata"]), "resourceVersion": "1"}
-    counted = _Counting(shop.model)
+    counted = _Counting(shop.api_server)
     ground = KubectlClusterOps(counted, wait=waits.append)
     told = said(lambda: ground.apply(stale, ARGOCD))
     assert told.endswith(
@@ -255,14 +255,14 @@ def test_a_manifest_that_insists_on_an_old_version_loses_after_six_tries() -> No
 
 class _Counting:
     def __init__(self, model: ApiServer) -> None:
-        self.model = model
+        self.api_server = model
         self.kinds = model.kinds
         self.now = model.now
         self.verbs: list[str] = []
 
     def send(self, request: Ask) -> Answer:
         self.verbs.append(request.verb)
-        return self.model.send(request)
+        return self.api_server.send(request)
 
 
 def test_names_that_the_server_should_make_up() -> None:
@@ -270,7 +270,7 @@ def test_names_that_the_server_should_make_up() -> None:
     unnamed = a_config(a="1")
     unnamed["metadata"] = {"generateName": "settings-", "namespace": "shop"}
     assert shop.apply(unnamed) == "refused: from settings-: cannot use generate name with apply"
-    assert shop.ground.create(unnamed, ARGOCD).startswith("configmap/settings-")
+    assert shop.cluster_ops.create(unnamed, ARGOCD).startswith("configmap/settings-")
 
 
 def test_without_a_namespace_nothing_is_asked() -> None:

@@ -18,7 +18,7 @@ GONE = "the server could not find the requested resource"
 
 
 def test_kinds_that_are_served() -> None:
-    ground = Shop().ground
+    ground = Shop().cluster_ops
     assert ground.discover("apps/v1", "Deployment", "get").namespaced
     assert not ground.discover("v1", "Namespace", "get").namespaced
     kinds = {(kind.group, kind.version, kind.kind) for kind in ground.kinds()}
@@ -45,7 +45,7 @@ def test_kinds_that_are_served() -> None:
 def test_kinds_that_are_not(api_version: str, kind: str, told: str) -> None:
     shop = Shop()
     with pytest.raises(Refused) as refusal:
-        shop.ground.discover(api_version, kind, "get")
+        shop.cluster_ops.discover(api_version, kind, "get")
     assert (refusal.value.message, refusal.value.reason) == (told, Reason.NOT_FOUND)
     ref = Ref(
         group=api_version.rpartition("/")[0],
@@ -55,19 +55,21 @@ def test_kinds_that_are_not(api_version: str, kind: str, told: str) -> None:
         name="x",
     )
     with pytest.raises(Refused) as refusal:
-        shop.ground.delete(ref, Propagation.FOREGROUND)
+        shop.cluster_ops.delete(ref, Propagation.FOREGROUND)
     assert refusal.value.message == f"failed to get api resource: {told}"
     with pytest.raises(Refused) as refusal:
-        shop.ground.update({"apiVersion": api_version, "kind": kind}, dry_run=False)
+        shop.cluster_ops.update({"apiVersion": api_version, "kind": kind}, dry_run=False)
     assert refusal.value.message == f"error creating discovery client for config: {told}"
 
 
 def test_a_definition_that_comes_meanwhile_is_seen() -> None:
     shop = Shop()
-    assert said(lambda: str(shop.ground.discover("shop.example/v1", "Widget", "get"))).startswith("refused")
+    assert said(lambda: str(shop.cluster_ops.discover("shop.example/v1", "Widget", "get"))).startswith(
+        "refused"
+    )
     shop.apply(a_definition())
-    shop.ground.established("widgets.shop.example")
-    assert shop.ground.discover("shop.example/v1", "Widget", "get").namespaced
+    shop.cluster_ops.established("widgets.shop.example")
+    assert shop.cluster_ops.discover("shop.example/v1", "Widget", "get").namespaced
     assert shop.apply(a_widget(size=1)) == "widget.shop.example/w created"
 
 
@@ -75,25 +77,25 @@ def test_a_definition_that_is_never_established_is_waited_for_three_seconds() ->
     shop = Shop()
     shop.apply(a_definition())
     shop.set_status(a_definition(), {"conditions": [{"type": "Established", "status": "False"}]})
-    start = shop.model.now()
-    KubectlClusterOps(shop.model, wait=shop.model.clock.advance).established("widgets.shop.example")
-    assert shop.model.now() - start == timedelta(seconds=3)
-    shop.ground.established("no.such.definition")
+    start = shop.api_server.now()
+    KubectlClusterOps(shop.api_server, wait=shop.api_server.clock.advance).established("widgets.shop.example")
+    assert shop.api_server.now() - start == timedelta(seconds=3)
+    shop.cluster_ops.established("no.such.definition")
 
 
 def test_single_objects() -> None:
     shop = Shop()
     config = a_config(a="1")
     shop.apply(config)
-    assert shop.ground.get(ref_of(config))["data"] == {"a": "1"}
-    shop.ground.patch(ref_of(config), [{"op": "replace", "path": "/data/a", "value": "2"}])
-    assert shop.ground.get(ref_of(config))["data"] == {"a": "2"}
-    shop.ground.update({**shop.live(config), "data": {"a": "3"}}, dry_run=True)
-    assert shop.ground.get(ref_of(config))["data"] == {"a": "2"}
-    shop.ground.delete(ref_of(config), Propagation.FOREGROUND)
-    shop.model.settle()
+    assert shop.cluster_ops.get(ref_of(config))["data"] == {"a": "1"}
+    shop.cluster_ops.patch(ref_of(config), [{"op": "replace", "path": "/data/a", "value": "2"}])
+    assert shop.cluster_ops.get(ref_of(config))["data"] == {"a": "2"}
+    shop.cluster_ops.update({**shop.live(config), "data": {"a": "3"}}, dry_run=True)
+    assert shop.cluster_ops.get(ref_of(config))["data"] == {"a": "2"}
+    shop.cluster_ops.delete(ref_of(config), Propagation.FOREGROUND)
+    shop.api_server.settle()
     with pytest.raises(Refused) as refusal:
-        shop.ground.get(ref_of(config))
+        shop.cluster_ops.get(ref_of(config))
     assert (refusal.value.message, refusal.value.reason) == (
         'configmaps "settings" not found',
         Reason.NOT_FOUND,
@@ -104,19 +106,19 @@ def test_a_namespace_on_a_kind_that_has_none_is_no_obstacle() -> None:
     shop = Shop()
     odd = a_namespace("shop")
     odd["metadata"] = {"name": "shop", "namespace": "shop", "labels": {"a": "b"}}
-    shop.ground.update(odd, dry_run=False)
-    assert dig(shop.ground.get(ref_of(odd)), "metadata", "labels", "a") == "b"
+    shop.cluster_ops.update(odd, dry_run=False)
+    assert dig(shop.cluster_ops.get(ref_of(odd)), "metadata", "labels", "a") == "b"
 
 
 def test_a_pause_is_noted_not_waited_for() -> None:
     shop = Shop()
-    shop.ground.pause("Sync", 0, final=True)
-    assert shop.ground.not_before is None
-    shop.ground.pause("Sync", 0, final=False)
-    assert shop.ground.not_before == shop.model.now() + timedelta(seconds=2)
-    quick = KubectlClusterOps(shop.model, wave_delay=0.5)
+    shop.cluster_ops.pause("Sync", 0, final=True)
+    assert shop.cluster_ops.not_before is None
+    shop.cluster_ops.pause("Sync", 0, final=False)
+    assert shop.cluster_ops.not_before == shop.api_server.now() + timedelta(seconds=2)
+    quick = KubectlClusterOps(shop.api_server, wave_delay=0.5)
     quick.pause("Sync", 1, final=False)
-    assert quick.not_before == shop.model.now() + timedelta(seconds=0.5)
+    assert quick.not_before == shop.api_server.now() + timedelta(seconds=0.5)
 
 
 def test_groups_of_users() -> None:

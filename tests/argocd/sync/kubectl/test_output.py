@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.argocd.sync.kubectl.client import said
-from whysync.argocd.sync.kubectl.output import cleaned, told
+from whysync.argocd.sync.kubectl.client import message_of
+from whysync.argocd.sync.kubectl.output import cleaned, joined_output
 from whysync.kubernetes.apiserver.protocol import Answer
 
 
@@ -29,16 +29,16 @@ def test_what_goes_and_what_stays(error: str, shown: str) -> None:
 
 
 def test_warnings_stand_behind_what_was_printed() -> None:
-    assert told("x created\n") == "x created"
-    assert told("x created\n", "Warning: y\n") == "x created. Warning: y"
-    assert told("", "Warning: y\n") == "Warning: y"
+    assert joined_output("x created\n") == "x created"
+    assert joined_output("x created\n", "Warning: y\n") == "x created. Warning: y"
+    assert joined_output("", "Warning: y\n") == "Warning: y"
 
 
 def test_answers_that_are_no_status() -> None:
-    assert said(Answer(code=404, text="404 page not found\n")) == (
+    assert message_of(Answer(code=404, text="404 page not found\n")) == (
         "the server could not find the requested resource"
     )
-    assert said(Answer(code=401)) == "the server has asked for the client to provide credentials"
-    assert said(Answer(code=502, text="bad gateway")) == (
+    assert message_of(Answer(code=401)) == "the server has asked for the client to provide credentials"
+    assert message_of(Answer(code=502, text="bad gateway")) == (
         'an error on the server ("bad gateway") has prevented the request from succeeding'
     )

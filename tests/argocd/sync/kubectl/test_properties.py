@@ -102,9 +102,9 @@ def test_what_is_applied_twice_on_the_server_keeps_its_version(wanted: Object) -
 def test_a_dry_run_writes_nothing(before: Object, mode: Mode, wanted: Object) -> None:
     shop = _shop()
     shop.apply(before, mode)
-    written = len(shop.model.store.journal)
+    written = len(shop.api_server.store.journal)
     assert "(dry run)" in shop.apply(wanted, DRY)
-    assert len(shop.model.store.journal) == written
+    assert len(shop.api_server.store.journal) == written
 
 
 @settings(max_examples=40)
@@ -120,7 +120,7 @@ def test_whichever_way_it_came_there_is_left_what_was_applied_last(one: Object, 
 @settings(max_examples=60)
 @given(obj=st.dictionaries(st.sampled_from(["apiVersion", "kind", "metadata", "spec", "rules"]), NULLS))
 def test_nonsense_is_refused_in_words(obj: Object) -> None:
-    ground = Shop().ground
+    ground = Shop().cluster_ops
     for kind in ("ConfigMap", "Role"):
         whole: Object = {**obj, "apiVersion": "v1" if kind == "ConfigMap" else "rbac.authorization.k8s.io/v1"}
         whole["kind"] = kind

@@ -48,9 +48,9 @@ class Troubled:
         *,
         before: dict[tuple[str, int], Callable[[], object]] | None = None,
     ) -> None:
-        self.model = shop.model
-        self.kinds = shop.model.kinds
-        self.now = shop.model.now
+        self.api_server = shop.api_server
+        self.kinds = shop.api_server.kinds
+        self.now = shop.api_server.now
         self._answers = answers or {}
         self._before = before or {}
         self._seen: dict[str, int] = {}
@@ -59,7 +59,7 @@ class Troubled:
         count = self._seen[request.verb] = self._seen.get(request.verb, 0) + 1
         self._before.get((request.verb, count), bool)()
         found = self._answers.get((request.verb, count))
-        return self.model.send(request) if found is None else found
+        return self.api_server.send(request) if found is None else found
 
 
 def applied(shop: Shop, obj: Object, mode: Mode, answers: dict[tuple[str, int], Answer]) -> str:
@@ -131,20 +131,20 @@ def test_replace_with_force_has_patience_where_time_passes() -> None:
     shop.apply(held)
 
     def wait(seconds: float) -> None:
-        shop.model.clock.advance(seconds)
-        if shop.model.now().second == 5:
+        shop.api_server.clock.advance(seconds)
+        if shop.api_server.now().second == 5:
             live = shop.live(held)
             meta = {key: one for key, one in fields(live["metadata"]).items() if key != "finalizers"}
-            shop.ground.update({**live, "metadata": meta}, dry_run=False)
+            shop.cluster_ops.update({**live, "metadata": meta}, dry_run=False)
 
-    ground = KubectlClusterOps(shop.model, wait=wait)
+    ground = KubectlClusterOps(shop.api_server, wait=wait)
     assert ground.replace(a_config(a="2"), FORCE).endswith("configmap/settings replaced")
     shop.apply(held)
-    shop.model.clock.advance(1)
-    start = shop.model.now()
-    patient = KubectlClusterOps(shop.model, wait=shop.model.clock.advance)
+    shop.api_server.clock.advance(1)
+    start = shop.api_server.now()
+    patient = KubectlClusterOps(shop.api_server, wait=shop.api_server.clock.advance)
     assert said(lambda: patient.replace(a_config(a="2"), FORCE)) == "refused: context deadline exceeded"
-    assert (shop.model.now() - start).total_seconds() == 300
+    assert (shop.api_server.now() - start).total_seconds() == 300
 
 
 def test_a_migration_is_tried_again_and_what_follows_may_fail() -> None:
@@ -200,16 +200,16 @@ def test_what_has_no_name_or_no_namespace() -> None:
     assert shop.apply(unnamed).endswith('": resource name may not be empty')
     assert shop.apply(unnamed, SERVER_SIDE) == "refused: resource name may not be empty"
     assert shop.apply(lost) == f"refused: error running kubectl auth reconcile: {nowhere}"
-    assert said(lambda: shop.ground.replace(lost, ARGOCD)).endswith(nowhere)
-    assert said(lambda: shop.ground.replace(lost, FORCE)).endswith(nowhere)
+    assert said(lambda: shop.cluster_ops.replace(lost, ARGOCD)).endswith(nowhere)
+    assert said(lambda: shop.cluster_ops.replace(lost, FORCE)).endswith(nowhere)
 
 
 def test_a_definition_without_conditions_is_not_established() -> None:
     shop = Shop()
     shop.apply(a_definition())
     shop.set_status(a_definition(), {"conditions": []})
-    start = shop.model.now()
-    shop.ground.established("widgets.shop.example")
-    assert shop.model.now() == start
+    start = shop.api_server.now()
+    shop.cluster_ops.established("widgets.shop.example")
+    assert shop.api_server.now() == start
     assert dig(shop.live(a_definition()), "status", "conditions") in (None, [])
-    shop.ground.delete(ref_of(a_definition()), Propagation.BACKGROUND)
+    shop.cluster_ops.delete(ref_of(a_definition()), Propagation.BACKGROUND)

@@ -22,11 +22,11 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
 
 def replaced(shop: Shop, obj: Object, mode: Mode = ARGOCD) -> str:
-    return said(lambda: shop.ground.replace(obj, mode))
+    return said(lambda: shop.cluster_ops.replace(obj, mode))
 
 
 def created(shop: Shop, obj: Object, mode: Mode = ARGOCD) -> str:
-    return said(lambda: shop.ground.create(obj, mode))
+    return said(lambda: shop.cluster_ops.create(obj, mode))
 
 
 def test_create_leaves_no_annotation_and_names_no_manager() -> None:

@@ -45,10 +45,10 @@ def test_conflicts_are_always_won() -> None:
     shop = Shop()
     path = "/api/v1/namespaces/shop/configmaps/settings"
     theirs = Ask(verb="ssa", path=path, body=a_config(a="theirs"), manager="them")
-    assert shop.model.send(theirs).ok
+    assert shop.api_server.send(theirs).ok
     assert shop.apply(a_config(a="ours"), SERVER_SIDE) == "configmap/settings serverside-applied"
     assert shop.live(a_config())["data"] == {"a": "ours"}
-    lost = shop.model.send(theirs)
+    lost = shop.api_server.send(theirs)
     assert lost.code == 409, "and they would have to force it now"
 
 
@@ -80,7 +80,7 @@ def test_a_conflict_that_force_does_not_win_is_told_with_advice() -> None:
     stale = a_config(a="2")
     stale["metadata"] = {**fields(stale["metadata"]), "resourceVersion": "1"}
     try:
-        shop.ground.apply(stale, SERVER_SIDE)
+        shop.cluster_ops.apply(stale, SERVER_SIDE)
     except Refused as problem:
         refusal = problem
     else:
@@ -130,7 +130,7 @@ def test_an_object_that_is_being_deleted_gets_a_warning_here_too() -> None:
     held = a_config(a="1")
     held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
     shop.apply(held, SERVER_SIDE)
-    shop.ground.delete(ref_of(held), Propagation.BACKGROUND)
+    shop.cluster_ops.delete(ref_of(held), Propagation.BACKGROUND)
     assert shop.apply(held, SERVER_SIDE) == (
         "configmap/settings serverside-applied. Warning: Detected changes to resource settings which is "
         "currently being deleted."
@@ -148,10 +148,10 @@ class _Refusing:
     """The shop's cluster, but one verb always comes too late."""
 
     def __init__(self, shop: Shop, verb: str) -> None:
-        self.model = shop.model
-        self.kinds = shop.model.kinds
-        self.now = shop.model.now
+        self.api_server = shop.api_server
+        self.kinds = shop.api_server.kinds
+        self.now = shop.api_server.now
         self.verb = verb
 
     def send(self, request: Ask) -> Answer:
-        return Answer(code=409, body=CONFLICT) if request.verb == self.verb else self.model.send(request)
+        return Answer(code=409, body=CONFLICT) if request.verb == self.verb else self.api_server.send(request)

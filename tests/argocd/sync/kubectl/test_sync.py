@@ -66,7 +66,7 @@ def test_a_wave_waits_until_the_one_before_is_healthy() -> None:
     *_, stuck = shop.sync([db, api], most=3)
     assert (stuck.phase, stuck.message) == ("Running", "waiting for healthy state of apps/Deployment/db")
     assert not shop.has(api)
-    assert shop.ground.not_before is not None, "the pause between waves was asked for"
+    assert shop.cluster_ops.not_before is not None, "the pause between waves was asked for"
     *_, last = shop.sync([db, api], meanwhile=lambda: shop.set_status(db, READY))
     assert (last.phase, shop.has(api)) == ("Succeeded", True)
 
@@ -84,7 +84,7 @@ def test_a_hook_runs_first_and_goes_when_it_has_succeeded() -> None:
     assert states[0].message == "waiting for completion of hook batch/Job/migrate"
     assert states[-1].phase == "Succeeded"
     assert outcomes(states[-1]) == {"migrate": "Synced Succeeded", "settings": "Synced Running"}
-    shop.model.settle()
+    shop.api_server.settle()
     assert not shop.has(hook), "its finalizer was taken off before"
 
 
@@ -139,9 +139,9 @@ def test_terminated_while_a_hook_runs() -> None:
     shop = Shop()
     hook = marked(a_job(), hook="PreSync")
     (running,) = shop.sync([], [hook], most=1)
-    ended = terminate(running, shop.request([], [hook]), shop.ground)
+    ended = terminate(running, shop.request([], [hook]), shop.cluster_ops)
     assert (ended.phase, ended.message) == ("Failed", "Operation terminated")
-    shop.model.settle()
+    shop.api_server.settle()
     assert not shop.has(hook)
 
 
@@ -152,7 +152,7 @@ def test_prunes_go_in_the_order_against_creation() -> None:
     states = shop.sync([], options=PRUNE)
     assert messages(states[0]) == {"second": "pruned"}
     assert messages(states[-1]) == {"second": "pruned", "first": "pruned"}
-    shop.model.settle()
+    shop.api_server.settle()
     assert not shop.has(first)
     assert not shop.has(second)
 

@@ -48,7 +48,7 @@ class AppDeletion:
     """
 
     application: Object
-    ground: ClusterOps
+    cluster_ops: ClusterOps
     live: Callable[[], Mapping[Key, Object]]
     targets: Callable[[], Sequence[Object]] = tuple
     mark: Callable[[Object], Object] = lambda obj: obj
@@ -138,7 +138,7 @@ class _Look:
     def _run(self, kind: DeletionHook, live: Mapping[Key, Object], failed: str) -> bool:
         try:
             done = run_hooks(
-                self.deletion.ground,
+                self.deletion.cluster_ops,
                 kind,
                 live,
                 self.deletion.targets(),
@@ -155,7 +155,7 @@ class _Look:
 
     def _cleaned(self, kind: DeletionHook, live: Mapping[Key, Object], failed: str) -> bool:
         try:
-            done = clean_up(self.deletion.ground, kind, live)
+            done = clean_up(self.deletion.cluster_ops, kind, live)
         except Refused as problem:
             raise CannotDelete(f"{failed}{problem.message}") from problem
         if not done:
@@ -174,7 +174,7 @@ class _Look:
             self.waits_for = f"Resource {asking} requires manual confirmation to delete"
             return False
         for obj in first_deleted(going.values()):
-            self.deletion.ground.delete(ref_of(obj), self.left.propagation)
+            self.deletion.cluster_ops.delete(ref_of(obj), self.left.propagation)
         rest = [obj for obj in self._live().values() if self._goes(obj)]
         if rest:
             self.waits_for = f"{len(rest)} objects remaining for deletion"

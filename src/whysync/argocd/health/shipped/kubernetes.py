@@ -128,14 +128,14 @@ def _trouble(entries: Json, what: str) -> tuple[HealthCode, Json] | None:
     for kind in ("ResolvedRefs", "Accepted"):
         for condition in lua.ipairs(entries):
             if lua.at(condition, "type") == kind and lua.at(condition, "status") == "False":
-                return DEGRADED, _said(condition, f"Failed condition: {kind}")
+                return DEGRADED, _message_or(condition, f"Failed condition: {kind}")
     for condition in lua.ipairs(entries):
         if lua.at(condition, "type") == "Programmed" and lua.at(condition, "status") != "True":
-            return PROGRESSING, _said(condition, f"{what} is still being programmed")
+            return PROGRESSING, _message_or(condition, f"{what} is still being programmed")
     return None
 
 
-def _said(condition: Json, default: str) -> Json:
+def _message_or(condition: Json, default: str) -> Json:
     message = lua.at(condition, "message")
     return message if lua.truthy(message) else default
 
@@ -208,14 +208,14 @@ def backend_tls_policy(obj: Object) -> HealthVerdict:
     if ancestors is None:
         return waiting
     generation = lua.named(obj, "metadata", "generation")
-    for ancestor, condition in _told_by(ancestors) if generation is not None else ():
+    for ancestor, condition in _ancestor_conditions(ancestors) if generation is not None else ():
         observed = lua.at(condition, "observedGeneration")
         if observed is not None and not lua.same(observed, generation):
             name = _name(ancestor, "ancestorRef")
             text = lua.concat("Waiting for Ancestor ", name, " to update BackendTLSPolicy status")
             return HealthVerdict(PROGRESSING, text)
     accepted = False
-    for ancestor, condition in _told_by(ancestors):
+    for ancestor, condition in _ancestor_conditions(ancestors):
         if lua.at(condition, "type") not in ("Accepted", "ResolvedRefs"):
             continue
         if lua.at(condition, "status") != "True":
@@ -225,7 +225,7 @@ def backend_tls_policy(obj: Object) -> HealthVerdict:
     return HealthVerdict(HEALTHY, "BackendTLSPolicy is healthy") if accepted else waiting
 
 
-def _told_by(ancestors: Json) -> Iterator[tuple[Json, Json]]:
+def _ancestor_conditions(ancestors: Json) -> Iterator[tuple[Json, Json]]:
     for ancestor in lua.ipairs(ancestors):
         for condition in lua.ipairs(lua.at(ancestor, "conditions")):
             yield ancestor, condition

@@ -129,7 +129,7 @@ def _parameters(helm: Object, env: Mapping[str, str], files: ValuesFiles) -> lis
         where = strings if parameter.get("forceString") is True else plain
         where[text(parameter.get("name"))] = substituted(text(parameter.get("value")), env)
     from_files = {
-        text(parameter.get("name")): files.one(text(parameter.get("path")))
+        text(parameter.get("name")): files.file_parameter(text(parameter.get("path")))
         for parameter in map(fields, items(helm.get("fileParameters")))
     }
     arguments: list[str] = []

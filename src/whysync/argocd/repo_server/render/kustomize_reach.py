@@ -80,20 +80,20 @@ def _paths_in(file: Path) -> Iterator[tuple[bool, str]]:
             return  # the build will say so
         body = fields(document.body)
         if file.name in KUSTOMIZATIONS or body.get("apiVersion") == "builtin":
-            yield from _found(body, key="")
+            yield from _referenced_paths(body, key="")
 
 
-def _found(value: Json, key: str) -> Iterator[tuple[bool, str]]:
+def _referenced_paths(value: Json, key: str) -> Iterator[tuple[bool, str]]:
     if isinstance(value, str):
         if key in _PATHS and "\n" not in value:
             name, equals, path = value.partition("=")  # `key=path` in the files of a generator
             yield key in _FOLLOWED, path if equals and key == "files" and "/" not in name else value
     elif isinstance(value, dict):
         for inner, item in value.items():
-            yield from _found(item, inner)
+            yield from _referenced_paths(item, inner)
     else:
         for item in items(value):
-            yield from _found(item, key)
+            yield from _referenced_paths(item, key)
 
 
 def _inside(written: str, folder: Path, root: Path) -> Path | None:

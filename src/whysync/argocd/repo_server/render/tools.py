@@ -56,7 +56,7 @@ def tools_folder() -> Path:
 def helm(folder: Path | None = None) -> Tool:
     """Raises `CannotRender` where there is none."""
     for path in _places("helm", folder):
-        version = _said(path, ("version", "--short"))
+        version = _tool_version(path, ("version", "--short"))
         if version is not None and version >= _OLDEST_HELM:
             return Tool(name="helm", command=(path,), version=version)
     raise CannotRender(
@@ -69,12 +69,12 @@ def helm(folder: Path | None = None) -> Tool:
 def kustomize(folder: Path | None = None) -> Tool:
     """`kustomize` itself, or a kubectl that brings it. Raises `CannotRender` where there is none."""
     for path in _places("kustomize", folder):
-        version = _said(path, ("version",))
+        version = _tool_version(path, ("version",))
         if version is not None and version >= _OLDEST_KUSTOMIZE:
             return Tool(name="kustomize", command=(path, "build"), version=version)
     # A kubectl on the PATH is there for other reasons, and may be old: one that was installed comes first.
     for path in reversed(_places("kubectl", folder)):
-        version = _said(path, ("version", "--client"), after="Kustomize Version")
+        version = _tool_version(path, ("version", "--client"), after="Kustomize Version")
         if version is not None and version >= _OLDEST_KUSTOMIZE:
             return Tool(name="kustomize", command=(path, "kustomize"), version=version)
     raise CannotRender(
@@ -93,7 +93,7 @@ def _places(name: str, folder: Path | None) -> list[str]:
     return [*([on_path] if on_path else []), *beside]
 
 
-def _said(path: str, arguments: tuple[str, ...], *, after: str = "") -> tuple[int, int, int] | None:
+def _tool_version(path: str, arguments: tuple[str, ...], *, after: str = "") -> tuple[int, int, int] | None:
     try:
         seen = os.stat(path)
     except OSError:

@@ -53,7 +53,7 @@ class ValuesFiles:
                 paths[resolved.path] = None
         return list(paths)
 
-    def one(self, file: str) -> str:
+    def file_parameter(self, file: str) -> str:
         """The file of a file parameter."""
         is_ref = _ref_of(file, self.options.refs) is not None
         try:

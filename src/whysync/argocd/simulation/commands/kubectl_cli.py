@@ -22,11 +22,11 @@ _ROLLOUT = {"restart": "restarted", "pause": "paused", "resume": "resumed"}
 
 class Terminal:
     def __init__(self, api_server: ApiServer) -> None:
-        self._model = api_server
+        self._api_server = api_server
 
     @property
     def now(self) -> datetime:
-        return self._model.clock.now
+        return self._api_server.clock.now
 
     def run(self, command: Command, by: Actor, argocd: ApplicationController) -> Outcome:
         if command.has("--filename"):
@@ -41,7 +41,7 @@ class Terminal:
         kind, name, rest = target_of(words)
         if is_argocds(kind, name, command, argocd):
             return on_argocds(command, kind, name, rest, by, argocd)
-        served = served_kind(self._model, kind)
+        served = served_kind(self._api_server, kind)
         if served is None:
             return f'error: the server doesn\'t have a resource type "{kind}"', True
         space = command.flag("--namespace", "default") if served.namespaced else ""
@@ -63,10 +63,10 @@ class Terminal:
             space = command.flag("--namespace", "default")
             if space == argocd.context.namespace and name.startswith("argocd-"):
                 continue
-            served = served_kind(self._model, kind)
+            served = served_kind(self._api_server, kind)
             if served is None:
                 return f'error: the server doesn\'t have a resource type "{kind}"', True
-            stamp: Object = {"kubectl.kubernetes.io/restartedAt": self._model.clock.stamp()}
+            stamp: Object = {"kubectl.kubernetes.io/restartedAt": self._api_server.clock.stamp()}
             patch: Json = {"spec": {"template": {"metadata": {"annotations": stamp}}}}
             if deed != "restart":
                 patch = {"spec": {"paused": True if deed == "pause" else None}}
@@ -77,11 +77,11 @@ class Terminal:
 
     def create(self, obj: Object, *, manager: str = "kubectl-create") -> Outcome:
         """One object, as it stood before anything happens."""
-        served = _served(self._model, obj)
+        served = _served(self._api_server, obj)
         if served is None:
             return f'no matches for kind "{text(obj.get("kind"))}"', True
         space = text(dig(obj, "metadata", "namespace"))
-        answer = self._model.send(
+        answer = self._api_server.send(
             Request(verb="create", path=served.collection(space), body=obj, manager=manager)
         )
         return ("", False) if answer.ok else (_refusal(answer), True)
@@ -90,16 +90,16 @@ class Terminal:
         """An owner that is named without its uid: who writes such a thing has looked it up before."""
         for raw in items(dig(obj, "metadata", "ownerReferences")):
             owner = fields(raw)
-            served = _served(self._model, owner)
+            served = _served(self._api_server, owner)
             if owner.get("uid") or served is None:
                 continue
             path = served.path(space if served.namespaced else "", text(owner.get("name")))
-            answer = self._model.send(Request(verb="get", path=path))
+            answer = self._api_server.send(Request(verb="get", path=path))
             owner["uid"] = text(dig(answer.body, "metadata", "uid")) if answer.ok and answer.body else ""
 
     def _file(self, command: Command, obj: Object) -> Outcome:
         obj = copy_object(obj)
-        served = _served(self._model, obj)
+        served = _served(self._api_server, obj)
         name = text(dig(obj, "metadata", "name"))
         if served is None:
             wanted = f'"{text(obj.get("kind"))}" in version "{text(obj.get("apiVersion"))}"'
@@ -114,7 +114,7 @@ class Terminal:
         manager = command.flag("--field-manager")
         match command.verb:
             case "apply" if command.has("--server-side"):
-                answer = self._model.send(
+                answer = self._api_server.send(
                     Request(
                         verb="ssa",
                         path=path,
@@ -126,21 +126,24 @@ class Terminal:
                 outcome = "serverside-applied"
             case "apply":
                 applied = client_side_apply(
-                    self._model, obj, collection=collection, manager=manager or "kubectl-client-side-apply"
+                    self._api_server,
+                    obj,
+                    collection=collection,
+                    manager=manager or "kubectl-client-side-apply",
                 )
                 answer, outcome = applied.answer, applied.outcome
             case "create":
-                answer = self._model.send(
+                answer = self._api_server.send(
                     Request(verb="create", path=collection, body=obj, manager=manager or "kubectl-create")
                 )
                 outcome = "created"
             case "replace":
-                answer = self._model.send(
+                answer = self._api_server.send(
                     Request(verb="update", path=path, body=obj, manager=manager or "kubectl-replace")
                 )
                 outcome = "replaced"
             case _:
-                answer = self._model.send(Request(verb="delete", path=path))
+                answer = self._api_server.send(Request(verb="delete", path=path))
                 outcome = "deleted"
         if not answer.ok:
             return _refusal(answer), True
@@ -154,7 +157,7 @@ class Terminal:
             case "delete":
                 spared = command.flag("--cascade") in ("orphan", "false")
                 how: Json = {"propagationPolicy": "Orphan" if spared else "Background"}
-                return self._model.send(Request(verb="delete", path=path, body=how))
+                return self._api_server.send(Request(verb="delete", path=path, body=how))
             case "scale":
                 wanted: Json = {"spec": {"replicas": int(command.flag("--replicas", "1"))}}
                 return self._merge(f"{path}/scale", wanted, manager or "kubectl")
@@ -176,24 +179,26 @@ class Terminal:
             path = f"{path}/{command.flag('--subresource')}"
         match command.flag("--type"):
             case "json":
-                return self._model.send(Request(verb="json-patch", path=path, body=patch, manager=manager))
+                return self._api_server.send(
+                    Request(verb="json-patch", path=path, body=patch, manager=manager)
+                )
             case "merge":
                 return self._merge(path, patch, manager)
             case _:
                 return self._strategic(served, path, patch, manager)
 
     def _strategic(self, served: ServedKind, path: str, patch: Json, manager: str) -> Answer:
-        return self._model.send(Request(verb=patch_verb(served), path=path, body=patch, manager=manager))
+        return self._api_server.send(Request(verb=patch_verb(served), path=path, body=patch, manager=manager))
 
     def _merge(self, path: str, patch: Json, manager: str) -> Answer:
-        return self._model.send(Request(verb="merge-patch", path=path, body=patch, manager=manager))
+        return self._api_server.send(Request(verb="merge-patch", path=path, body=patch, manager=manager))
 
     def _set_image(self, path: str, pairs: tuple[str, ...], manager: str) -> Answer:
         containers: list[Json] = [
             {"name": name, "image": image} for name, _, image in (pair.partition("=") for pair in pairs)
         ]
         patch: Json = {"spec": {"template": {"spec": {"containers": containers}}}}
-        return self._model.send(Request(verb="strategic-patch", path=path, body=patch, manager=manager))
+        return self._api_server.send(Request(verb="strategic-patch", path=path, body=patch, manager=manager))
 
 
 def _served(api_server: ApiServer, obj: Object) -> ServedKind | None:

@@ -1,4 +1,4 @@
-"""A sync's ground on any cluster: what kubectl and Argo CD's own clients ask of it, and how they tell it.
+"""`ClusterOps` of a sync on any cluster: the requests and messages of kubectl and of Argo CD's own clients.
 
-`ground.ClusterGround` is the way in. Nothing is imported here.
+Start at `cluster_ops.KubectlClusterOps`. Nothing is imported here.
 """

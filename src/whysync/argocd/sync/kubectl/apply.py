@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.sync.cluster_ops import Mode, Refused
-from whysync.argocd.sync.kubectl.client import Client, delete_options, reason_of, refused, said
-from whysync.argocd.sync.kubectl.output import being_deleted, cleaned, no_last_applied, told, when
+from whysync.argocd.sync.kubectl.client import Client, delete_options, message_of, reason_of, refused
+from whysync.argocd.sync.kubectl.output import being_deleted, cleaned, joined_output, no_last_applied, when
 from whysync.argocd.sync.kubectl.target import Target
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Answer
@@ -41,12 +41,12 @@ class Apply:
         live = self._live(target)
         if live is None:
             self._create(target, wanted)
-            return told(before + target.printed("created", dry_run=self.mode.dry_run))
+            return joined_output(before + target.printed("created", dry_run=self.mode.dry_run))
         warned = no_last_applied(target, live)
         changed, after = self._patched(target, wanted, live)
         done = "configured" if changed else "unchanged"
         warned += being_deleted(after)
-        return told(before + target.printed(done, dry_run=self.mode.dry_run), warned)
+        return joined_output(before + target.printed(done, dry_run=self.mode.dry_run), warned)
 
     def _live(self, target: Target) -> Object | None:
         answer = None if target.nowhere else self.client.send("get", target.path)
@@ -55,7 +55,7 @@ class Apply:
         if answer is not None and reason_of(answer) == "NotFound":
             return None
         doing = f"retrieving current configuration of:\n{target.described}\nfrom server for:"
-        why = target.nowhere if answer is None else said(answer)
+        why = target.nowhere if answer is None else message_of(answer)
         raise Refused(cleaned(when(doing, target.file, why)))
 
     def _create(self, target: Target, wanted: Object) -> None:
@@ -63,7 +63,7 @@ class Apply:
             return
         answer = self._post(target, without_nulls(wanted))
         if not answer.ok:
-            raise refused(answer, cleaned(when("creating", target.file, said(answer))))
+            raise refused(answer, cleaned(when("creating", target.file, message_of(answer))))
 
     def _post(self, target: Target, obj: Object) -> Answer:
         return self.client.send("create", target.collection, obj, manager=self.mode.manager)
@@ -91,7 +91,7 @@ class Apply:
             return True, answer.body or {}
         if self.mode.force and reason_of(answer) in ("Conflict", "Invalid"):
             return True, self._recreated(target, wanted, live)
-        raise refused(answer, cleaned(when("patching", target.file, said(answer))))
+        raise refused(answer, cleaned(when("patching", target.file, message_of(answer))))
 
     def _send(self, target: Target, patch: Object) -> Answer:
         return self.client.send(patch_verb(target.obj), target.path, patch, manager=self.mode.manager)
@@ -127,12 +127,12 @@ class Apply:
             return created.body or {}
         restored = self._post(target, _without_version(live))
         if restored.ok:
-            raise refused(created, cleaned(said(created)))
+            raise refused(created, cleaned(message_of(created)))
         raise Refused(
             cleaned(
                 "An error occurred force-replacing the existing object with the newly provided one:\n\n"
-                f"{said(created)}.\n\nAdditionally, an error occurred attempting to restore the original "
-                f"object:\n\n{said(restored)}"
+                f"{message_of(created)}.\n\nAdditionally, an error occurred attempting to restore "
+                f"the original object:\n\n{message_of(restored)}"
             )
         )
 

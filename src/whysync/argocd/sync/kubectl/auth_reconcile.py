@@ -14,7 +14,7 @@ from typing import Final
 
 from whysync.argocd.sync.cluster_ops import Refused
 from whysync.argocd.sync.kubectl.client import Client, delete_options, reason_of, refused
-from whysync.argocd.sync.kubectl.output import cleaned, told
+from whysync.argocd.sync.kubectl.output import cleaned, joined_output
 from whysync.argocd.sync.kubectl.rbac_covers import Rule, missing_rules
 from whysync.argocd.sync.kubectl.target import Target, target_of
 from whysync.json_tree import Json, Object, dig, fields, items, same, text
@@ -64,7 +64,7 @@ def _reconcile(client: Client, obj: Object, *, dry_run: bool) -> str:
         if kind in _BINDINGS:  # kubectl goes on with the result that it has not got
             raise Refused(_PANIC) from problem
         raise
-    return told(target.printed("reconciled", dry_run=dry_run), _details(plan, kind))
+    return joined_output(target.printed("reconciled", dry_run=dry_run), _details(plan, kind))
 
 
 def _details(plan: _Plan, kind: str) -> str:

@@ -76,7 +76,7 @@ class Client:
         )
 
 
-def said(answer: Answer) -> str:
+def message_of(answer: Answer) -> str:
     """The text of a refusal, as client-go tells it."""
     message = text((answer.body or {}).get("message"))
     if message:
@@ -98,7 +98,7 @@ def reason_of(answer: Answer) -> str:
 
 
 def refused(answer: Answer, message: str = "") -> Refused:
-    return Refused(message or said(answer), reason=_REASONS.get(reason_of(answer), Reason.OTHER))
+    return Refused(message or message_of(answer), reason=_REASONS.get(reason_of(answer), Reason.OTHER))
 
 
 def delete_options(propagation: str, *, uid: str = "") -> Object:

@@ -86,7 +86,7 @@ class KubectlClusterOps:
     # -- kubectl ------------------------------------------------------------------------------------
 
     def apply(self, obj: Object, mode: Mode) -> str:
-        return _told(lambda: self._apply(obj, mode))
+        return _within_depth(lambda: self._apply(obj, mode))
 
     def _apply(self, obj: Object, mode: Mode) -> str:
         if mode.server_side:
@@ -98,10 +98,12 @@ class KubectlClusterOps:
         return run.run(target_of(self._client, obj), before)
 
     def create(self, obj: Object, mode: Mode) -> str:
-        return _told(lambda: create(self._client, target_of(self._client, obj, namespace="default"), mode))
+        return _within_depth(
+            lambda: create(self._client, target_of(self._client, obj, namespace="default"), mode)
+        )
 
     def replace(self, obj: Object, mode: Mode) -> str:
-        return _told(lambda: replace(self._client, target_of(self._client, obj), mode, self._wait))
+        return _within_depth(lambda: replace(self._client, target_of(self._client, obj), mode, self._wait))
 
     # -- the dynamic client -------------------------------------------------------------------------
 
@@ -175,7 +177,7 @@ def _is_established(definition: Object) -> bool:
     return False
 
 
-def _told(act: Callable[[], T]) -> T:
+def _within_depth(act: Callable[[], T]) -> T:
     """Whatever nests too deep for anybody is refused as the API server would."""
     try:
         return act()

@@ -30,7 +30,7 @@ def cleaned(error: str) -> str:
     return error.replace(_HINT, "")
 
 
-def told(out: str, err: str = "") -> str:
+def joined_output(out: str, err: str = "") -> str:
     """What kubectl printed, and behind it what it warned of."""
     return ". ".join(part for part in (out.strip(), err.strip()) if part)
 

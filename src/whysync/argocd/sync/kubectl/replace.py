@@ -13,12 +13,12 @@ from whysync.argocd.sync.kubectl.apply import TIMED_OUT
 from whysync.argocd.sync.kubectl.client import (
     Client,
     delete_options,
+    message_of,
     reason_of,
     refused,
-    said,
     version_of_answer,
 )
-from whysync.argocd.sync.kubectl.output import cleaned, told, when
+from whysync.argocd.sync.kubectl.output import cleaned, joined_output, when
 from whysync.argocd.sync.kubectl.target import Target
 from whysync.json_tree import Object, fields, text
 
@@ -31,9 +31,9 @@ def create(client: Client, target: Target, mode: Mode) -> str:
         return target.printed("created", dry_run=True)
     answer = client.send("create", target.collection, target.obj)
     if not answer.ok:
-        raise refused(answer, cleaned(when("creating", target.file, said(answer))))
+        raise refused(answer, cleaned(when("creating", target.file, message_of(answer))))
     name = text(fields((answer.body or {}).get("metadata")).get("name"))
-    return told(target.printed("created").replace("<unknown>", name, 1))
+    return joined_output(target.printed("created").replace("<unknown>", name, 1))
 
 
 def replace(client: Client, target: Target, mode: Mode, wait: Callable[[float], None]) -> str:
@@ -45,7 +45,7 @@ def replace(client: Client, target: Target, mode: Mode, wait: Callable[[float], 
         raise Refused(cleaned(when("replacing", target.file, target.nowhere)))
     answer = client.send("update", target.path, _versioned(client, target))
     if not answer.ok:
-        raise refused(answer, cleaned(when("replacing", target.file, said(answer))))
+        raise refused(answer, cleaned(when("replacing", target.file, message_of(answer))))
     return target.printed("replaced")
 
 
@@ -66,12 +66,12 @@ def _recreated(client: Client, target: Target, wait: Callable[[float], None]) ->
         raise Refused(cleaned(when("deleting", target.file, target.nowhere)))
     answer = client.send("delete", target.path, delete_options("Background"))
     if not answer.ok:
-        raise refused(answer, cleaned(when("deleting", target.file, said(answer))))
+        raise refused(answer, cleaned(when("deleting", target.file, message_of(answer))))
     _until_gone(client, target, wait)
     answer = client.send("create", target.collection, target.obj)
     if not answer.ok:
-        raise refused(answer, cleaned(said(answer)))
-    return told(f"{target.deleted()}\n{target.printed('replaced')}")
+        raise refused(answer, cleaned(message_of(answer)))
+    return joined_output(f"{target.deleted()}\n{target.printed('replaced')}")
 
 
 def _until_gone(client: Client, target: Target, wait: Callable[[float], None]) -> None:

@@ -11,8 +11,14 @@ from typing import Final
 
 from whysync.argocd.sync.cluster_ops import Mode, Refused
 from whysync.argocd.sync.csa_migration import upgraded_managed_fields
-from whysync.argocd.sync.kubectl.client import Client, reason_of, refused, said
-from whysync.argocd.sync.kubectl.output import being_deleted, cleaned, not_applied_again, not_migrated, told
+from whysync.argocd.sync.kubectl.client import Client, message_of, reason_of, refused
+from whysync.argocd.sync.kubectl.output import (
+    being_deleted,
+    cleaned,
+    joined_output,
+    not_applied_again,
+    not_migrated,
+)
 from whysync.argocd.sync.kubectl.target import Target
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer
@@ -44,9 +50,9 @@ def apply_server_side(client: Client, target: Target, mode: Mode) -> str:
     answer = _send(client, target, mode)
     if not answer.ok:
         advice = _ADVICE if reason_of(answer) == "Conflict" else ""
-        raise refused(answer, cleaned(said(answer) + advice))
+        raise refused(answer, cleaned(message_of(answer) + advice))
     obj, warned = _migrated(client, target, mode, answer.body or {})
-    return told(target.printed("serverside-applied"), warned + being_deleted(obj))
+    return joined_output(target.printed("serverside-applied"), warned + being_deleted(obj))
 
 
 def _send(client: Client, target: Target, mode: Mode) -> Answer:
@@ -66,7 +72,7 @@ def _migrated(client: Client, target: Target, mode: Mode, obj: Object) -> tuple[
         return obj, ""
     again = _send(client, target, mode)
     if not again.ok:
-        return migrated, not_applied_again(said(again))
+        return migrated, not_applied_again(message_of(again))
     return again.body or {}, ""
 
 

@@ -184,7 +184,7 @@ def keys_of(step: str) -> Object:
     return msgspec.json.decode(step[2:], type=dict[str, object]) if step.startswith("k:") else {}  # type: ignore[return-value]
 
 
-def told(step: str) -> str:
+def step_text(step: str) -> str:
     """A step as error texts have it: `.name`, `[name="x"]`, `[="x"]`, `[0]`."""
     kind, rest = step[0], step[2:]
     if kind == "f":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whysync.json_tree import MISSING, Json, Missing, Object
-from whysync.kubernetes.merge.structured.fieldset import FieldSet, told
+from whysync.kubernetes.merge.structured.fieldset import FieldSet, step_text
 from whysync.kubernetes.merge.structured.schema import Atom, ListType, MapType
 from whysync.kubernetes.merge.structured.walk import TypeErrors, item_step, safe_step
 
@@ -106,7 +106,7 @@ def _indexed(
         except ValueError as problem:
             raise TypeErrors([f"element {index}: {problem}"]) from None
         if step in items_by_step and unique:
-            raise TypeErrors([f"duplicate entries for key {told(step)}"])
+            raise TypeErrors([f"duplicate entries for key {step_text(step)}"])
         items_by_step[step] = None if step in items_by_step else item
         steps.append(step)
     return steps, items_by_step

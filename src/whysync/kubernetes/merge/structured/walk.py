@@ -8,7 +8,7 @@ from typing import TypeAlias
 from whysync.golang.fmt import go_syntax, go_text, go_type
 from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.merge.errors import DiffError
-from whysync.kubernetes.merge.structured.fieldset import FieldSet, key_step, told, value_step
+from whysync.kubernetes.merge.structured.fieldset import FieldSet, key_step, step_text, value_step
 from whysync.kubernetes.merge.structured.schema import DEDUCED, Atom, ListType, MapType
 
 _Problems: TypeAlias = "Sequence[tuple[str, str]]"
@@ -78,11 +78,11 @@ def _list_problems(value: list[Json], kind: ListType) -> _Problems:
                 problems.append(("", f"element {index}: {problem}"))
                 break
             if step in seen:
-                problems.append(("", f"duplicate entries for key {told(step)}"))
+                problems.append(("", f"duplicate entries for key {step_text(step)}"))
             seen.add(step)
         below = _problems(item, kind.element)
         if below:
-            problems.extend((told(step) + path, problem) for path, problem in below)
+            problems.extend((step_text(step) + path, problem) for path, problem in below)
     return problems
 
 
