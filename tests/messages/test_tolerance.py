@@ -9,7 +9,7 @@ from whysync.messages.log_line import parse_log_line
 from whysync.messages.parse import Reading, understand
 from whysync.messages.patterns import ALL
 from whysync.messages.patterns.apply import AnnotationTooLong, NamespaceMissing
-from whysync.messages.patterns.git import RevisionNotFound
+from whysync.messages.patterns.git import RepoAuthFailed, RevisionNotFound
 from whysync.messages.patterns.manifests import JsonnetFailed
 from whysync.messages.patterns.operations import SharedResource
 from whysync.messages.patterns.rbac import Forbidden
@@ -107,6 +107,10 @@ def test_the_level_of_a_line(line: str, level: str, loud: bool) -> None:
 def test_capitals_that_identify_a_program_count() -> None:
     failure = _only("Recovered from panic: runtime error: invalid memory address or nil pointer dereference")
     assert not isinstance(failure, JsonnetFailed)
+
+
+def test_a_database_that_refuses_a_password_is_no_repository() -> None:
+    assert not isinstance(_only('password authentication failed for user "shop"'), RepoAuthFailed)
 
 
 def test_every_pattern_has_a_tolerant_form() -> None:

@@ -283,7 +283,11 @@ TABLE: tuple[Pattern, ...] = (
         r"(?P<url>[^\"]{1,300})\": no credentials matched this URL",
         auth_failed,
     ),
-    Pattern("uthentication failed for", r"Authentication failed for '(?P<url>[^']{1,300})'", by_https),
+    Pattern(
+        "uthentication failed for",
+        r"(?<!password )Authentication failed for '(?P<url>[^']{1,300})'",
+        by_https,
+    ),
     Pattern("could not read ", r"could not read (?:Username|Password) for '(?P<url>[^']{1,300})'", by_https),
     Pattern("nvalid username or ", r"[Ii]nvalid username or (?:password|token)", by_https),
     Pattern("Access denied", r"HTTP Basic: Access denied", by_https),
