@@ -37,7 +37,7 @@ CASES = {
     ),
     "drift/ignored_but_still_applied/autoscaler_writes_it_back": (
         UNSAFE,
-        "it drops 3 running pods of Deployment web/shop (5 now, Git declares 2)",
+        "it drops 3 running pods of Deployment web/shop (5 now, set by an autoscaler",
     ),
     "drift/ignored_but_still_applied/respected": (SAFE, "nothing differs, so it changes nothing"),
     "drift/aggregated_cluster_role/git_has_other_rules": (

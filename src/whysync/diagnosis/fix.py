@@ -37,6 +37,7 @@ class ProofKind(StrEnum):
     FACTS_MISSING = "facts-missing"
     PLAIN_SYNC_HELPS = "plain-sync-helps"
     UNTIL_NEXT_SYNC = "until-next-sync"
+    HOLDS_BACK_RELEASES = "holds-back-releases"
     NOT_TRIED = "not-tried"
     OUT_OF_TIME = "out-of-time"
     OTHER_CAUSE = "other-cause"

@@ -50,6 +50,7 @@ _IN_PASSING: Final = frozenset(
         Mechanism.SERVER_SET_IN_GIT,
     }
 )
+_SEEN_ONCE: Final = frozenset({Mechanism.BY_CONTROLLER, Mechanism.TIMESTAMP})
 _UNNAMED: Final = {
     Mechanism.BY_CONTROLLER: "a controller",
     Mechanism.TIMESTAMP: "a controller",
@@ -79,6 +80,8 @@ class OtherWriter:
     """From a change of somebody else to its own write."""
     timed: bool = False
     """The facts show how long it takes; else it is a usual time."""
+    certain: bool = True
+    """It is known to write again. An unknown program that wrote once may have been a script."""
     writer: Writer | None = None
     evidence: tuple[Evidence, ...] = ()
 
@@ -101,8 +104,11 @@ class Writers:
         return Regenerating(repositories.all, self.generated) if self.generated else repositories
 
 
-def writers_for(case: Case, part: Scope, *, active: bool = True) -> Writers:
-    """Infer the other writers; if they are not `active`, only refusals are simulated."""
+def writers_for(case: Case, part: Scope, *, active: bool = True, returning: bool = True) -> Writers:
+    """Infer the other writers; if they are not `active`, only refusals are simulated.
+
+    `returning`: those that wrote once, and are not known to write again, do so too.
+    """
     refusals = Refusals(case)
     drifts = [drift for drift in case.drifts if drift.key in part.keys or drift.ref.key in part.keys]
     told = [(drift, mechanism_of(case, drift)) for drift in drifts]
@@ -111,7 +117,7 @@ def writers_for(case: Case, part: Scope, *, active: bool = True) -> Writers:
         return Writers(all=every, refusals=refusals)
     held = [
         HeldField(ref=drift.ref, pointer=drift.pointer, value=drift.found, who=manager, seconds=seconds)
-        for drift, manager, seconds in _at_work(case, told, every)
+        for drift, manager, seconds in _at_work(case, told, every, returning=returning)
     ]
     passing = [
         Passing(key=drift.ref.key, pointer=drift.pointer, wanted=drift.wanted, found=drift.found)
@@ -128,9 +134,11 @@ def writers_for(case: Case, part: Scope, *, active: bool = True) -> Writers:
 
 
 def _at_work(
-    case: Case, told: list[tuple[Drift, Mechanism]], every: tuple[OtherWriter, ...]
+    case: Case, told: list[tuple[Drift, Mechanism]], every: tuple[OtherWriter, ...], *, returning: bool
 ) -> Iterator[tuple[Drift, str, float]]:
     for (drift, mechanism), one in zip(told, every, strict=True):
+        if not (returning or one.certain):
+            continue
         played = mechanism is Mechanism.AUTOSCALED and _is_played(case, drift)
         if one.again and not played and mechanism not in _IN_PASSING and mechanism is not Mechanism.GENERATED:
             manager = one.writer.manager if one.writer is not None else "controller"
@@ -154,6 +162,7 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
         or (mechanism is Mechanism.TRACKING and _other_heals(case, drift))
         or (mechanism is Mechanism.UNKNOWN and _fights(case, writer))
     )
+    certain = not (mechanism in _SEEN_ONCE and _is_unknown(writer) and looping(case) is None)
     return OtherWriter(
         who=_name(case, drift, mechanism, writer),
         ref=drift.ref,
@@ -161,7 +170,8 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
         mechanism=mechanism,
         again=again,
         seconds=_usual(mechanism) if seen is None else seen,
-        timed=seen is not None,
+        timed=seen is not None and certain,
+        certain=certain,
         writer=writer,
         evidence=drift.cited(),
     )
@@ -169,7 +179,11 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
 
 def _fights(case: Case, writer: Writer | None) -> bool:
     """Nobody knows the program, but self-heal has undone its work again and again."""
-    return writer is not None and writer.kind is WriterKind.UNKNOWN and looping(case) is not None
+    return _is_unknown(writer) and looping(case) is not None
+
+
+def _is_unknown(writer: Writer | None) -> bool:
+    return writer is not None and writer.kind is WriterKind.UNKNOWN
 
 
 def _is_gitops(writer: Writer | None) -> bool:

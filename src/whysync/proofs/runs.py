@@ -17,10 +17,13 @@ from typing import Final
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.server.server import Denied
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.fix import Fix, Set
 from whysync.diagnosis.freshness import looping
 from whysync.diagnosis.symptom import OPERATION, SymptomKind
-from whysync.json_tree import Json, Missing
+from whysync.fixes.edit import edited
+from whysync.json_tree import MISSING, Json, Missing, same
+from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key
 from whysync.proofs.apply_fix import Player, touched_by
 from whysync.proofs.observations import Observer, Sample, Signs
@@ -120,9 +123,14 @@ def with_fix(
     touched: frozenset[Key] = frozenset(),
     *,
     syncs: bool = False,
+    returning: bool = True,
 ) -> With:
-    """Raises `Unplayable`, `Refuted`, `NotSimulated`, `TimelineNeverSettles`. `syncs`: it includes a sync."""
-    watch = Observer(simulated(case, touched=touched_by(fix, case) | touched, only=only))
+    """Raises `Unplayable`, `Refuted`, `NotSimulated`, `TimelineNeverSettles`. `syncs`: it includes a sync.
+
+    Without `returning`, writers that were seen once do not write again.
+    """
+    every = touched_by(fix, case) | touched
+    watch = Observer(simulated(case, touched=every, only=only, returning=returning))
     player = Player(watch)
     was_operating = watch.world.is_operating
     player.carry_out(fix)
@@ -140,6 +148,48 @@ def waited(case: Case, wanted: Signs, only: frozenset[Key] | None = None) -> Wit
     watch.deed("waiting")
     watch.run(_PATIENCE, lambda: not (wanted & watch.signs or watch.is_busy))
     return _in_rounds(case, watch, Player(watch))
+
+
+def reaches_cluster(case: Case, drift: Drift, fix: Fix | None, only: frozenset[Key] | None = None) -> bool:
+    """Does a later commit that changes the field still change it in the cluster, with the fix in place?
+
+    Raises `Unplayable`, `Refuted`, `NotSimulated`, `TimelineNeverSettles`.
+    """
+    touched = frozenset({drift.key, drift.desired.key})
+    if fix is not None:
+        touched |= touched_by(fix, case)
+    watch = Observer(simulated(case, touched=touched, only=only, returning=False))
+    player = Player(watch)
+    if fix is not None:
+        player.carry_out(fix)
+    _end_what_hangs(watch, player)
+    player.sync()
+    watch.run(_SOON)
+    before = live_value(watch, drift)
+    changed = case.desired_of(drift.ref.key)
+    release = Set(pointer=drift.pointer, value=_another_value(drift.wanted))
+    watch.world.push(
+        manifest.with_body(edited(manifest.body, [release])) if manifest is changed else manifest
+        for manifest in case.desired
+    )
+    watch.world.simulation.argocd.refresh(watch.world.app, hard=False)
+    player.sync()
+    watch.run(_SOON)
+    return not same(live_value(watch, drift), before)
+
+
+def can_be_released(drift: Drift) -> bool:
+    """Is it a plain value in Git, which a later commit may change?"""
+    return isinstance(drift.wanted, str | int) and not isinstance(drift.wanted, bool)
+
+
+def _another_value(value: Json | Missing) -> Json:
+    return value + 1 if isinstance(value, int) else f"{value}-next"
+
+
+def live_value(watch: Observer, drift: Drift) -> Json | Missing:
+    live = watch.world.objects().get(drift.ref.key)
+    return pointers.resolve(live, drift.pointer) if live is not None else MISSING
 
 
 def _in_rounds(case: Case, watch: Observer, player: Player) -> With:

@@ -184,6 +184,7 @@ def simulated(
     only: frozenset[Key] | None = None,
     everything: bool = False,
     others: bool = True,
+    returning: bool = True,
     quiet: bool = False,
     bare: bool = False,
     extra: Extra | None = None,
@@ -192,8 +193,9 @@ def simulated(
 
     `touched` are resources that will change though nothing is wrong with them; with `only`, only these
     and the touched ones are included; `everything` leaves nothing out. Without `others`, only Argo CD and
-    Kubernetes write. `quiet`: Argo CD starts nothing by itself, and a running operation does not continue,
-    until `wake`. `bare`: the facts have no rendered manifests, which is not a gap.
+    Kubernetes write; without `returning`, writers that were seen once do not write again. `quiet`: Argo CD
+    starts nothing by itself, and a running operation does not continue, until `wake`. `bare`: the facts have
+    no rendered manifests, which is not a gap.
     """
     if not bare:
         _check(case)
@@ -214,7 +216,7 @@ def simulated(
     live += namespaces(case, live, desired)
     live += nodes_for(live, desired)
     repositories = repositories_of(application, desired, clock, held_by(application, desired, live))
-    writers = writers_for(case, part, active=others)
+    writers = writers_for(case, part, active=others, returning=returning)
     operators, makers = Operators(case), CrdCreators(case)
     settings = case.world.snapshot.settings
     refusals = writers.refusals.admission

@@ -350,7 +350,8 @@ def held(world: SimulatedCase) -> Aftermath:
     if not differs:
         return Aftermath()
     loop = looping(world.case)
-    writers = tuple(one for one in world.writers.all if one.again and one.ref.key in differs)
+    every = (one for one in world.writers.all if one.again and one.certain)
+    writers = tuple(one for one in every if one.ref.key in differs)
     between = [later - earlier for earlier, later in pairwise(starts)]
     return Aftermath(
         again=min(differs.values()) - began,

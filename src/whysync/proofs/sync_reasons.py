@@ -265,7 +265,8 @@ def side_effects(
     ]
     for other in others[:3]:
         who = phrase(other.writer) if other.writer is not None else "an unknown writer"
-        words = f"it overwrites {other.pointer} of {other.ref}, which {who} wrote"
+        when = f" {ago(other.age)}" if other.age is not None else ""
+        words = f"it overwrites {other.pointer} of {other.ref}, which {who} wrote{when}"
         yield EffectText(kind=ReasonKind.OVERWRITES, text=words, refs=(other.ref,), weight=36)
     if effects.created:
         made = effects.created
@@ -418,7 +419,8 @@ def _dropped_pods(effects: Effects) -> Iterator[EffectText]:
         field = next((one for one in effects.overwritten if _is_replicas(one, ref)), None)
         dropped = _dropped(effects, ref, before, after)
         if dropped and field is not None and not field.is_of_git:
-            by = f", set by {_who_and_when(field)}" if field.by_hand else ""
+            named = field.by_hand or (field.is_work and field.mechanism is not Mechanism.AUTOSCALED)
+            by = f", set by {_who_and_when(field)}" if named else ""
             hurt.append((ref, dropped, f"{before} now{by}, Git declares {after}"))
         else:
             yield EffectText(

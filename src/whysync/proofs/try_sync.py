@@ -39,7 +39,7 @@ def tried(case: Case, findings: Sequence[Finding]) -> Safety:
 
 
 def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
-    world = simulated(case, quiet=not is_running(case))
+    world = simulated(case, quiet=not is_running(case), returning=False)
     since = len(world.simulation.api_server.store.journal)
     world.simulation.timeline.settle()
     if world.codes[0] not in ("Synced", "OutOfSync"):

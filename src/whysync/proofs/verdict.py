@@ -16,15 +16,17 @@ from typing import Final
 from whysync.argocd.rbac import Asker, Request, decide, read_policy
 from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.finding import Finding, Severity
-from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
+from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus, Remove
+from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, SymptomId, SymptomKind
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.patches import object_of
-from whysync.json_tree import Object, fields, items, text
+from whysync.json_tree import Object, fields, items, same, text
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
@@ -49,9 +51,21 @@ from whysync.proofs.observations import (
     unseen_images,
 )
 from whysync.proofs.pod_behavior import was_cut_off
-from whysync.proofs.runs import ROUNDS, Run, With, Without, trace_of, waited, with_fix
+from whysync.proofs.runs import (
+    ROUNDS,
+    Run,
+    With,
+    Without,
+    can_be_released,
+    live_value,
+    reaches_cluster,
+    trace_of,
+    waited,
+    with_fix,
+)
 from whysync.proofs.scope import explained_keys, slice_for
 from whysync.proofs.simulated_case import SimulatedCase, simulated
+from whysync.proofs.sync_reasons import brief
 from whysync.queries.previous_revision import previous_revision_of
 
 _BEHAVING: Final = re.compile("/containers/|/securitycontext/")
@@ -62,6 +76,10 @@ _PER_RUN: Final = 5
 _FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
 _WHOLE_APP: Final = frozenset({APP_DIFFERS, APP_UNHEALTHY, OPERATION})
 _OF_THE_SYNC: Final = frozenset({OPERATION, SymptomId.condition("SyncError")})
+_MOST_RELEASES: Final = 2
+_OF_A_RULE: Final = "/spec/ignoreDifferences/"
+_TEMPLATE: Final = re.compile("^/spec/(?:jobTemplate/spec/)?template/")
+"""Fields of pod templates: what a release changes."""
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
 )
@@ -210,10 +228,73 @@ class Judge:
                 ProofKind.OTHER_CAUSE,
                 f"without it, on the model the sync fails for another reason: {otherwise}",
             )
+        blocked = self._blocked_release(finding, fix)
+        if blocked is not None and _TEMPLATE.search(blocked.pointer):
+            why = f"with it, a later commit that changes {blocked.pointer} of {blocked.ref} is not deployed"
+            return Rejected(why=why, trace=trace)
         gaps = self._gaps(finding, fix, course)
+        gaps += self._if_nobody_writes_again(finding, fix, wanted)
         if gaps:
             return _likely("; ".join(gaps), trace)
+        if blocked is not None:
+            why = f"a later commit that changes {blocked.pointer} is not applied"
+            return Proof(
+                status=ProofStatus.LIKELY,
+                kind=ProofKind.HOLDS_BACK_RELEASES,
+                rounds=ROUNDS,
+                why=why,
+                trace=trace,
+            )
         return proven(ROUNDS, trace, self._held(finding, wanted, course))
+
+    def _explained_drifts(self, finding: Finding) -> list[Drift]:
+        return [drift for drift in self._case.drifts if drift.symptom in finding.explains]
+
+    def _blocked_release(self, finding: Finding, fix: Fix) -> Drift | None:
+        """A field that a later commit could change without the fix, but not with it.
+
+        A rule that is only corrected was meant to ignore the field.
+        """
+        corrects = any(edit.pointer.startswith(_OF_A_RULE) for edit in fix.edits)
+        if fix.kind not in (FixKind.APPLICATION, FixKind.SETTINGS) or corrects or not fix.edits:
+            return None
+        for drift in self._explained_drifts(finding)[:_MOST_RELEASES]:
+            generated = mechanism_of(self._case, drift) is Mechanism.GENERATED
+            if generated or not can_be_released(drift):
+                continue
+            self.work += 2 * _PER_RUN
+            only = slice_for(self._case, finding)
+            if not reaches_cluster(self._case, drift, fix, only) and reaches_cluster(
+                self._case, drift, None, only
+            ):
+                return drift
+        return None
+
+    def _if_nobody_writes_again(self, finding: Finding, fix: Fix, wanted: Signs) -> list[str]:
+        """The other future: a writer that was seen once does not return. Empty if that ends well, too."""
+        start = self._without.waiting.watch.world
+        drifts = self._explained_drifts(finding)
+        once = [
+            (drift, writer)
+            for drift in drifts
+            if (writer := start.writers.of(drift.ref, drift.pointer)) is not None
+            and writer.again
+            and not writer.certain
+        ]
+        if not once:
+            return []
+        self.work += _PER_RUN
+        course = with_fix(self._case, fix, wanted, slice_for(self._case, finding), returning=False)
+        if self._left(finding, wanted, course):
+            drift, writer = once[0]
+            return [f"whether {writer.who} writes {drift.pointer} again: the fix helps only if it does"]
+        for drift, writer in once:
+            after = live_value(course.watch, drift)
+            dropped = any(edit.pointer == drift.pointer for edit in fix.edits if isinstance(edit, Remove))
+            if dropped and not same(after, drift.found):
+                lost = f"changes it from {brief(drift.found)} to {brief(after)}"
+                return [f"whether {writer.who} writes {drift.pointer} again: if not, the sync {lost}"]
+        return []
 
     def _base(self, wanted: Signs, course: With) -> Run | None:
         """The course without the fix that still shows the trouble; `None` where a plain sync ends it.

@@ -63,8 +63,19 @@ def ignore_field(case: Case, ref: Ref, *pointers: str, title: str = "", risk: st
         case.application.ref,
         *edits,
         title=title or f"Ignore {shown} of this one object" + (", also when syncing" if written else ""),
-        risk=risk or "real drift in this field will not be seen any more",
+        risk=risk or _risk(case, ref, pointers),
     )
+
+
+def _risk(case: Case, ref: Ref, pointers: tuple[str, ...]) -> str:
+    """A sync keeps the live value of an ignored field: also against a newer commit."""
+    desired = case.desired_of(ref.key)
+    declared = desired is not None and any(
+        not isinstance(desired.at(pointer), Missing) for pointer in pointers
+    )
+    if declared:
+        return "later commits that change this field are not applied, and drift in it is not reported"
+    return "drift in this field is not reported any more"
 
 
 def _is_written(case: Case, ref: Ref, pointer: str) -> bool:

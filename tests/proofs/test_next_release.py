@@ -1,0 +1,98 @@
+"""A proof includes what comes later: the next release, and a writer that does or does not return."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.proofs.test_safety import IMAGE, REPLICAS, off
+from tests.proofs.worlds import bundle, deployment, in_git, running, synced, wrote
+from tests.situations import case_of
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Confidence, Finding
+from whysync.diagnosis.fix import Fix, Proof, ProofStatus
+from whysync.diagnosis.report import ReasonKind
+from whysync.diagnosis.rule import diagnosis_rules
+from whysync.diagnosis.runner import diagnose
+from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
+from whysync.proofs.runs import reaches_cluster
+from whysync.proofs.safety import safety_of
+from whysync.proofs.verdict import Judge, Rejected
+from whysync.queries.drift import server_side_diff
+from whysync.queries.ignore_rules import ignore_field
+
+IMAGE_POINTER = "/spec/template/spec/containers/0/image"
+DIGEST = f"shop:1@sha256:{'0' * 64}"
+
+
+def _written(by: str, owned: Object, **live: Json) -> Case:
+    """A Deployment of which another program wrote one field once."""
+    image, replicas = live.get("image", "shop:1"), live.get("replicas", 2)
+    assert isinstance(image, str)
+    assert isinstance(replicas, int)
+    managed: list[Json] = [wrote("argocd-controller", IMAGE), wrote(by, owned)]
+    there = running(deployment(image=image, replicas=replicas), managed=managed)
+    fields(there["metadata"])["annotations"] = {LAST_APPLIED: json.dumps(deployment())}
+    return case_of(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment()), there)
+
+
+def _judged(case: Case, fix: Fix) -> Proof | Rejected:
+    finding = Finding(
+        about=case.drifts[0].ref,
+        verdict="it differs",
+        confidence=Confidence.HIGH,
+        explains=tuple(drift.symptom for drift in case.drifts),
+    )
+    return Judge(case).judged(finding, fix)
+
+
+@pytest.fixture
+def rewritten() -> Case:
+    """An image whose tag a webhook replaced with its digest."""
+    return _written("argocd-controller", IMAGE, image=DIGEST)
+
+
+def test_an_ignore_rule_that_stops_releases_is_refuted(rewritten: Case) -> None:
+    (drift,) = rewritten.drifts
+    ignore = ignore_field(rewritten, drift.ref, drift.pointer)
+    assert not reaches_cluster(rewritten, drift, ignore)
+    found = _judged(rewritten, ignore)
+    assert isinstance(found, Rejected)
+    assert f"a later commit that changes {IMAGE_POINTER}" in found.why
+    assert "later commits that change this field are not applied" in ignore.risk
+
+
+def test_a_server_side_diff_lets_releases_through(rewritten: Case) -> None:
+    (drift,) = rewritten.drifts
+    compare = server_side_diff(rewritten, webhooks=True)
+    assert reaches_cluster(rewritten, drift, compare)
+    found = _judged(rewritten, compare)
+    assert isinstance(found, Proof)
+    assert found.status is ProofStatus.PROVEN
+
+
+def test_the_rule_compares_on_the_server_before_anything_else(rewritten: Case) -> None:
+    first = diagnose(rewritten, diagnosis_rules()).first
+    assert first is not None
+    assert first.cause == "webhook-injected"
+    assert [fix.title for fix in first.fixes] == [
+        "Let the API server compare, with its webhooks",
+        "Declare in Git what the webhook writes",
+    ]
+
+
+def test_a_writer_seen_once_is_not_expected_to_return() -> None:
+    case = _written("night-scheduler", REPLICAS, replicas=6)
+    (drift,) = case.drifts
+    drop = Fix.remove(drift.ref, drift.pointer, title="Let it own the field")
+    found = _judged(case, drop)
+    assert isinstance(found, Proof)
+    assert found.status is ProofStatus.LIKELY
+    assert "if not, the sync changes it from 6 to 1" in found.why
+    safety = safety_of(case)
+    assert "set by an unknown writer (night-scheduler) 11 min ago" in safety.reasons[0].text
+    kinds = {reason.kind for reason in safety.reasons}
+    assert ReasonKind.DROPS_PODS in kinds
+    assert not kinds & {ReasonKind.DOES_NOT_LAST, ReasonKind.SYNC_LOOP}
