@@ -1,4 +1,4 @@
-"""A clock that stands still until somebody turns it."""
+"""A clock that advances only when it is set."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Participant(Protocol):
         ...
 
     def next_wakeup(self) -> datetime | None:
-        """When it would act next if nobody else did anything; never for `None`."""
+        """When it acts next if nothing else happens; `None` means never."""
         ...
 
 

@@ -42,7 +42,7 @@ class AppRegistry:
         return matching[0]
 
     def add(self, application: Object) -> str:
-        """A new Application, or one that is applied again: then what Argo CD says of it stays."""
+        """Adds an Application, or updates one that is applied again and keeps its status."""
         meta = fields(application.get("metadata"))
         name = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}"
         spec = fields(application.get("spec"))

@@ -131,7 +131,7 @@ def auto_sync(
     backoff: SelfHealBackoff | None = None,
     windows: WindowVerdict | None = None,
 ) -> AutoSync:
-    """Would the controller start a sync? What was compared last is in the app, unless given anew."""
+    """Would the controller start a sync? Uses the app's last comparison unless another is given."""
     status = fields(dig(app, "status", "sync")) if sync_status is None else sync_status
     rows = [fields(row) for row in items(dig(app, "status", "resources"))] if resources is None else resources
     automated = dig(app, "spec", "syncPolicy", "automated")

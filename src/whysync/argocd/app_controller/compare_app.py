@@ -59,7 +59,7 @@ class Aim:
 
 
 def aim_at_spec(application: Object, *, recent: bool, hard: bool, fresh: bool) -> Aim:
-    """`recent`: with what was compared last, whatever Git has by now."""
+    """`recent`: compare with the last compared revision, whatever Git has now."""
     spec = fields(application.get("spec"))
     status = fields(fields(application.get("status")).get("sync"))
     several = has_multiple_sources(spec)

@@ -93,7 +93,7 @@ class ControllerContext:
         return Settings.from_config_maps(maps.get("argocd-cm"), maps.get(PARAMETERS))
 
     def relearn(self) -> None:
-        """After a change of settings: the caches of clusters are made anew."""
+        """Applies changed settings: the cluster caches are rebuilt."""
         settings = self._settings()
         if settings != self.settings:
             self.settings = settings
@@ -119,7 +119,7 @@ class ControllerContext:
             self.timings = Timings.of(self.data(PARAMETERS))
 
     def set_namespaces(self, destination: Destination, namespaces: tuple[str, ...]) -> None:
-        """`argocd cluster set --namespace`: the cache of the cluster is made anew."""
+        """`argocd cluster set --namespace`: the cache of the cluster is rebuilt."""
         destination.namespaces = () if "*" in namespaces else namespaces
         self.caches[destination.server].learn(self.settings, watches_all=self._watches_all)
 
@@ -182,7 +182,7 @@ class ControllerContext:
     # --- clusters --------------------------------------------------------------------------------
 
     def follow(self) -> None:
-        """Read what was written to the clusters, and tell whom it concerns."""
+        """Reads new writes to the clusters, and notifies the affected apps."""
         for cache in self.caches.values():
             cache.follow(self.tell)
 
@@ -196,7 +196,7 @@ class ControllerContext:
 
     @property
     def writes(self) -> int:
-        """How much was ever written to the clusters, by anybody."""
+        """The number of writes to all clusters so far."""
         return sum(len(destination.api_server.store.journal) for destination in self.destinations.values())
 
     @property
@@ -225,7 +225,7 @@ class ControllerContext:
         )
 
     def dry_run(self, server: str) -> Callable[[Object], Object]:
-        """What a server-side apply would make of an object, as `argocd-controller` asks it; for its diffs."""
+        """The result of a server-side apply dry run as `argocd-controller`, for server-side diffs."""
         client = self._clients.get(server)
         if client is None:
             client = self._clients[server] = Client(self.destinations[server].api_server)

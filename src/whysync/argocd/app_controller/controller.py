@@ -140,7 +140,7 @@ class ApplicationController:
         self.edit(app, asked)
 
     def webhook(self, repo_url: str) -> None:
-        """A push that the repository tells Argo CD of: each app that uses it is refreshed."""
+        """A webhook for a push: each app that uses the repository is refreshed."""
         self.server.webhook(repo_url, self.refresh)
 
     def request_sync(

@@ -29,7 +29,7 @@ class Destination:
     unreachable: str = ""
 
     def secret(self, namespace: str) -> Object:
-        """By which Argo CD knows the cluster; without credentials, which nobody needs to see."""
+        """The cluster Secret of Argo CD, without credentials."""
         values = {"name": self.name, "server": self.server, "project": self.project}
         values |= {"namespaces": ",".join(self.namespaces)}
         values |= {"clusterResources": "true"} if self.cluster_resources else {}

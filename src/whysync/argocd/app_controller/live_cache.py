@@ -34,7 +34,7 @@ _UNSEEN: Final = (("", "Event"), ("events.k8s.io", "Event"))
 
 class Tell(Protocol):
     def __call__(self, instance: str, *, own: bool) -> None:
-        """`own`: it is an object of the app itself, not one that its objects have made."""
+        """`own`: it is a resource of the app itself, not a child of one."""
         ...
 
 
@@ -50,7 +50,7 @@ class LiveCache:
         self.learn(settings, watches_all=watches_all)
 
     def learn(self, settings: Settings, *, watches_all: bool = False) -> None:
-        """New settings: everything is looked at anew."""
+        """Applies new settings: all objects are evaluated again."""
         self._settings = settings
         self._by_key: dict[Key, Object] = {}
         self._by_owner: defaultdict[str, dict[Key, Object]] = defaultdict(dict)
@@ -70,7 +70,7 @@ class LiveCache:
         self._read = len(self._store.journal)
 
     def follow(self, tell: Tell) -> bool:
-        """Read what was written since; `tell` each app that it is news for."""
+        """Reads new writes; calls `tell` for each affected app."""
         journal = self._store.journal
         if self._read == len(journal):
             return False
@@ -163,7 +163,7 @@ class LiveCache:
         return self.below(self._by_owner.get(instance, ()))
 
     def top_level(self, namespace: str) -> Iterator[tuple[Key, str]]:
-        """What nobody has made in a namespace, each with the instance name of the app it is marked for."""
+        """Objects of a namespace without an owner, each with the instance name of its tracking metadata."""
         for key, obj in self._by_key.items():
             if key.namespace == namespace and not dig(obj, "metadata", "ownerReferences"):
                 yield key, self._owner_of.get(key, "")
@@ -241,7 +241,7 @@ class LiveCache:
         )
 
     def _apps(self, key: Key, obj: Object) -> dict[str, bool]:
-        """The app whose it is; true where it is the app's own and not made by one of its objects."""
+        """The app that the object belongs to; true if it is a resource of the app, not a child of one."""
         seen: set[Key] = set()
         waiting = [(key, obj)]
         while waiting:

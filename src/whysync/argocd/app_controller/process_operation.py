@@ -71,7 +71,7 @@ class OperationProcessor:
         return changed
 
     def _sight(self, app: Object) -> tuple[object, ...] | None:
-        """All that a step goes by; `None` where time itself has a say."""
+        """Everything that a step depends on; `None` if it also depends on time."""
         typed = decode(app, Application)[0] or Application()
         project = self._context.project_of(typed)
         if self._context.timings.sync_timeout or isinstance(project, str) or project.spec.sync_windows:
@@ -98,7 +98,7 @@ class OperationProcessor:
         return following
 
     def _write(self, name: str, app: Object, done: Processed) -> bool:
-        """The state replaces the one before; with the end of an operation, `operation` goes away."""
+        """Writes the operation state; `operation` is removed when the operation has ended."""
         status: Object = {**fields(app.get("status")), "operationState": done.operation_state}
         if done.turn is not None and done.turn.history is not None:
             status["history"] = done.turn.history

@@ -207,7 +207,7 @@ class Refresher:
         return {"summary": known[1]}
 
     def _orphans(self, typed: Application, cache: LiveCache, compared: Compared, status: Object) -> Object:
-        """A warning of objects that nobody owns, where the project asks for it."""
+        """The warning about orphaned resources, if the project enables it."""
         project = self._context.typed_projects()[typed.project]
         count = 0
         if project.spec.orphaned_resources is not None and not cache.destination.unreachable:

@@ -1,4 +1,4 @@
-"""How fast the controller is told to be, by its command line or argocd-cmd-params-cm."""
+"""Timings of the controller, from its command line or argocd-cmd-params-cm."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class _Run:
         )
 
     def marked(self, target: Object) -> Object:
-        """The tracking id names the namespace: where that changed, the mark is written anew."""
+        """The object with its tracking id, rewritten if the namespace in it changed."""
         if not self.inputs.marks_targets:
             return target
         try:

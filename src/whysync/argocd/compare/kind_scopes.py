@@ -82,7 +82,7 @@ class Scopes:
         return cls(seen | defined)
 
     def is_namespaced(self, group: str, kind: str) -> bool | None:
-        """`None`: nobody knows."""
+        """`None` if the scope is unknown."""
         namespaced = self._known.get((group, kind))
         if namespaced is None:
             namespaced = _builtin(group, kind)

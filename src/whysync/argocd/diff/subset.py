@@ -12,7 +12,7 @@ def is_still_desired(last_applied: Object | None, desired: Object) -> bool:
 
 
 def is_within(desired: Object, live: Object) -> bool:
-    """Does every field of the desired object stand in live with the same value?
+    """Does the live object have every field of the desired object with the same value?
 
     Live objects come from an API server, so their values are in canonical form already.
     """

@@ -21,7 +21,7 @@ _NUMBER: Final = r"[+-]?[0-9]{1,18}"
 
 
 def written(obj: Object) -> Object:
-    """As they stand there, values that are no strings too."""
+    """The raw annotations, including values that are not strings."""
     meta = obj.get("metadata")
     annotations = meta.get("annotations") if isinstance(meta, dict) else None
     return annotations if isinstance(annotations, dict) else {}

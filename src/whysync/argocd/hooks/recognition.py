@@ -187,7 +187,7 @@ def partition_for_sync(targets: Iterable[Object]) -> Partition:
 
 
 def first_deleted(objects: Iterable[Object]) -> tuple[Object, ...]:
-    """What goes first when the Application is deleted: the highest wave, all of it."""
+    """The objects that are deleted first with the Application: all of the highest wave."""
     remaining = tuple(objects)
     if not remaining:
         return ()

@@ -150,7 +150,7 @@ def with_ignored_pointer(overrides: Overrides, key: str, pointer: str) -> dict[s
 def resource_update_overrides(
     overrides: Overrides, *, ignore_differences_too: bool
 ) -> dict[str, ResourceOverride]:
-    """The rules that tell whether a change of a live object is worth a refresh."""
+    """The rules that decide whether a change of a live object triggers a refresh."""
     changed: dict[str, ResourceOverride] = {}
     for key, override in overrides.items():
         rule = override.ignore_resource_updates

@@ -37,13 +37,13 @@ class Refused(Exception):
         self.reason = reason
 
     def within(self, what: str) -> Refused:
-        """The same refusal, told as part of a greater undertaking."""
+        """The same refusal with a prefix that names the surrounding operation."""
         return Refused(f"{what}: {self.message}", reason=self.reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiResource:
-    """What discovery says of one kind."""
+    """Discovery information of one kind."""
 
     namespaced: bool
 

@@ -37,7 +37,7 @@ class HookOutcome(NamedTuple):
 
 
 def judged(cluster_ops: ClusterOps, live: Object) -> HookOutcome:
-    """How far a hook has come. One that nobody can judge has succeeded as soon as it is there."""
+    """The state of a hook. A kind without a health check has succeeded as soon as it exists."""
     assessment = cluster_ops.health(live)
     if assessment is not None:
         if assessment.error is not None:

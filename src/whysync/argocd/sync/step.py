@@ -25,7 +25,7 @@ from whysync.argocd.sync.tasks import plan
 
 
 def step(state: State, request: Request, cluster_ops: ClusterOps) -> State:
-    """The operation after its next step; one that is over stays as it is."""
+    """The operation after its next step; a finished one is returned unchanged."""
     if state.is_finished:
         return state
     now = Step(state, request, cluster_ops)

@@ -70,7 +70,7 @@ class Step:
         )
 
     def asks_first(self, work: SyncTask) -> bool:
-        """Is it a prune that somebody has to confirm, and has not?"""
+        """Is it a prune that requires confirmation and is not confirmed?"""
         if not work.is_prune or work.live is None:
             return False
         fate = prune_fate(work.live, self.options, confirmed=self.request.prune_confirmed)

@@ -29,7 +29,7 @@ class TrackingId(NamedTuple):
 
     @classmethod
     def of(cls, obj: Object, *, app: str, namespace: str = "") -> TrackingId:
-        """What Argo CD would write on `obj`; `namespace` stands in where the object names none."""
+        """The tracking id that Argo CD writes to `obj`; `namespace` is used if the object has none."""
         ref = ref_of(obj)
         return cls(app, ref.group, ref.kind, ref.namespace or namespace, ref.name)
 

@@ -49,7 +49,7 @@ def check_pod_security(obj: Object, call: RequestContext, store: Store) -> None:
 
 
 def violations(spec: Object, level: str) -> Iterator[str]:
-    """In the order in which the server tells them."""
+    """Violations in the order in which the server reports them."""
     if level not in {"baseline", "restricted"}:
         return
     strict = level == "restricted"

@@ -226,7 +226,7 @@ def params_of(policy: Object, binding: Object, call: RequestContext, store: Stor
 
 
 def _stored(api_version: str, kind: str, store: Store) -> tuple[tuple[str, str], bool]:
-    """Where objects of a kind lie, and whether they do so in namespaces."""
+    """The storage key of a kind, and whether the kind is namespaced."""
     for resource in built_in().values():
         if (resource.api_version, resource.kind) == (api_version, kind):
             return resource.store, resource.namespaced

@@ -161,7 +161,7 @@ def _out_of_reach(hook: Object, store: Store) -> str:
 
 
 def _nobody_behind(space: str, name: str, store: Store) -> bool:
-    """Where nothing tells of its endpoints (facts seldom do), somebody is taken to answer."""
+    """Without facts about its endpoints (the usual case), the service is assumed to answer."""
     slices = [
         slice
         for _, slice in store.within(_SLICES, space)

@@ -55,7 +55,7 @@ def version_of(api_version: str) -> str:
 
 
 def ref_of(body: Object, *, cluster: str = "") -> Ref:
-    """The name of a raw object, as far as it tells; what is absent is empty."""
+    """The `Ref` of a raw object; absent parts are empty."""
     meta = fields(body.get("metadata"))
     group, _, version = text(body.get("apiVersion")).rpartition("/")
     return Ref(

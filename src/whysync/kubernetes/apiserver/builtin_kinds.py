@@ -83,7 +83,7 @@ class Resource:
 
     @property
     def store(self) -> tuple[str, str]:
-        """Where objects of all versions lie together."""
+        """The storage key that all versions of the kind share."""
         return ("", self.plural) if self.group == "events.k8s.io" else (self.group, self.plural)
 
 

@@ -157,7 +157,7 @@ def _list(value: list[Json], schema: Object, path: str, old: Json | Missing) -> 
 
 
 def _twins(value: list[Json], schema: Object, path: str) -> Iterator[Cause]:
-    """In sets nothing stands twice, in lists by key no key."""
+    """Duplicate items in `set` lists, and duplicate keys in `map` lists."""
     how = schema.get("x-kubernetes-list-type")
     if how not in ("set", "map"):
         return

@@ -143,7 +143,7 @@ class DeleteHandler:
         return _with_meta(live, changed)
 
     def _last_words(self, live: Object, resource: Resource) -> Object:
-        """A Pod that goes at once is shown with a grace of nothing."""
+        """A Pod that is deleted at once is returned with a grace period of 0."""
         if resource.kind != "Pod":
             return live
         meta = fields(live.get("metadata"))
@@ -249,7 +249,7 @@ def _check_preconditions(live: Object, options: Options, resource: Resource) -> 
 
 
 def _finalizers(live: Object, options: Options, resource: Resource) -> tuple[Json, ...]:
-    """Those of the object, and the one that the way of propagation asks for."""
+    """The finalizers of the object, and the one that the propagation policy adds."""
     kept = [
         finalizer
         for finalizer in items(dig(live, "metadata", "finalizers"))

@@ -122,12 +122,12 @@ class Discovery:
         return self._catalogue().kinds
 
     def served_kinds(self) -> tuple[ServedKind, ...]:
-        """The kinds whose objects are kept, as clients are told of them."""
+        """The kinds whose objects are stored, as discovery lists them."""
         return self._catalogue().served_kinds
 
     def of_object(self, obj: Object) -> Resource | None:
         return self._catalogue().by_kind.get((text(obj.get("apiVersion")), text(obj.get("kind"))))
 
     def of_store(self, store: tuple[str, str]) -> Resource | None:
-        """The kind, in one of its versions, whose objects lie there."""
+        """The kind, in one of its versions, with this storage key."""
         return self._catalogue().by_store.get(store)

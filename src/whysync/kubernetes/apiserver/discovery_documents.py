@@ -46,7 +46,7 @@ _IN_EXTENSIONS: Final = frozenset(
 
 
 def document(path: str, discovery: Discovery) -> Object | None:
-    """What stands at a path of discovery; `None` where it is none."""
+    """The discovery document at a path; `None` if the path has none."""
     parts = [part for part in path.partition("?")[0].split("/") if part]
     match parts:
         case ["version"]:

@@ -173,7 +173,7 @@ class GarbageCollection:
         self._change(place, obj, ownerReferences=kept)
 
     def _finish(self, place: Place, finalizer: str) -> None:
-        """Take a finalizer off; the object goes when it was the last."""
+        """Removes a finalizer; the object is deleted if it was the last one."""
         obj = self._store.get(place)
         if obj is None:
             return
@@ -251,7 +251,7 @@ class GarbageCollection:
         self.keep(place, new, subresource="status")
 
     def end_definitions(self) -> None:
-        """The API server itself deletes the objects of a kind before its definition goes."""
+        """Deletes the custom resources of a kind before its CustomResourceDefinition is deleted."""
         for place in self._store.leaving(_DEFINITIONS):
             definition = self._store.get(place)
             if definition is None:

@@ -121,7 +121,7 @@ def is_named_string(type: str) -> bool:
 
 
 def go_field_path(path: str) -> str:
-    """With the names of structs that are embedded in others, which Go tells on the way to what is below."""
+    """The field path with the names of embedded structs, as Go's decoder prints it."""
     for pattern, instead in _EMBEDDED:
         path = pattern.sub(instead, path)
     return path

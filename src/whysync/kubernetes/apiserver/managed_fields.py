@@ -96,7 +96,7 @@ def read_managed(obj: Object) -> Managed:
 
 
 def kept_managed(obj: Object) -> Managed:
-    """Of an object in the store, whoever put it there. Mirrors `emptyManagedFieldsOnErr`."""
+    """The managed fields of a stored object; empty if invalid. Mirrors `emptyManagedFieldsOnErr`."""
     try:
         return read_managed(obj)
     except DiffError:

@@ -36,7 +36,7 @@ def other_uid(call: RequestContext, asked: str, current: str) -> str:
 
 
 def only_status(obj: Object, live: Object) -> Object:
-    """Through the status door nothing else comes in but some metadata."""
+    """A write to the `status` subresource changes only the status and some metadata."""
     kept = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
     if "status" in obj:
         kept["status"] = obj["status"]

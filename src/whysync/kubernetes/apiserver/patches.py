@@ -22,7 +22,7 @@ _MAP = "map[string]interface {}"
 
 
 def patched(current: Object, call: RequestContext, *, schema: Type | None) -> Object:
-    """The object that the patch makes of the current one, not decoded yet."""
+    """The current object with the patch applied, not decoded yet."""
     raw = call.request.raw
     body = call.request.body if raw is None else parsed_patch(raw)
     match call.request.verb:

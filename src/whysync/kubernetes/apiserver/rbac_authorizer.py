@@ -29,7 +29,7 @@ ANONYMOUS: Final = "system:anonymous"
 
 
 def known_user(request: Request) -> Request:
-    """Who asks: a token that nobody has is turned away, no token at all is the anonymous user."""
+    """The user of a request: an unknown token is refused, no token is the anonymous user."""
     if request.user == "(bad token)":
         raise Refused(401, "Unauthorized", "Unauthorized")
     return replace(request, user=ANONYMOUS) if request.user == "(anonymous)" else request
@@ -79,7 +79,7 @@ def may(store: Store, asked: AccessQuestion) -> bool:
 
 
 def rules_for(store: Store, asked: AccessQuestion) -> Iterator[Object]:
-    """The rules that hold for the user where the request goes."""
+    """The RBAC rules that apply to the user in the namespace of the request."""
     for binding, namespace in _bindings(store, asked):
         yield from role_rules(store, binding, namespace) or ()
 
@@ -104,7 +104,7 @@ def groups_of(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _unresolved(store: Store, asked: AccessQuestion) -> str:
-    """The server tells a user that it turns away of roles that their bindings name in vain."""
+    """The part of a refusal that lists roles of bindings that do not exist."""
     roles = [
         fields(binding.get("roleRef"))
         for binding, namespace in _bindings(store, asked)
@@ -177,7 +177,7 @@ def _denied(call: RequestContext, verb: str, more: str) -> Refused:
 
 
 def unknown_to(request: Request, address: UrlPath) -> Refused:
-    """A user without rights is turned away before anybody looks whether the kind exists."""
+    """A user without permissions is refused before the kind is looked up."""
     verb = _VERBS.get(request.verb, request.verb)
     return _refusal(request.user, verb, group_of(address.api_version), address, address.namespace)
 

@@ -288,7 +288,7 @@ def namespace(obj: Object, _: RegistryContext) -> None:
 
 @on_update("", "Namespace")
 def changed_namespace(new: Object, old: Object, _: RegistryContext) -> None:
-    """Finalizers of a namespace change through a door of their own."""
+    """Finalizers of a namespace change only through the `finalize` subresource."""
     spec = fields(old.get("spec"))
     if "finalizers" in spec:
         spec_of(new)["finalizers"] = copy(spec["finalizers"])

@@ -74,7 +74,7 @@ def _patch_ports(after: Object, before: Object) -> None:
 
 
 def _drop_by_type(after: Object, before: Object) -> None:
-    """What belonged to the type before goes, unless the writer changed it too."""
+    """Removes fields of the previous Service type, unless the writer changed them too."""
     if after.get("type") == "ExternalName" and before.get("type") != "ExternalName":
         for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
             if after.get(key) == before.get(key):

@@ -118,7 +118,7 @@ def method_not_allowed(message: str) -> Refused:
 
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Refused:
-    """Several problems stand in brackets; the same one is told once."""
+    """The `Invalid` status error; several problems are in brackets, duplicates are removed."""
     problems = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
     details = _named(name, group, kind)

@@ -23,7 +23,7 @@ _MOST_IDS: Final = 0x7FFFFFFF
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One write, as a watch tells it."""
+    """One write, as a watch reports it."""
 
     revision: int
     type: Literal["ADDED", "MODIFIED", "DELETED"]
@@ -139,7 +139,7 @@ class Store:
         return [entry for store in sorted(self._objects) for entry in self.within(store)]
 
     def inside(self, namespace: str) -> list[Place]:
-        """All that lies in a namespace."""
+        """All objects of a namespace."""
         return sorted(self._inside.get(namespace, _NONE))
 
     def owned_by(self, uid: str) -> list[Place]:
@@ -147,7 +147,7 @@ class Store:
         return sorted(self._owned.get(uid, _NONE))
 
     def known_as(self, uid: str) -> Set[Place]:
-        """Where the objects with this id lie."""
+        """The places of the objects with this UID."""
         return self._known.get(uid, _NONE)
 
     def leaving(self, store: tuple[str, str]) -> list[Place]:

@@ -48,7 +48,7 @@ def _concerns(obj: Object, call: RequestContext) -> bool:
 def _events_of(
     change: Change, call: RequestContext, choice: Choice | None, seen: dict[tuple[str, str], bool]
 ) -> Iterator[WatchEvent]:
-    """An object that stops being chosen is told as deleted, one that starts, as added."""
+    """Watch events of a change: DELETED if the object stops matching, ADDED if it starts to match."""
     obj, kind = change.obj, change.type
     if choice is not None:
         key = change.place[1:]

@@ -40,7 +40,7 @@ NULL, KEY = Shape("null_type"), Shape("string", 0, 2)
 
 
 def shape_of(schema: Object, *, root: bool = False, depth: int = 0) -> Shape | None:
-    """`None` for a schema that tells no type: rules cannot look into it."""
+    """`None` for a schema without a type: rules cannot read such values."""
     longest = schema.get("maxLength")
     if depth > _DEEPEST:
         return None

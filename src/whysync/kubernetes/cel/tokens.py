@@ -1,4 +1,4 @@
-"""The words of an expression in CEL, and where they stand."""
+"""The tokens of a CEL expression, and their positions."""
 
 from __future__ import annotations
 

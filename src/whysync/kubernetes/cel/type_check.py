@@ -57,7 +57,7 @@ def _mentions(node: Node, name: str) -> bool:
 
 
 def _shown(expression: str, at: int, what: str) -> str:
-    """With the line it stands in, and a mark below."""
+    """The problem with its source line and a marker below."""
     before = expression[:at]
     line = expression.split("\n")[before.count("\n")]
     column = at - (before.rfind("\n") + 1)

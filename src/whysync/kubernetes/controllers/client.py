@@ -89,7 +89,7 @@ class Client:
         return self.index.owned(kind, uid_of(owner))
 
     def orphans(self, kind: Kind, namespace: str) -> list[Object]:
-        """Those that nobody controls, by name."""
+        """Objects of a kind without a controller, by name."""
         return self.index.orphans(kind, namespace)
 
     # -- writing ----------------------------------------------------------------------------------

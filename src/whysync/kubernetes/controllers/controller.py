@@ -28,7 +28,7 @@ class Controller(Protocol):
 
     @property
     def watches(self) -> frozenset[Kind] | None:
-        """The kinds whose changes it is told; all for `None`."""
+        """The kinds that the controller watches; `None` means all."""
         ...
 
     def on_event(self, change: Change) -> None:
@@ -114,7 +114,7 @@ class QueueController:
         return self.keys_of_orphan(change) if not owner else ()
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:  # noqa: ARG002  for those who adopt
-        """Who might take an object that nobody controls."""
+        """Keys of the owners that may adopt an object without a controller."""
         return ()
 
     def reconcile(self) -> bool:

@@ -163,7 +163,7 @@ class _Round:
         return any(fields(active).get("name") == self._name(due) for active in self._active)
 
     def _makes_room(self) -> bool:
-        """What the concurrency policy says of Jobs that still run."""
+        """Applies the concurrency policy to Jobs that still run."""
         policy = dig(self._obj, "spec", "concurrencyPolicy")
         if policy == "Forbid" and self._active:
             message = "Not starting job because prior execution is running and concurrency policy is Forbid"

@@ -187,7 +187,7 @@ class _Round:
         return living
 
     def _doubles(self, living: list[Object]) -> list[Object]:
-        """With surge an old and a new pod may stand side by side, until the new one is available."""
+        """With maxSurge, an old and a new pod may coexist until the new one is available."""
         new = [pod for pod in living if self._is_new(pod)]
         old = [pod for pod in living if not self._is_new(pod)]
         gone = [*new[1:], *old[1:]]

@@ -79,7 +79,7 @@ class EndpointsController(QueueController):
         self._write_slices(obj, by_ports)
 
     def _ends(self, service: Object) -> dict[_Ports, list[_End]]:
-        """The pods behind it, by the ports at which they are reached."""
+        """The pods of the Service, grouped by the ports at which they are reached."""
         namespace = namespace_of(service)
         always = dig(service, "spec", "publishNotReadyAddresses") is True
         endpoints: dict[_Ports, list[_End]] = {}

@@ -58,7 +58,7 @@ class _Bucket:
 
 
 class EventRecorder:
-    """What one component tells. `manager` is who owns the fields of its events."""
+    """Records the events of one component. `manager` owns the fields of its events."""
 
     def __init__(self, store: Store, clock: Clock, manager: str) -> None:
         self._store = store

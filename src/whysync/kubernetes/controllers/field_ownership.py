@@ -29,7 +29,7 @@ class FieldOwnership:
         self._known: dict[bytes, list[Json]] = {}
 
     def after(self, obj: Object, status: Object, manager: str, now: str, served: Served) -> list[Json]:
-        """The managedFields of an object once `status` stands in it."""
+        """The managedFields of an object after `status` is written."""
         entries = items(fields(obj.get("metadata")).get("managedFields"))
         if not entries:
             return []
@@ -100,7 +100,7 @@ def _rank(entry: Json) -> tuple[str, ...]:
 
 
 def _trace(old: Json, new: Json) -> Json:
-    """All about two values that decides which fields changed; what is equal tells nothing."""
+    """What determines which fields changed between two values; equal parts are left out."""
     if isinstance(old, dict) and isinstance(new, dict):
         trace: Object = {}
         for key, value in new.items():

@@ -77,7 +77,7 @@ class HorizontalController(QueueController):
         _Round(self, obj, key).reconcile_autoscaler()
 
     def metric(self, key: Key) -> Metric | None:
-        """What the script says of its metrics now."""
+        """The current metric of the autoscaler, from the behavior."""
         passed = (self.client.now - self._start).total_seconds()
         current_metrics = [
             metric
@@ -220,7 +220,7 @@ class _Round:
         return _Answer(replicas, what, metrics)
 
     def _lack(self, scale: Object, name: str) -> str:
-        """Why no share of a request can be told, by the pods alone."""
+        """Why the utilization cannot be computed from the pods alone."""
         selector = dig(scale, "status", "selector")
         pods = self._pods(text(selector))
         if not pods:
@@ -233,7 +233,7 @@ class _Round:
         return ""
 
     def _pods(self, selector: str) -> list[Object]:
-        """The scale tells its selector on one line; only pairs are looked at."""
+        """Pods of the scale's selector, which is one line of text; only `key=value` pairs are read."""
         pairs = [part.partition("=") for part in selector.split(",") if "=" in part and " " not in part]
         labels: Object = {key: value for key, _, value in pairs}
         rules: Object = {"matchLabels": labels}

@@ -82,7 +82,7 @@ class JobController(QueueController):
         return worked or bool(places)
 
     def _let_go(self, place: Place) -> None:
-        """Pods whose Job is gone or done need not wait to be counted."""
+        """Removes the tracking finalizer from pods whose Job is deleted or finished."""
         pod = self.client.api_server.store.get(place)
         if pod is None or not is_tracked(pod):
             return
@@ -163,7 +163,7 @@ class _Round:
     # -- how it stands ----------------------------------------------------------------------------
 
     def _verdict(self, pods: list[Object], lost: int) -> Object | None:
-        """The condition that ends the Job: one it has already, or one that is due."""
+        """The condition that ends the Job: an existing one, or one that is due."""
         for kind in (_MET, _TARGET):
             if is_true(self._conditions, kind):
                 return condition(self._conditions, kind)

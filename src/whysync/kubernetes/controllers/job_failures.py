@@ -65,7 +65,7 @@ def finished_at(pod: Object) -> datetime | None:
 
 
 def reason_to_fail(pods: list[Object], job: Object) -> str | None:
-    """What a policy says of a failed pod, where it ends the Job."""
+    """The message of the pod failure policy rule that fails the Job, if one matches."""
     if not isinstance(dig(job, "spec", "podFailurePolicy"), dict):
         return None
     for pod in pods:

@@ -98,7 +98,7 @@ class JobPods:
         delete_pod(self._client, self._job, pod, _COMPONENT)
 
     def drop(self, pod: Object) -> None:
-        """Delete one that shall not be counted."""
+        """Deletes a pod that must not be counted."""
         try:
             fresh = self._client.update(untracked(pod)) if is_tracked(pod) else pod
         except Denied:

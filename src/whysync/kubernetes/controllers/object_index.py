@@ -52,7 +52,7 @@ class ObjectIndex:
         return self._read(self._owned.get((kind, uid), {}))
 
     def orphans(self, kind: Kind, namespace: str) -> list[Object]:
-        """The objects of a kind that nobody controls, by name."""
+        """The objects of a kind without a controller, by name."""
         self._catch_up()
         return self._read(self._orphans.get((kind, namespace), {}))
 

@@ -127,7 +127,7 @@ class Failure:
 
 
 def create_pod(client: Client, owner: Object, pod: Object, component: str) -> Object | Failure | None:
-    """The new pod, with its Event; `None` where the namespace is on its way out, which nobody tells."""
+    """Creates a pod and its Event; `None`, without an Event, if the namespace is terminating."""
     try:
         new = client.create(pod)
     except Denied as denied:
@@ -206,7 +206,7 @@ def claimed(
 
 
 def who_might_adopt(client: Client, kind: Kind, change: Change) -> list[tuple[str, str]]:
-    """Those of a kind whose selector fits an object that nobody controls."""
+    """Objects of a kind whose selector matches an object without a controller."""
     labels = labels_of(change.obj)
     if not labels or change.type == "DELETED":
         return []

@@ -1,4 +1,4 @@
-"""Which pods stand behind which Services, kept by their labels so that no change walks all of them."""
+"""Which pods each Service selects, indexed by label so that a change does not scan all pods."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ServicePods:
             self._waiting_for.setdefault(_first(key[0], selector), {})[key[1]] = None
 
     def note_pod(self, key: Key, now: Seen | None) -> list[Key]:
-        """The Services that have to hear of it: none where nothing that matters changed."""
+        """The Services that the change affects; none if nothing relevant changed."""
         old = self._pods.get(key)
         if old == now:
             return []

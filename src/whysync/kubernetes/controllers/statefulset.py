@@ -185,7 +185,7 @@ class _Round:
         return False, True
 
     def _rolling_update(self, replicas: list[Object]) -> bool:
-        """The last pod of an old revision goes, once all behind it are available."""
+        """Deletes the last pod of an old revision once all pods with higher ordinals are available."""
         least = integer(dig(self._obj, "spec", "updateStrategy", "rollingUpdate", "partition"))
         for pod in reversed(replicas[max(least, 0) :]):
             if hash_of(pod) != name_of(self._update) and not is_leaving(pod):

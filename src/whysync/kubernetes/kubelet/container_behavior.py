@@ -105,7 +105,7 @@ _DNS: Final = "10.96.0.10:53"
 
 
 def no_answer(call: str, namespace: str, find: Find) -> str:
-    """Why `db:5432` does not answer somebody in this namespace, as Go words it; empty when it does."""
+    """Why `db:5432` does not answer in this namespace, in Go's words; empty if it answers."""
     host, _, port = call.partition(":")
     name, _, rest = host.partition(".")
     space = rest.partition(".")[0] or namespace

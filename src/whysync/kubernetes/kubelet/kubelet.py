@@ -304,7 +304,7 @@ def _state(status: Json) -> Object:
 
 
 def _active(containers: list[Container]) -> list[Container]:
-    """Those that may move now: init containers one after the other, then all; who has begun goes on."""
+    """Containers that may proceed now: init containers one by one, then all; started ones continue."""
     waits = next(
         (
             at

@@ -118,7 +118,7 @@ def _no_item(
 
 
 def lost_pull_secrets(pod: Object, find: Find) -> list[str]:
-    """Credentials for registries that the pod names and nobody has; the kubelet tries without them."""
+    """Names of imagePullSecrets that do not exist; the kubelet pulls without them."""
     namespace = text(dig(pod, "metadata", "namespace"))
     names = [text(fields(raw).get("name")) for raw in items(dig(pod, "spec", "imagePullSecrets"))]
     return [name for name in names if name and find((SECRETS, namespace, name)) is None]

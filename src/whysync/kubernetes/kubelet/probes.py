@@ -65,13 +65,13 @@ def killed_at(container: Container) -> datetime | None:
 
 
 def is_up(container: Container, now: datetime) -> bool:
-    """Does it listen by now?"""
+    """Does it listen already?"""
     begun, seconds = container.begun, container.part.up_seconds
     return not seconds or (begun is not None and now >= begun + timedelta(seconds=seconds))
 
 
 def failure(container: Container, probe: Object, address: str, *, up: bool = True) -> str:
-    """What the kubelet says of a probe that failed; the script's own words come first."""
+    """The kubelet's message for a failed probe; the behavior's own text takes precedence."""
     if container.part.probe_output:
         return container.part.probe_output
     web = fields(probe.get("httpGet"))
@@ -91,7 +91,7 @@ def failure(container: Container, probe: Object, address: str, *, up: bool = Tru
 
 
 def _misses(container: Container, probe: Object) -> Literal["", "port", "path"]:
-    """Does the probe ask at a port where nobody listens, or for a path that the program does not have?"""
+    """Does the probe use a port without a listener, or a path that the program does not serve?"""
     web, served = fields(probe.get("httpGet")), container.part.serves
     action = web or fields(probe.get("tcpSocket"))
     if not action or not served:

@@ -176,7 +176,7 @@ class Scheduler(QueueController):
             self._bind(pod, key, best[2])
 
     def _bind(self, pod: Object, key: Key, node: str) -> None:
-        """Through the `binding` door, which leaves no trace in managedFields."""
+        """Binds the pod through the `binding` subresource, which does not change managedFields."""
         scheduled: Object = {
             "type": "PodScheduled",
             "status": "True",
@@ -260,7 +260,7 @@ class Scheduler(QueueController):
         return "pod has unbound immediate PersistentVolumeClaims" if unbound else None
 
     def _volumes_ready(self, pod: Object, key: Key, node: str) -> bool:
-        """Claims that waited for a pod are told its node; the pod is bound when they are."""
+        """Sets the selected node on claims that wait for a pod; the pod is bound after them."""
         ready = True
         for name, _ in claim_names(pod):
             claim = self.client.get(CLAIMS, key[0], name)

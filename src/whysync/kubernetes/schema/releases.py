@@ -67,7 +67,7 @@ def span_of_field(struct: Struct, name: str) -> Span | None:
 
 
 def span_at(api_version: str, kind: str, path: Sequence[str]) -> Span | None:
-    """The releases that have the field at a path of keys and indexes; `None` where nobody knows it."""
+    """The releases that have the field at a path of keys and indexes; `None` if it is unknown."""
     here = type_of(api_version, kind)
     whole, is_field = ALWAYS, False
     for step in path:

@@ -35,7 +35,7 @@ def namespace_on_update(old: Object, new: Object) -> Problems:
 
 
 def pod_security_labels(old: Object | None, new: Object) -> Problems:
-    """What the PodSecurity admission plugin says of a Namespace that is otherwise fine."""
+    """Problems that the PodSecurity admission plugin reports for an otherwise valid Namespace."""
     before, after = (fields(metadata.meta(side or {}).get("labels")) for side in (old, new))
     for mode in ("enforce", "audit", "warn"):
         level = after.get(f"{_POD_SECURITY}{mode}")

@@ -76,7 +76,7 @@ def wildcard_subdomain(name: str) -> Iterator[str]:
 
 
 def path_segment(name: str) -> Iterator[str]:
-    """What can stand in a URL: names of RBAC objects, and the least that every name must be."""
+    """Checks a name that is a URL path segment: RBAC objects, and the minimum for every name."""
     if name in (".", ".."):
         yield f"may not be '{name}'"
         return

@@ -131,7 +131,7 @@ def _ranges(obj: Object) -> Problems:
 
 
 def _taints(obj: Object) -> Problems:
-    """Upstream tells of taints as if they lay in the metadata."""
+    """Problems of taints, which upstream reports with paths below `metadata`."""
     seen: set[tuple[str, str]] = set()
     for index, item in enumerate(items(dig(obj, "spec", "taints"))):
         path, taint = f"metadata.taints[{index}]", fields(item)

@@ -43,7 +43,7 @@ class Finalizers:
 
     @property
     def propagation(self) -> Propagation:
-        """The first that speaks of resources has the word."""
+        """The propagation policy, from the first resources finalizer."""
         first = next((name for name in self._names if name in _CASCADING), "")
         return Propagation.BACKGROUND if first == _BACKGROUND else Propagation.FOREGROUND
 
@@ -76,7 +76,7 @@ class Finalizers:
                 self._drop(name)
 
     def _drop(self, name: str) -> None:
-        """As upstream: the last one takes the place of the one that goes."""
+        """Removes a finalizer; as upstream, the last one takes its place."""
         if name in self._names:
             at, last = self._names.index(name), self._names.pop()
             if at < len(self._names):

@@ -95,7 +95,7 @@ def _missing(
 
 
 def _create(cluster_ops: ClusterOps, hooks: Iterable[Object], mark: Callable[[Object], Object]) -> int:
-    """How many were created; one that is there already is no error."""
+    """Creates the hooks and returns how many were created; an existing one is not an error."""
     created = 0
     for hook in hooks:
         ref = ref_of(hook)
@@ -114,7 +114,7 @@ def _create(cluster_ops: ClusterOps, hooks: Iterable[Object], mark: Callable[[Ob
 
 
 def _health(cluster_ops: ClusterOps, obj: Object) -> HealthCode:
-    """Raises `Refused`. Whatever nobody can judge is healthy."""
+    """Raises `Refused`. A kind without a health check is healthy."""
     assessed = cluster_ops.health(obj)
     if assessed is None:
         return HealthCode.HEALTHY

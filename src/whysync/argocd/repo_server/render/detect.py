@@ -90,7 +90,7 @@ def source_type(source: Object, folder: Path, disabled: frozenset[str]) -> str:
 
 
 def found_type(folder: Path, disabled: frozenset[str] = frozenset()) -> str:
-    """By the files that lie in the folder itself; a kustomization is seen last, and so wins."""
+    """The source type by the files of the folder; a kustomization takes precedence."""
     source_type = "Directory"
     for file in sorted(folder.iterdir()):
         if file.is_dir() and not file.is_symlink():

@@ -1,4 +1,4 @@
-"""What rendering may do, and what it is told about the cluster and the settings."""
+"""Options of rendering: limits, and what it knows about the cluster and the settings."""
 
 from __future__ import annotations
 

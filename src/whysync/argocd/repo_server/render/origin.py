@@ -1,4 +1,4 @@
-"""Where a rendered object came from: as exactly as its tool tells."""
+"""The origin of a rendered object, as exactly as its tool reports it."""
 
 from __future__ import annotations
 

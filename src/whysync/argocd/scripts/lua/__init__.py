@@ -1,4 +1,4 @@
-"""Users' Lua, run as Argo CD would run it, where it can harm nobody."""
+"""Runs users' Lua as Argo CD does, in a sandbox."""
 
 from __future__ import annotations
 

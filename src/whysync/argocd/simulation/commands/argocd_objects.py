@@ -77,7 +77,7 @@ def _on_application(
 
 
 def _change(command: Command, rest: tuple[str, ...], by: Actor) -> Callable[[Object], Object] | None:
-    """`None` for what nobody does to these objects."""
+    """`None` for a command that does not apply to these objects."""
     match command.verb:
         case "annotate" | "label":
             place = "annotations" if command.verb == "annotate" else "labels"

@@ -77,7 +77,7 @@ class Client:
 
 
 def message_of(answer: Answer) -> str:
-    """The text of a refusal, as client-go tells it."""
+    """The error message of an answer, as client-go formats it."""
     message = text((answer.body or {}).get("message"))
     if message:
         return message

@@ -178,7 +178,7 @@ def _is_established(definition: Object) -> bool:
 
 
 def _within_depth(act: Callable[[], T]) -> T:
-    """Whatever nests too deep for anybody is refused as the API server would."""
+    """Calls `act`; an object that nests too deep is refused as the API server does."""
     try:
         return act()
     except RecursionError as problem:

@@ -1,4 +1,4 @@
-"""What Argo CD makes of kubectl's output before it shows it.
+"""Cleans kubectl's output as Argo CD does before it is shown.
 
 Mirrors gitops-engine `cleanKubectlOutput` and `handleLogOutput`, Argo CD 3.6.
 """
@@ -31,7 +31,7 @@ def cleaned(error: str) -> str:
 
 
 def joined_output(out: str, err: str = "") -> str:
-    """What kubectl printed, and behind it what it warned of."""
+    """kubectl's output followed by its warnings, as Argo CD joins them."""
     return ". ".join(part for part in (out.strip(), err.strip()) if part)
 
 

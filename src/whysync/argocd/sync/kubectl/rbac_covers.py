@@ -76,7 +76,7 @@ def _covers(owner: Rule, small: Rule) -> bool:
 
 
 def _has_resource(owner: Rule, resource: str) -> bool:
-    """`*/scale` stands for that subresource of everything."""
+    """`*/scale` matches that subresource of all resources."""
     if resource in owner.resources:
         return True
     _, slash, sub = resource.partition("/")

@@ -73,7 +73,7 @@ class Frame:
 
 
 class Anchored:
-    """What an alias stands for, and how many values it brings along."""
+    """The value of an alias, and how many values it contains."""
 
     __slots__ = ("frame", "open", "size", "value")
 

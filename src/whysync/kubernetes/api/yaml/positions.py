@@ -1,4 +1,4 @@
-"""Where a field stands in a text: looked up only for what is reported."""
+"""Line numbers of fields in YAML text, computed only for what is reported."""
 
 from __future__ import annotations
 

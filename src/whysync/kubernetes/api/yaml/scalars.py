@@ -190,7 +190,7 @@ def _float_key(value: float) -> str:
 
 
 def _is_single(text: str, single: float) -> bool:
-    """Do these digits tell the single-precision number apart from all others?"""
+    """Do these digits identify the single-precision number uniquely?"""
     try:
         return struct.unpack("f", struct.pack("f", float(text)))[0] == single
     except OverflowError:

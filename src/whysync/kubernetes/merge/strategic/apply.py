@@ -143,7 +143,7 @@ def _list_or_absent(value: Json) -> bool:
 
 
 def _check_order(items: list[Json], order: list[Json], field: Field) -> None:
-    """Items of the patch must be named by the order it brings, and stand in it."""
+    """Checks that the items of the patch are in its `$setElementOrder`, in that order."""
     same = identity(field.merge_key)
     plain = [item for item in items if not (isinstance(item, dict) and PATCH in item)]
     named = [written(same(item)) for item in order]

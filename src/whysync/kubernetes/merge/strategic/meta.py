@@ -86,7 +86,7 @@ def first_positions(items: Sequence[Json], same: Callable[[Json], Json]) -> dict
 
 
 def in_order(items: list[Json], order: Sequence[Json], same: Callable[[Json], Json]) -> list[Json]:
-    """`items` as they stand in `order`; deletions come last."""
+    """`items` sorted as in `order`; deletions come last."""
     position = first_positions(order, same)
     gone = [item for item in items if isinstance(item, dict) and item.get(PATCH) == "delete"]
     stay = [item for item in items if not (isinstance(item, dict) and item.get(PATCH) == "delete")]

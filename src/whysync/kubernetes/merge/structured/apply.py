@@ -127,7 +127,7 @@ def _below(atom: Atom | None, step: str) -> Atom | None:
 
 
 def _reconciled(owned: FieldSet, atom: Atom) -> FieldSet:
-    """A claim below something that is atomic by now is a claim on the whole of it."""
+    """A claim below a field that is atomic now becomes a claim on the whole field."""
     members = set(owned.members)
     children: dict[str, FieldSet] = {}
     for step, child in owned.children.items():

@@ -96,7 +96,7 @@ def _compare_maps(
 def _compare_lists(
     left: list[Json], right: list[Json], kind: ListType, path: tuple[str, ...], comparison: Comparison
 ) -> None:
-    """Items that stand there twice are compared as one."""
+    """Compares associative lists; duplicate items are compared as one."""
     olds, news = _grouped(left, kind), _grouped(right, kind)
     for step in [*olds, *(step for step in news if step not in olds)]:
         before, after = olds.get(step, []), news.get(step, [])

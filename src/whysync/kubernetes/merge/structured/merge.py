@@ -97,7 +97,7 @@ def _merge_lists(left: list[Json], right: list[Json], kind: ListType) -> Json | 
 def _indexed(
     items: list[Json], kind: ListType, *, unique: bool
 ) -> tuple[list[str], dict[str, Json | Missing]]:
-    """Items by step. One that stands there twice is not merged with anything."""
+    """Items by step. A duplicate item is not merged."""
     steps: list[str] = []
     items_by_step: dict[str, Json | Missing] = {}
     for index, item in enumerate(items):

@@ -189,7 +189,7 @@ class LazySchemas(Schemas):
 
 
 def _root(atom: Atom) -> Atom:
-    """A custom resource has the metadata of all objects, whatever its schema says of it."""
+    """The root of a custom resource, with the standard metadata whatever its schema declares."""
     known = dict(atom.map.known) if atom.map is not None else {}
     known["metadata"] = atom_of(type_named("meta/v1.ObjectMeta"))
     known["apiVersion"] = known["kind"] = Atom(scalar="string")
