@@ -166,7 +166,19 @@ def test_a_warning_that_can_be_read_is_a_symptom() -> None:
 
 def test_events_that_say_nothing_wrong_are_none() -> None:
     assert case_of(application(), event("Pulled the image", type="Normal")).symptoms == ()
-    assert case_of(application(), event("something odd", reason="Unheard")).symptoms == ()
+    assert case_of(application(), event("Successfully assigned shop/web-1 to a node")).symptoms == ()
+
+
+def test_a_warning_that_is_not_understood_is_kept_with_its_reason() -> None:
+    symptom = only(case_of(application(), event("something odd but unknown", reason="Unheard")))
+    assert symptom.unread
+    assert symptom.text == "Unheard: something odd but unknown"
+    assert symptom.raw == "something odd but unknown"
+
+
+def test_a_normal_event_counts_if_its_reason_is_only_given_for_trouble() -> None:
+    waiting = event("waiting for a volume to be created", type="Normal", reason="ExternalProvisioning")
+    assert [symptom.kind for symptom in case_of(application(), waiting).symptoms] == [SymptomKind.EVENT]
 
 
 def test_a_warning_with_a_known_reason_is_a_symptom_whatever_it_says() -> None:

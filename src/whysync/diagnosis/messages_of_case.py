@@ -1,7 +1,8 @@
-"""The texts in which Argo CD and Kubernetes say what went wrong, and where each of them stands.
+"""Every text in which Argo CD or Kubernetes reports a problem, with the place where it was read.
 
-The most telling place comes first: a resource's own result, then conditions, the operation's message,
-health messages, events, and at last the logs of Argo CD itself.
+The place closest to the resource comes first: its own sync result, then conditions of the Application, the
+operation's message, health messages, events, the states of live objects and their containers, and last the
+logs of Argo CD and of failed containers. Nothing is judged here: `symptoms` decides what is current.
 """
 
 from __future__ import annotations
@@ -11,69 +12,108 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
-from whysync.json_tree import fields, items, text
+from whysync.diagnosis.object_states import states_of
+from whysync.diagnosis.owning_resource import row_over
+from whysync.diagnosis.pods import last_word, logs_below
+from whysync.diagnosis.symptom import APP_UNHEALTHY, HYDRATION, OPERATION, SymptomId, SymptomKind
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.ref import Key, Ref
+from whysync.messages.failure import Failure, Unknown
+from whysync.messages.families import Component, FamilyFailure
 from whysync.messages.parse import Message, understand
+from whysync.messages.patterns import argocd, cluster, git, helm, manifests, projects
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 FAILED_PHASES = frozenset({"Failed", "Error"})
-_ARGOCD_PODS = ("argocd-", "openshift-gitops-")
-_LOUD = (
-    "rror",
-    "atal",
-    "FATA[",
-    "ERRO[",
-    "level=warning",
-    "ailed",
-    "panic:",
-    "Skipping auto-sync",
-    "prevented",
-)
 _MOST_LOG_LINES = 200
+_OF_OBJECTS = frozenset({SymptomKind.EVENT, SymptomKind.STATE})
+_ONLY_OF_ARGOCD = frozenset(module.__name__ for module in (argocd, cluster, git, helm, manifests, projects))
+# Where Kubernetes records events about objects without a namespace.
+_EVENTS_OF_CLUSTER_OBJECTS = "default"
 
 
 class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
-    """`reason` is that of an event, empty for other texts."""
+    """`ref` is the object that the text is about; `because` are symptoms whose cause is also its cause.
+
+    `reason` is the reason next to a message: of an event, a condition or a container state. `quoted`: the
+    words of a program of the user, which are not parsed, because they are not those of Argo CD or Kubernetes.
+    """
 
     text: str
     symptom: SymptomId
     reason: str = ""
     ref: Ref | None = None
+    because: tuple[SymptomId, ...] = ()
     manifest: Manifest | None = None
     pointer: str = ""
     log: Log | None = None
     line: int = 0
+    quoted: bool = False
 
     @property
     def message(self) -> Message:
-        return understand(self.text, reason=self.reason)
+        if self.quoted:
+            return Message(text=self.text, layers=(), failures=(Unknown(text=self.text),), rest=self.text)
+        reason = self.reason if self.symptom.kind is SymptomKind.EVENT else ""
+        message = understand(self.text, reason=reason)
+        if self.symptom.kind not in _OF_OBJECTS or not any(map(_is_of_argocd, message.failures)):
+            return message
+        failures = (Unknown(text=f.text) if _is_of_argocd(f) else f for f in message.failures)
+        return msgspec.structs.replace(message, failures=tuple(failures))
+
+    @property
+    def is_understood(self) -> bool:
+        return any(type(failure) is not Unknown for failure in self.message.failures)
+
+    @property
+    def is_unread(self) -> bool:
+        """Does it say something that whysync does not understand? A harmless text does not."""
+        return any(type(failure) is Unknown for failure in self.message.failures)
+
+
+def _is_of_argocd(failure: Failure) -> bool:
+    """Is it a failure that only Argo CD itself can have, such as of reading a Git repository?
+
+    A controller that reports a refused login means a login of its own.
+    """
+    if isinstance(failure, FamilyFailure):
+        return failure.component is not Component.EVENT_SOURCE
+    return type(failure).__module__ in _ONLY_OF_ARGOCD
 
 
 def texts_of(case: Case) -> Iterator[ReportedText]:
     yield from _results(case)
     yield from _conditions(case)
+    yield from _hydration(case)
     yield from _operation(case)
     yield from _row_health(case)
+    yield from _app_health(case)
     yield from _events(case)
-    yield from _refusals(case)
+    yield from _states(case)
     yield from _argocd_logs(case)
+    yield from _container_logs(case)
 
 
 def _results(case: Case) -> Iterator[ReportedText]:
+    """Also of entries that are not marked as failed: a text may be all that reports the failure."""
     for index, result in enumerate(case.results):
-        if result.message and (result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES):
+        if result.message:
+            key = case.placed(result.ref).key
             yield ReportedText(
                 text=result.message,
                 symptom=SymptomId.result(result.key),
                 ref=case.placed(result.ref),
+                because=() if is_failed(result.status, result.hook_phase) else _symptoms_of_row(key),
                 manifest=case.application,
                 pointer=f"/status/operationState/syncResult/resources/{index}/message",
             )
+
+
+def is_failed(status: str, phase: str) -> bool:
+    return status == "SyncFailed" or phase in FAILED_PHASES
 
 
 def _conditions(case: Case) -> Iterator[ReportedText]:
@@ -92,6 +132,18 @@ def _of_argocd(type: str, message: str) -> str:
     return message if message.startswith(type) or not type.endswith("Error") else f"{type}: {message}"
 
 
+def _hydration(case: Case) -> Iterator[ReportedText]:
+    hydrator = case.app.status.source_hydrator
+    last = hydrator.current_operation if hydrator is not None else None
+    if last is not None and last.phase == "Failed" and last.message:
+        yield ReportedText(
+            text=last.message,
+            symptom=HYDRATION,
+            manifest=case.application,
+            pointer="/status/sourceHydrator/currentOperation/message",
+        )
+
+
 def _operation(case: Case) -> Iterator[ReportedText]:
     operation = case.operation
     if operation is not None and operation.message and operation.phase != "Succeeded":
@@ -106,64 +158,112 @@ def _operation(case: Case) -> Iterator[ReportedText]:
 def _row_health(case: Case) -> Iterator[ReportedText]:
     for index, row in enumerate(case.app.status.resources):
         if row.health is not None and row.health.message and row.health.status != "Healthy":
+            absent = row.health.status == "Missing"
             yield ReportedText(
                 text=row.health.message,
-                symptom=SymptomId.unhealthy(row.key),
+                symptom=SymptomId.missing(row.key) if absent else SymptomId.unhealthy(row.key),
                 ref=row.ref,
                 manifest=case.application,
                 pointer=f"/status/resources/{index}/health/message",
             )
 
 
-def _events(case: Case) -> Iterator[ReportedText]:
-    namespaces = {case.destination_namespace, *(row.namespace for row in case.app.status.resources)}
-    warnings = case.world.warnings_by_namespace
-    for manifest, event in (found for name in sorted(namespaces) for found in warnings.get(name, ())):
-        if not case.is_part(event.about):
-            continue
+def _app_health(case: Case) -> Iterator[ReportedText]:
+    health = case.app.status.health
+    if health.message and health.status not in ("", "Healthy"):
         yield ReportedText(
-            text=event.says,
-            symptom=SymptomId(SymptomKind.EVENT, detail=manifest.ref.place),
-            reason=event.reason,
-            ref=event.about,
-            manifest=manifest,
-            pointer="/message" if event.message else "/note",
+            text=health.message,
+            symptom=APP_UNHEALTHY,
+            manifest=case.application,
+            pointer="/status/health/message",
         )
 
 
-def _refusals(case: Case) -> Iterator[ReportedText]:
-    """Why a Deployment lacks Pods: events say it for an hour, its status for as long as it lasts."""
-    for row in case.app.status.resources:
-        live = case.live_of(row.key) if row.kind in ("Deployment", "ReplicaSet") else None
-        for index, raw in enumerate(items(live.status.get("conditions")) if live is not None else ()):
-            condition = fields(raw)
-            if (condition.get("type"), condition.get("status")) == ("ReplicaFailure", "True"):
-                yield ReportedText(
-                    text=text(condition.get("message")),
-                    symptom=SymptomId.unhealthy(row.key),
-                    ref=row.ref,
-                    manifest=live,
-                    pointer=f"/status/conditions/{index}/message",
-                )
+def _events(case: Case) -> Iterator[ReportedText]:
+    namespaces = {case.destination_namespace, *(row.namespace for row in case.app.status.resources)}
+    if "" in namespaces:
+        namespaces.add(_EVENTS_OF_CLUSTER_OBJECTS)
+    by_namespace = case.world.trouble_events_by_namespace
+    seen: set[tuple[Ref, str, str]] = set()
+    for manifest, event in (pair for name in sorted(namespaces) for pair in by_namespace.get(name, ())):
+        same = (event.about, event.reason, event.says)
+        if same in seen or not case.is_part(event.about):
+            continue
+        seen.add(same)
+        yield ReportedText(
+            text=event.says or event.reason,
+            symptom=SymptomId(SymptomKind.EVENT, detail=manifest.ref.place),
+            ref=event.about,
+            reason=event.reason,
+            because=_symptoms_above(case, event.about),
+            manifest=manifest,
+            pointer="/message" if event.message else "/note" if event.note else "/reason",
+        )
+
+
+def _states(case: Case) -> Iterator[ReportedText]:
+    for state in states_of(case):
+        yield ReportedText(
+            text=state.text,
+            symptom=state.symptom,
+            ref=state.manifest.ref,
+            reason=state.reason,
+            because=_symptoms_above(case, state.manifest.ref),
+            manifest=state.manifest,
+            pointer=state.pointer,
+            quoted=state.quoted,
+        )
 
 
 def _argocd_logs(case: Case) -> Iterator[ReportedText]:
-    """Only loud lines, and only those that do not name another Application."""
-    for log in case.world.snapshot.logs:
-        if not log.pod.startswith(_ARGOCD_PODS):
-            continue
-        loud = [
-            (number, line)
-            for number, line in enumerate(log.lines, start=1)
-            if any(mark in line for mark in _LOUD) or len(log.lines) == 1
-        ]
-        for number, line in loud[-_MOST_LOG_LINES:]:
-            if _names_another_app(line, case.app.name):
-                continue
-            symptom = SymptomId(SymptomKind.LOG, detail=f"{log.pod}/{log.container}", number=number)
-            yield ReportedText(text=line, symptom=symptom, log=log, line=number)
+    """Lines that report a failure of this app, or of no app in particular; the latest of equal ones."""
+    lines = case.world.argocd_log_lines
+    concerning = [line for name in ("", case.app.name) for line in lines.get(name, ())]
+    latest = {found.line.text: found for found in concerning}
+    for found in list(latest.values())[-_MOST_LOG_LINES:]:
+        log = found.log
+        yield ReportedText(
+            text=log.lines[found.number - 1],
+            symptom=SymptomId(SymptomKind.LOG, detail=f"{log.pod}/{log.container}", number=found.number),
+            log=log,
+            line=found.number,
+        )
 
 
-def _names_another_app(line: str, name: str) -> bool:
-    plain = line.replace('"', "")
-    return "application=" in plain and f"application={name}" not in plain and f"/{name}" not in plain
+def _container_logs(case: Case) -> Iterator[ReportedText]:
+    """The line that names the root cause in the log of each failed hook and each Degraded workload."""
+    for ref, symptom in _failed_workloads(case) if case.world.snapshot.logs else ():
+        root = last_word(logs_below(case, ref))
+        if root is not None:
+            place = f"{root.log.pod}/{root.log.container}"
+            yield ReportedText(
+                text=root.failure.text.strip(),
+                symptom=SymptomId(SymptomKind.LOG, detail=place, number=root.failure.line),
+                ref=ref,
+                because=(symptom,),
+                log=root.log,
+                line=root.failure.line,
+                quoted=True,
+            )
+
+
+def _failed_workloads(case: Case) -> Iterator[tuple[Ref, SymptomId]]:
+    for result in case.results:
+        if result.hook_phase in FAILED_PHASES:
+            yield case.placed(result.ref), SymptomId.result(result.key)
+    for row in case.app.status.resources:
+        if row.health is not None and row.health.status == "Degraded":
+            yield row.ref, SymptomId.unhealthy(row.key)
+
+
+def _symptoms_of_row(key: Key) -> tuple[SymptomId, ...]:
+    return (SymptomId.unhealthy(key), SymptomId.missing(key), SymptomId.extra(key), SymptomId.differs(key))
+
+
+def _symptoms_above(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
+    """That the object is unhealthy, or the resource or hook of the app that it belongs to."""
+    above = row_over(case, ref)
+    own = (SymptomId.unhealthy(ref.key),)
+    if above is None:
+        return own
+    return tuple(dict.fromkeys((*own, SymptomId.unhealthy(above.key), SymptomId.result(above.key))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 
 import msgspec
@@ -11,6 +12,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.symptom import Side, Symptom
 from whysync.facts.snapshot import Gap
+from whysync.json_tree import Json
 from whysync.kubernetes.api.ref import Ref
 
 
@@ -119,6 +121,16 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
         return self.findings[0] if self.findings else None
 
     @property
+    def not_understood(self) -> tuple[Symptom, ...]:
+        """Texts that whysync does not understand, and that no finding explains or quotes."""
+        explained = {id for finding in self.findings for id in finding.explains}
+        unread = [s for s in self.case.symptoms if s.unread and s.id not in explained]
+        quoted = (
+            "\n".join(words for finding in self.findings for words in _words_of(finding)) if unread else ""
+        )
+        return tuple(symptom for symptom in unread if symptom.raw not in quoted)
+
+    @property
     def was_compared(self) -> bool:
         return bool(self.case.app.status.sync.status)
 
@@ -126,6 +138,21 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
     def is_unsure(self) -> bool:
         """Evidence that matters was missing: then nothing found does not mean nothing wrong."""
         return bool(self.gaps or self.crashed) or not self.was_compared
+
+
+def _words_of(finding: Finding) -> Iterator[str]:
+    yield finding.verdict
+    yield finding.root or ""
+    for evidence in finding.evidence:
+        yield from _strings(evidence.value)
+
+
+def _strings(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

@@ -113,6 +113,8 @@ class Rule(msgspec.Struct, Generic[Input_contra], frozen=True, kw_only=True):
     topic: Topic | None = None
     # reports only symptoms that no other rule explains
     last_resort: bool = False
+    # concludes from what is not there: dropped while an unread text or difference may be the true reason
+    on_absence: bool = False
 
     @property
     def title(self) -> str:
@@ -136,6 +138,7 @@ def rule(
     layer: Layer | None = None,
     topic: Topic | None = None,
     last_resort: bool = False,
+    on_absence: bool = False,
 ) -> Callable[[Check[Input_contra]], Rule[Input_contra]]:
     """Make a function a rule. Its module's name is its id and the docstring its page."""
 
@@ -158,6 +161,7 @@ def rule(
             layer=layer,
             topic=topic,
             last_resort=last_resort,
+            on_absence=on_absence,
         )
 
     return of

@@ -13,7 +13,7 @@ from whysync.diagnosis.evidence import without_repeats
 from whysync.diagnosis.finding import Confidence, Finding, Severity, concluded
 from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
 from whysync.diagnosis.rule import Rule, diagnosis_rules
-from whysync.diagnosis.symptom import Side, Symptom, SymptomId
+from whysync.diagnosis.symptom import Side, Symptom, SymptomId, SymptomKind
 from whysync.kubernetes.api.pointer import index_of
 
 log = logging.getLogger(__name__)
@@ -73,18 +73,24 @@ def _bounded(finding: Finding, case: Case) -> Finding:
 def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
     able: list[Rule[Case]] = []
     skipped: list[Skipped] = []
-    for rule in sorted(rules, key=lambda rule: rule.last_resort):
+    for rule in sorted(rules, key=lambda rule: (rule.on_absence, rule.last_resort)):
         unmet = sorted(fact.value for fact in rule.needs if not case.has(fact))
         if unmet:
             skipped.append(Skipped(rule=rule.id, needs=tuple(unmet)))
         else:
             able.append(rule)
-    found, crashed = run_rules((rule for rule in able if not rule.last_resort), case)
+    found, crashed = run_rules((rule for rule in able if not rule.last_resort and not rule.on_absence), case)
     for rule in able:
-        if rule.last_resort:
+        if rule.last_resort or rule.on_absence:
             more = run_rules((rule,), case)
-            told = explained_by(found, case.symptoms)
-            found += [finding for finding in more.findings if not told.issuperset(finding.explains)]
+            explained = explained_by(found, case.symptoms)
+            open_symptoms = _open_symptoms(found, case.symptoms, explained) if rule.on_absence else []
+            found += [
+                finding
+                for finding in more.findings
+                if not (rule.last_resort and explained.issuperset(finding.explains))
+                and not any(_is_about_the_same(symptom, finding, case) for symptom in open_symptoms)
+            ]
             crashed += more.crashed
     findings = in_order(linked(found))
     explained = explained_by(findings, case.symptoms)
@@ -98,6 +104,42 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
         skipped=tuple(skipped),
         crashed=tuple(crashed),
     )
+
+
+def _open_symptoms(
+    findings: list[Finding], symptoms: tuple[Symptom, ...], explained: frozenset[SymptomId]
+) -> list[Symptom]:
+    """What may be the true reason while a rule concludes from absence.
+
+    These are texts that nothing explains but by what they echo, and fields that differ for no known reason.
+    """
+    directly = {id for finding in findings for id in finding.explains}
+    return [
+        symptom
+        for symptom in symptoms
+        if (symptom.unread and symptom.id not in directly)
+        or (_is_field(symptom.id) and symptom.id not in explained)
+    ]
+
+
+def _is_about_the_same(symptom: Symptom, finding: Finding, case: Case) -> bool:
+    """Is it about the object of the finding, one whose symptoms it explains, or one that belongs to these?
+
+    A finding about single fields says nothing about the others. A resource that is coming up may report in
+    words of its own how far it is.
+    """
+    if symptom.kind is SymptomKind.DIFFERS and any(_is_field(id) for id in finding.explains):
+        return False
+    if symptom.kind is SymptomKind.UNHEALTHY and symptom.id in finding.explains:
+        return False
+    if symptom.ref is None:
+        return finding.about == case.application.ref or symptom.id in finding.explains
+    objects = {finding.about.key, *(id.key for id in finding.explains if id.key is not None)}
+    return symptom.ref.key in objects or any(id.key in objects for id in symptom.because)
+
+
+def _is_field(id: SymptomId) -> bool:
+    return id.kind is SymptomKind.DIFFERS and bool(id.detail)
 
 
 def linked(findings: list[Finding]) -> list[Finding]:
@@ -150,7 +192,7 @@ def _side(findings: tuple[Finding, ...], symptoms: tuple[Symptom, ...]) -> Side:
     if findings:
         # The same cause stops a comparison here, a sync there: what it explains tells which.
         explained = {symptom.side for symptom in symptoms if symptom.id in findings[0].explains}
-        return next((side for side in _ORDER_OF_SIDES if side in explained), findings[0].side)
+        return next((side for side in _ORDER_OF_SIDES[:-1] if side in explained), findings[0].side)
     sides = {symptom.side for symptom in symptoms}
     return next((side for side in _ORDER_OF_SIDES if side in sides), Side.NONE)
 

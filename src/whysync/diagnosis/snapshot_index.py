@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,8 +27,19 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.merge.structured import Schemas
 from whysync.kubernetes.merge.structured.schema import LazySchemas
+from whysync.messages.benign import reports_trouble
+from whysync.messages.log_line import LogLine, parse_log_line
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_ARGOCD_PODS = ("argocd-", "openshift-gitops-")
+
+
+class FoundLine(NamedTuple):
+    """A line of a log; `number` counts from 1."""
+
+    log: Log
+    number: int
+    line: LogLine
 
 
 class SnapshotIndex:
@@ -257,11 +269,11 @@ class SnapshotIndex:
         return found
 
     @cached_property
-    def warnings_by_namespace(self) -> dict[str, list[tuple[Manifest, Event]]]:
-        """Events that are not `Normal`, by the namespace of what they are about; oldest first."""
+    def trouble_events_by_namespace(self) -> dict[str, list[tuple[Manifest, Event]]]:
+        """Events that report a problem, by the namespace of the object that they are about; oldest first."""
         found: dict[str, list[tuple[Manifest, Event]]] = defaultdict(list)
         for manifest, event in self.events:
-            if event.type != "Normal" and event.says:
+            if event.type != "Normal" or reports_trouble(event.reason):
                 found[event.about.namespace or manifest.ref.namespace].append((manifest, event))
         return found
 
@@ -283,6 +295,18 @@ class SnapshotIndex:
         found: dict[str, list[Log]] = defaultdict(list)
         for log in self.snapshot.logs:
             found[log.namespace].append(log)
+        return found
+
+    @cached_property
+    def argocd_log_lines(self) -> dict[str, list[FoundLine]]:
+        """The lines of Argo CD's logs that report a problem, by the Application they name; "" if none."""
+        found: dict[str, list[FoundLine]] = defaultdict(list)
+        for log in self.snapshot.logs:
+            if log.pod.startswith(_ARGOCD_PODS):
+                for number, raw in enumerate(log.lines, start=1):
+                    line = parse_log_line(raw)
+                    if line.is_loud:
+                        found[line.application].append(FoundLine(log, number, line))
         return found
 
     @cached_property

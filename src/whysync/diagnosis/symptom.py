@@ -34,6 +34,7 @@ class SymptomKind(StrEnum):
     EXTRA = "extra"
     UNHEALTHY = "unhealthy"
     EVENT = "event"
+    STATE = "state"
     LOG = "log"
     BEHIND = "behind"
     STALE = "stale"
@@ -48,7 +49,8 @@ SIDE_OF_KIND = {
     SymptomKind.EXTRA: Side.DRIFT,
     SymptomKind.UNHEALTHY: Side.HEALTH,
     SymptomKind.EVENT: Side.HEALTH,
-    SymptomKind.LOG: Side.COMPARE,
+    SymptomKind.STATE: Side.HEALTH,
+    SymptomKind.LOG: Side.NONE,  # the rule that explains a line knows the side
     SymptomKind.BEHIND: Side.FRESH,
     SymptomKind.STALE: Side.FRESH,
 }
@@ -135,14 +137,25 @@ APPLICATION_SET_FAILED: Final = SymptomId(SymptomKind.STALE, detail="set")
 
 
 class Symptom(msgspec.Struct, frozen=True, kw_only=True):
-    """`because` names symptoms of which this one is only the echo: it is explained when they are."""
+    """`because` names symptoms of which this one is only the echo: it is explained when they are.
+
+    `raw` is the text as it was reported. `unread`: whysync does not understand it; reports quote it unless a
+    finding explains it.
+    """
 
     id: SymptomId
     text: str
     ref: Ref | None = None
     because: tuple[SymptomId, ...] = ()
     side: Side = Side.NONE
+    raw: str = ""
+    unread: bool = False
 
     @property
     def kind(self) -> SymptomKind:
         return self.id.kind
+
+    @property
+    def words(self) -> str:
+        """The text without the object that it is about, for a place that names the object already."""
+        return self.text.removeprefix(f"{self.ref}").lstrip(": ") if self.ref is not None else self.text

@@ -1,4 +1,4 @@
-"""Reads the symptoms off a Case: conditions, the operation, rows, health, Git heads, events, logs.
+"""Reads the symptoms of a Case: conditions, the operation, rows, health, Git heads, events, states, logs.
 
 Nothing is guessed here. A symptom that only repeats another one says so (`because`), so that explaining
 the other explains it too.
@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from whysync.argocd.api.application import OperationState, ResourceRow
-from whysync.diagnosis.failures import is_recognized
 from whysync.diagnosis.freshness import is_frozen, looping, never_looked_at, overdue, troubled_set_of
-from whysync.diagnosis.messages_of_case import FAILED_PHASES, ReportedText
+from whysync.diagnosis.messages_of_case import FAILED_PHASES, ReportedText, is_failed
 from whysync.diagnosis.owning_resource import row_above
 from whysync.diagnosis.symptom import (
     APP_DIFFERS,
@@ -36,6 +37,7 @@ from whysync.diagnosis.symptom import (
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.log_line import parse_log_line
 from whysync.messages.patterns.projects import ArgocdDenied
 
 if TYPE_CHECKING:
@@ -61,7 +63,21 @@ _QUIET_HEALTH = frozenset({"", "Healthy", "Missing"})
 
 
 def symptoms_of(case: Case) -> tuple[Symptom, ...]:
-    found = [
+    symptoms = {symptom.id: symptom for symptom in _without_texts(case)}
+    for spoken in case.spoken:
+        if spoken.symptom not in symptoms and (symptom := _reported(case, spoken)) is not None:
+            symptoms[symptom.id] = symptom
+    understood = {spoken.symptom for spoken in case.spoken if spoken.is_understood}
+    for spoken in case.spoken:
+        symptom = symptoms.get(spoken.symptom)
+        if symptom is not None and spoken.is_unread and symptom.id not in understood:
+            symptoms[symptom.id] = msgspec.structs.replace(symptom, raw=spoken.text.strip(), unread=True)
+    return tuple(symptoms.values())
+
+
+def _without_texts(case: Case) -> Iterator[Symptom]:
+    """What the fields of the Application show, whatever their texts say."""
+    yield from (
         *_conditions(case),
         *_hydration(case),
         *_operation(case),
@@ -71,9 +87,7 @@ def symptoms_of(case: Case) -> tuple[Symptom, ...]:
         *_health(case),
         *_behind(case),
         *_stale(case),
-        *_spoken_only(case),
-    ]
-    return tuple({symptom.id: symptom for symptom in found}.values())
+    )
 
 
 def _symptom(
@@ -152,7 +166,7 @@ def _is_comparison_error(case: Case, operation: OperationState) -> bool:
 
 def _results(case: Case) -> Iterator[Symptom]:
     for result in case.results:
-        if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES:
+        if is_failed(result.status, result.hook_phase):
             ref = case.placed(result.ref)
             yield _symptom(
                 SymptomId.result(result.key),
@@ -281,29 +295,61 @@ def _same_commit(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-def _spoken_only(case: Case) -> Iterator[Symptom]:
-    """Warning events and Argo CD's own log lines count when they name a failure that we can read."""
-    for spoken in case.spoken:
-        kind = spoken.symptom.kind
-        if kind not in (SymptomKind.EVENT, SymptomKind.LOG):
-            continue
-        if kind is SymptomKind.EVENT and is_history(case, spoken):
-            continue
-        failures = spoken.message.failures
-        if any(map(is_recognized, failures)):
-            because = (SymptomId.unhealthy(spoken.ref.key),) if spoken.ref is not None else ()
-            refused = any(isinstance(failure, ArgocdDenied) for failure in failures)
-            yield _symptom(
-                spoken.symptom,
-                spoken.text.strip(),
-                ref=spoken.ref,
-                because=because,
-                side=Side.APPLY if refused else None,
-            )
+def _reported(case: Case, spoken: ReportedText) -> Symptom | None:
+    """The symptom of a text that has none of its own; `None` if the text is history or harmless."""
+    failures = spoken.message.failures
+    if not failures or is_history(case, spoken):
+        return None
+    if not spoken.is_understood and not _counts_unread(case, spoken):
+        return None
+    refused = any(isinstance(failure, ArgocdDenied) for failure in failures)
+    words = spoken.text.strip()
+    return _symptom(
+        spoken.symptom,
+        f"{spoken.reason}: {words}" if spoken.reason and spoken.reason not in words else words,
+        ref=spoken.ref,
+        because=spoken.because,
+        side=_side(spoken, refused=refused),
+    )
+
+
+def _side(spoken: ReportedText, *, refused: bool) -> Side | None:
+    if refused:
+        return Side.APPLY
+    return Side.HEALTH if spoken.quoted else None
+
+
+def _counts_unread(case: Case, spoken: ReportedText) -> bool:
+    """A line of a log that names no Application may be about any of them: it counts if there is only one."""
+    if spoken.symptom.kind is SymptomKind.RESULT:
+        return _result_failed(case, spoken)
+    if spoken.symptom.kind is SymptomKind.LOG and spoken.ref is None:
+        line = parse_log_line(spoken.text)
+        return line.application == case.app.name or len(case.world.decoded) == 1
+    return True
+
+
+def _result_failed(case: Case, spoken: ReportedText) -> bool:
+    """Does the entry lack both a status and a phase? Else these say that the resource was applied."""
+    return any(
+        result.key == spoken.symptom.key and not result.status and not result.hook_phase
+        for result in case.results
+    )
 
 
 def is_history(case: Case, spoken: ReportedText) -> bool:
-    """Is what an event warns of over? What is live now counts for more than what was said before."""
+    """Is the problem over? What is live now counts for more than what was reported before."""
+    match spoken.symptom.kind:
+        case SymptomKind.EVENT:
+            return _event_is_over(case, spoken)
+        case SymptomKind.RESULT:
+            row = case.rows.get(spoken.ref.key) if spoken.ref is not None else None
+            return row is None or (row.status == "Synced" and health_of_row(case, row)[0] in _QUIET_HEALTH)
+        case _:
+            return False
+
+
+def _event_is_over(case: Case, spoken: ReportedText) -> bool:
     ref = spoken.ref
     if ref is None:
         return True

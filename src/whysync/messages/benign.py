@@ -25,6 +25,13 @@ _QUIET = (
     r"Updated sync status|Sync operation to \S{0,200} ?succeeded|"
     r"Container image .{1,300} already present).{0,600}",
 )
+# Kubernetes gives these reasons to events of type Normal, but only where something does not work yet.
+_NORMAL_BUT_TROUBLE = frozenset(
+    {
+        *("BackOff", "NotTriggerScaleUp", "WaitForFirstConsumer", "WaitForPodScheduled"),
+        *("ExternalProvisioning", "TaintManagerEviction"),
+    }
+)
 
 
 @cache
@@ -34,3 +41,8 @@ def _quiet() -> re.Pattern[str]:
 
 def says_nothing_is_wrong(text: str) -> bool:
     return len(text) < 4000 and _quiet().fullmatch(text.strip()) is not None
+
+
+def reports_trouble(reason: str) -> bool:
+    """Does an event of type Normal with this reason report a problem?"""
+    return reason in _NORMAL_BUT_TROUBLE

@@ -18,7 +18,21 @@ _LEVEL = ("level", "severity", "lvl")
 _OF_APP = ("application", "app", "app-qualified-name")
 _LOUD = frozenset({"error", "fatal", "panic", "critical", "crit", "e", "f"})
 _QUIET = frozenset({"info", "debug", "trace", "i", "d"})
-_LOUD_WORDS = ("error", "fatal", "fail", "panic:", "denied", "refused", "unable to", "cannot ", "prevented")
+_LOUD_WORDS = (
+    *(
+        "error",
+        "fatal",
+        "fail",
+        "panic:",
+        "denied",
+        "refused",
+        "unable to",
+        "cannot ",
+        "could not",
+        "prevented",
+    ),
+    *("invalid", "not found", "no such ", "forbidden", "unauthorized", "timeout", "timed out", "exceeded"),
+)
 
 
 class LogLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +72,8 @@ def parse_log_line(line: str) -> LogLine:
         text = f"{message}: {reason}" if reason and reason not in message else message
         return LogLine(
             text=text.strip(": ") or line,
-            level=_first(fields, _LEVEL).lower(),
+            # Argo CD logs its events at level info, with the type of the event in a field.
+            level="warning" if fields.get("type") == "Warning" else _first(fields, _LEVEL).lower(),
             application=_first(fields, _OF_APP).rpartition("/")[2],
         )
     klog = _klog().match(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -109,6 +109,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         return next(iter(self.every(kind)), None)
 
 
+@lru_cache(maxsize=4096)
 def understand(text: str, *, reason: str = "") -> Message:
     """Take a message, condition, event or log line apart. Never raises; same text, same answer.
 

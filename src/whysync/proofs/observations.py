@@ -144,7 +144,7 @@ def _sign(symptom: Symptom) -> SymptomId | None:
             | SymptomKind.RESULT
         ):
             return SymptomId(id.kind, id.key)
-        case SymptomKind.EVENT:
+        case SymptomKind.EVENT | SymptomKind.STATE:
             return _of_event(symptom)
         case SymptomKind.LOG | SymptomKind.BEHIND | SymptomKind.STALE:
             return None

@@ -371,6 +371,7 @@ _OF_ONE_RESOURCE: Final = frozenset(
         SymptomKind.EXTRA,
         SymptomKind.UNHEALTHY,
         SymptomKind.EVENT,
+        SymptomKind.STATE,
     }
 )
 _GROUND: Final = ("Namespace", "CustomResourceDefinition")

@@ -180,6 +180,7 @@ class AppV1(_Value, frozen=True):
     crashed: tuple[CrashedV1, ...]
     hidden: tuple[HiddenV1, ...] = ()
     changes: ChangesV1 | None = None
+    not_understood: tuple[SymptomV1, ...] = ()
 
 
 class GroupV1(_Value, frozen=True):
@@ -243,6 +244,7 @@ def app_v1(report: AppReport) -> AppV1:
         crashed=tuple(CrashedV1(rule=crashed.rule, error=crashed.error) for crashed in report.crashed),
         hidden=tuple(_hidden(difference) for difference in unreported_differences(report.case)),
         changes=_changes(report.case),
+        not_understood=tuple(_symptom(symptom) for symptom in report.not_understood),
     )
 
 

@@ -244,10 +244,17 @@ def _prevent(report: AppReport) -> Iterator[Md]:
 
 
 def _remainder(report: AppReport) -> Iterator[Md]:
-    if report.unexplained:
+    unexplained = [symptom for symptom in report.unexplained if not symptom.unread]
+    if unexplained:
         yield md("## Unexplained")
         yield BLANK
-        yield from (md("- {}", symptom.text) for symptom in report.unexplained)
+        yield from (md("- {}", symptom.text) for symptom in unexplained)
+        yield BLANK
+    if report.not_understood:
+        yield md("## Reported, not understood")
+        yield BLANK
+        for symptom in report.not_understood:
+            yield md("- {}: {}", code(str(symptom.ref or report.case.application.ref)), symptom.words)
         yield BLANK
     if report.gaps:
         yield md("## What could not be seen")

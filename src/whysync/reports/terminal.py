@@ -109,7 +109,7 @@ def _app(report: AppReport, screen: Screen, *, wide: bool, proofs: bool, place: 
         yield from change_lines(report, screen)
     else:
         yield from _consequences(report, screen)
-    yield from _remainder(report, screen)
+    yield from _remainder(report, screen, wide=wide)
 
 
 def _hidden(report: AppReport, screen: Screen) -> Iterator[str]:
@@ -167,6 +167,8 @@ def answer_of(report: AppReport) -> str:
     """In one sentence. "Nothing found" and "could not look" are different answers."""
     if report.first is not None:
         return f"{_word(report)}: {one_line(report.first.verdict)}"
+    if report.unexplained and report.side is Side.NONE:
+        return "something is reported that whysync does not understand"
     if report.unexplained:
         return f"{_word(report)}: nothing that whysync knows explains it"
     if not report.was_compared:
@@ -435,13 +437,15 @@ def safety_of(report: AppReport) -> str:
     return f"{word}. {'; '.join(reasons)}"
 
 
-def _remainder(report: AppReport, screen: Screen) -> Iterator[str]:
+def _remainder(report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:
     """What nothing explains, what could not be looked at, and rules that failed: never dropped."""
-    for symptom in report.unexplained[:_MOST_UNEXPLAINED]:
+    unexplained = [symptom for symptom in report.unexplained if not symptom.unread]
+    for symptom in unexplained[:_MOST_UNEXPLAINED]:
         yield from _labelled(screen, "unexplained", one_line(symptom.text), "yellow")
-    more = len(report.unexplained) - _MOST_UNEXPLAINED
+    more = len(unexplained) - _MOST_UNEXPLAINED
     if more > 0:
         yield from _labelled(screen, "", f"and {more} more (-o json has them all)")
+    yield from _not_understood(report, screen, wide=wide)
     for gap in report.gaps[:_MOST_GAPS]:
         help = f"; {gap.how_to_get}" if gap.how_to_get else ""
         yield from _labelled(screen, "not readable", one_line(f"{gap.what}: {gap.why}{help}"), "yellow")
@@ -453,6 +457,26 @@ def _remainder(report: AppReport, screen: Screen) -> Iterator[str]:
     unmet = sorted({need for skipped in report.skipped for need in skipped.needs})
     if unmet and (report.findings or report.unexplained):
         yield from _labelled(screen, "not provided", ", ".join(unmet))
+
+
+def _not_understood(report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:
+    """Quoted under the object that they are about. A certain finding makes what only echoes it redundant."""
+    certain = report.first is not None and report.first.confidence is Confidence.HIGH
+    kept = report.unexplained if certain and not wide else report.not_understood
+    texts: dict[str, list[str]] = {}
+    for symptom in kept:
+        if symptom.unread:
+            texts.setdefault(str(symptom.ref or report.case.application.ref), []).append(symptom.words)
+    if texts:
+        yield f"    {screen.paint('reported, not understood', 'yellow')}"
+    quotes = [(about, words) for about, reported in texts.items() for words in dict.fromkeys(reported)]
+    shown = len(quotes) if wide else _MOST_UNEXPLAINED
+    for number, (about, words) in enumerate(quotes[:shown]):
+        if not number or quotes[number - 1][0] != about:
+            yield f"      {screen.paint(about, 'cyan')}"
+        yield from screen.wrap(one_line(words), indent=8)
+    if len(quotes) > shown:
+        yield f"      and {len(quotes) - shown} more (-o wide)"
 
 
 def _labelled(screen: Screen, label: str, text: str, color: str = "") -> Iterator[str]:

@@ -26,7 +26,7 @@ from whysync.queries.stuck_wait import why_stalled
 from whysync.queries.waiting_on import is_running, is_too_long, minutes, slowest_sync, wait_of
 
 
-@rule(cause="wave-in-progress", since="0.1")
+@rule(cause="wave-in-progress", since="0.1", on_absence=True)
 def wave_in_progress(case: Case) -> Iterator[Finding]:
     operation = case.operation
     if operation is None or not is_running(case) or OPERATION not in case.symptom_ids:

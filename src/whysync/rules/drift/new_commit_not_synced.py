@@ -28,7 +28,7 @@ from whysync.queries.ttl import time_to_live_of
 _UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
 
 
-@rule(cause="new-commit", since="0.1")
+@rule(cause="new-commit", since="0.1", on_absence=True)
 def new_commit_not_synced(case: Case) -> Iterator[Finding]:
     if OPERATION in case.symptom_ids:
         return  # a sync is on its way or failed: that is the story

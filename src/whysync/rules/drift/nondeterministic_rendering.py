@@ -29,7 +29,7 @@ from whysync.queries.drift import both_sides, drift_finding, field_names
 from whysync.queries.ignore_rules import ignore_field
 
 
-@rule(cause="nondeterministic", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+@rule(cause="nondeterministic", needs={Fact.DESIRED, Fact.LIVE}, since="0.1", on_absence=True)
 def nondeterministic_rendering(case: Case) -> Iterator[Finding]:
     for drifts in case.drifts_by_object(Mechanism.GENERATED):
         first = drifts[0]

@@ -32,7 +32,7 @@ from whysync.queries.sync_options import has_option
 STATE = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "StatefulSet", "Namespace"})
 
 
-@rule(cause="pending-prune", since="0.1")
+@rule(cause="pending-prune", since="0.1", on_absence=True)
 def pending_prune(case: Case) -> Iterator[Finding]:
     if case.app.status.sync.status == "Unknown":
         return  # nothing was rendered: every row then looks like that

@@ -29,7 +29,7 @@ from whysync.queries.timestamps import instant
 from whysync.queries.waiting_on import is_running
 
 
-@rule(cause="stale-state", since="0.1", last_resort=True)
+@rule(cause="stale-state", since="0.1", last_resort=True, on_absence=True)
 def stale_out_of_sync(case: Case) -> Iterator[Finding]:
     if is_running(case) or any(c.type.endswith("Error") for c in case.app.status.conditions):
         return  # it will be compared anew, or could not be

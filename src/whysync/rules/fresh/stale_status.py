@@ -29,7 +29,7 @@ from whysync.queries.managed_namespace import managed_metadata_differs
 from whysync.queries.waiting_on import is_running
 
 
-@rule(cause="stale-state", since="0.1")
+@rule(cause="stale-state", since="0.1", on_absence=True)
 def stale_status(case: Case) -> Iterator[Finding]:
     if APP_DIFFERS not in case.symptom_ids or is_running(case) or managed_metadata_differs(case):
         return

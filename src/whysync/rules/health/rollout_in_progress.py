@@ -25,7 +25,7 @@ from whysync.queries.commands import app_argument
 from whysync.queries.resource_rows import row_evidence
 
 
-@rule(cause="wave-in-progress", since="0.1", last_resort=True)
+@rule(cause="wave-in-progress", since="0.1", last_resort=True, on_absence=True)
 def rollout_in_progress(case: Case) -> Iterator[Finding]:
     rows = [
         row

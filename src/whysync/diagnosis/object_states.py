@@ -1,0 +1,157 @@
+"""What live objects report about themselves: conditions, phases, and the states of containers.
+
+Conditions are read as kstatus does: `Ready` and its kind report trouble when they are `False`, `Stalled` and
+its kind when they are `True`. Only objects of the app count, and what they own, while Argo CD does not call
+the resource above them Healthy: an old Pod may be unready while its Deployment is fine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
+from whysync.json_tree import Object, fields, integer, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_BAD_IF_FALSE = frozenset(
+    {
+        *("Ready", "Available", "Healthy", "Synced", "Accepted", "Programmed", "ResolvedRefs"),
+        *("Established", "NamesAccepted", "Progressing", "ScalingActive", "AbleToScale", "Succeeded"),
+        *("PodScheduled", "Initialized", "ContainersReady", "Valid", "Reconciled", "Deployed", "Installed"),
+        *("Provisioned", "Issued", "Approved"),
+    }
+)
+_BAD_IF_TRUE = frozenset(
+    {
+        *("Stalled", "Failed", "Degraded", "Failing", "Error", "ErrorOccurred", "ReplicaFailure"),
+        *("ReconcileError", "ReconcileFailed", "Denied", "InvalidRequest", "DisruptionTarget"),
+        *("NonStructuralSchema", "NamespaceDeletionContentFailure", "NamespaceDeletionDiscoveryFailure"),
+        *("NamespaceDeletionGroupVersionParsingFailure", "NamespaceContentRemaining"),
+        *("NamespaceFinalizersRemaining", "ModifyVolumeError", "ControllerResizeError", "NodeResizeError"),
+    }
+)
+# Reasons with which a condition is not met although nothing is wrong.
+_EXPECTED = frozenset(
+    {
+        *("PodCompleted", "Completed", "Suspended", "Paused", "DeploymentPaused", "Disabled"),
+        *("ScalingDisabled", "PodInitializing"),
+    }
+)
+_BAD_PHASES = frozenset(
+    {
+        *("failed", "error", "errored", "degraded", "lost", "invalid", "denied", "expired", "unhealthy"),
+        *("unavailable", "rejected", "installfailed", "upgradefailed"),
+    }
+)
+_PHASES = ("phase", "state")
+_GROUPS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+# Waiting for these is the normal way up.
+PATIENT = frozenset({"ContainerCreating", "PodInitializing"})
+_DEEPEST = 5
+
+
+class ObjectState(msgspec.Struct, frozen=True, kw_only=True):
+    """One report of trouble in the status of a live object; `pointer` is where its words are.
+
+    `quoted`: the words are those of the program in a container, from its termination message.
+    """
+
+    manifest: Manifest
+    symptom: SymptomId
+    text: str
+    reason: str
+    pointer: str
+    quoted: bool = False
+
+
+def states_of(case: Case) -> Iterator[ObjectState]:
+    seen: set[Key] = set()
+    for named in (*case.app.status.resources, *case.results):
+        live = case.live_of(named.key)
+        if live is not None and live.key not in seen and not _is_healthy(case, live):
+            yield from _below(case, live, seen)
+
+
+def _is_healthy(case: Case, live: Manifest) -> bool:
+    """By Argo CD's own check of what is live now; where it has none, the object's status is all there is."""
+    verdict = case.health_of(live)
+    return verdict is not None and verdict.code == "Healthy"
+
+
+def _below(case: Case, manifest: Manifest, seen: set[Key], depth: int = 0) -> Iterator[ObjectState]:
+    if manifest.key in seen:
+        return
+    seen.add(manifest.key)
+    if manifest.status:
+        yield from _conditions(manifest)
+        yield from _phase(manifest)
+        yield from _containers(manifest)
+    if depth < _DEEPEST:
+        for child in case.owned_by(manifest.ref):
+            yield from _below(case, child, seen, depth + 1)
+
+
+def _conditions(manifest: Manifest) -> Iterator[ObjectState]:
+    for index, raw in enumerate(items(manifest.status.get("conditions"))):
+        condition = fields(raw)
+        type, status = text(condition.get("type")), text(condition.get("status"))
+        bad = (type in _BAD_IF_FALSE and status == "False") or (type in _BAD_IF_TRUE and status == "True")
+        if bad and text(condition.get("reason")) not in _EXPECTED:
+            yield from _state(manifest, condition, type, f"/status/conditions/{index}")
+
+
+def _phase(manifest: Manifest) -> Iterator[ObjectState]:
+    phase = next((text(manifest.status.get(name)) for name in _PHASES if manifest.status.get(name)), "")
+    if phase.lower() in _BAD_PHASES:
+        yield from _state(manifest, manifest.status, phase, "/status")
+
+
+def _containers(pod: Manifest) -> Iterator[ObjectState]:
+    for group in _GROUPS if pod.ref.kind == "Pod" else ():
+        for index, raw in enumerate(items(pod.status.get(group))):
+            status = fields(raw)
+            for run in ("state", "lastState"):
+                for way, state in fields(status.get(run)).items():
+                    if _is_trouble(
+                        way, fields(state), is_up=run == "lastState" and status.get("ready") is True
+                    ):
+                        pointer = f"/status/{group}/{index}/{run}/{way}"
+                        name = text(status.get("name"))
+                        yield from _state(pod, _with_exit_code(fields(state), name), f"{name} {run}", pointer)
+
+
+def _is_trouble(way: str, state: Object, *, is_up: bool) -> bool:
+    if is_up:
+        return False  # it was restarted, and works
+    if way == "waiting":
+        return text(state.get("reason")) not in PATIENT
+    return way == "terminated" and integer(state.get("exitCode")) != 0
+
+
+def _with_exit_code(state: Object, name: str) -> Object:
+    """`Error` alone tells less than the code that the container ended with."""
+    code = integer(state.get("exitCode"))
+    if not code or text(state.get("reason")) not in ("", "Error"):
+        return state
+    return {**state, "reason": f"container {name} failed with exit code {code}"}
+
+
+def _state(manifest: Manifest, report: Object, detail: str, pointer: str) -> Iterator[ObjectState]:
+    """Only what has words: a bare `Ready: False` says no more than the health of the object."""
+    reason, message = text(report.get("reason")), text(report.get("message"))
+    if reason or message:
+        yield ObjectState(
+            manifest=manifest,
+            symptom=SymptomId(SymptomKind.STATE, manifest.key, detail=detail),
+            text=message or reason,
+            reason=reason,
+            pointer=f"{pointer}/message" if message else f"{pointer}/reason",
+            quoted=bool(message) and pointer.endswith("/terminated"),
+        )
