@@ -37,11 +37,11 @@ _BAD_IF_TRUE = frozenset(
         *("NamespaceFinalizersRemaining", "ModifyVolumeError", "ControllerResizeError", "NodeResizeError"),
     }
 )
-# Reasons with which a condition is not met although nothing is wrong.
+# Reasons with which a condition is not met although nothing is wrong, or that only repeat it.
 _EXPECTED = frozenset(
     {
         *("PodCompleted", "Completed", "Suspended", "Paused", "DeploymentPaused", "Disabled"),
-        *("ScalingDisabled", "PodInitializing"),
+        *("ScalingDisabled", "PodInitializing", "ContainersNotReady", "ContainersNotInitialized"),
     }
 )
 _BAD_PHASES = frozenset(

@@ -9,6 +9,8 @@ _QUIET = (
     r"successfully synced \((?:all tasks run|no more tasks)\)",
     r"one or more tasks are running",
     r"[.…\s]+",
+    # in the health of an app: the resource that decides it
+    r"Caused by \S{1,600}",
     # a server's words about one of its clients
     r"http: TLS handshake error from .{1,300}",
     r"[a-z0-9.-]{1,253}/[\w.:-]{1,253} (?:created|configured|unchanged|serverside-applied|"

@@ -28,6 +28,7 @@ from whysync.argocd.settings.overrides import ResourceOverride
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, FixKind, Set, Severity, cite, rule
 from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.sentences import one_line
+from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
@@ -92,6 +93,9 @@ def health_check_missing(case: Case) -> Iterator[Finding]:
         told.add((row.group, row.kind))
         yield Finding(
             about=row.ref,
+            explains=tuple(
+                s.id for s in case.symptoms if s.kind is SymptomKind.STATE and s.id.key == live.key
+            ),
             severity=Severity.INFO,
             confidence=Confidence.MEDIUM,
             verdict=f"{row.ref} says that {word.says}, and Argo CD has no health check for its kind",
