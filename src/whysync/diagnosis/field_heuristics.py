@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from whysync.facts.masking.marks import is_mark
-from whysync.json_tree import Json, Missing, fields, items
+from whysync.json_tree import Json, Missing, Object, fields, items
 from whysync.kubernetes.api.pointer import index_of, join, resolve, split, within
 from whysync.kubernetes.api.ref import Ref, group_of
 from whysync.kubernetes.schema import kinds
@@ -31,6 +31,23 @@ _TOKEN = re.compile(r"(<masked \d{1,9}>|[A-Za-z0-9+/=_-]{16,})")
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
 
 _PLAIN_SOURCES = frozenset({"Directory"})  # Kustomize may inflate a chart that generates values
+# Prefixes of Kubernetes' own controllers, of Argo CD and Helm; `<class>.ingress.kubernetes.io` has settings.
+_RECORDING = (
+    "argocd.argoproj.io",
+    "autoscaling.alpha.kubernetes.io",
+    "batch.kubernetes.io",
+    "control-plane.alpha.kubernetes.io",
+    "deployment.kubernetes.io",
+    "endpoints.kubernetes.io",
+    "meta.helm.sh",
+    "pv.kubernetes.io",
+    "volume.beta.kubernetes.io",
+    "volume.kubernetes.io",
+)
+_RECORD = re.compile(
+    r"(?i)status|revision|generation|observed|(^|[-.])last([-.]|[A-Z]|$)|hash|checksum|uid$|[-.]id$|time$|"
+    r"timestamp|instance$|managed-by|version|snapshot|leader|bound|[-.]at$|[a-z]At$|job-name"
+)
 _UNSET: tuple[Json, ...] = (None, "", [], {}, 0, False)
 
 # Addresses and ports that the API server allocates, and fields that follow from them.
@@ -53,6 +70,12 @@ def _builtin_kinds() -> dict[str, frozenset[str]]:
     for api_version, names in kinds().items():
         found.setdefault(group_of(api_version), set()).update(names)
     return {group: frozenset(names) for group, names in found.items()}
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Is a label or annotation of this name some program's own record, not a setting that people make?"""
+    prefix, _, rest = name.rpartition("/")
+    return prefix.endswith(_RECORDING) or bool(_RECORD.search(rest))
 
 
 def is_ca_bundle(drift: Drift) -> bool:
@@ -142,13 +165,17 @@ def is_filled_in_by_api_server(drift: Drift) -> bool:
     The zero value of a Go field that is no pointer counts as unset: `timeoutSeconds: 0` becomes 1, but
     `replicas: 0` stays 0.
     """
-    kind = scheme_type(drift.live.body)
     parts = split(drift.pointer)
-    if kind is None or drift.only_git or index_of(parts[-1]) is not None:
+    if drift.only_git or index_of(parts[-1]) is not None:
         return False
     sent = _replaced(drift.live.body, parts, drift.wanted)
-    filled = with_defaults(remarshal(fields(sent)), kind)
-    return resolve(filled, drift.pointer) == drift.found
+    return resolve(completed(fields(sent)), drift.pointer) == drift.found
+
+
+def completed(body: Object) -> Object:
+    """An object of a built-in kind with the defaults of the API server, in its notation."""
+    kind = scheme_type(body)
+    return body if kind is None else with_defaults(remarshal(body), kind)
 
 
 def _replaced(tree: Json, parts: tuple[str, ...], value: Json | Missing) -> Json:

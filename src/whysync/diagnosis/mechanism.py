@@ -27,6 +27,7 @@ from whysync.argocd.diff.strategy import (
 )
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.crd_schemas import default_in_schema
+from whysync.diagnosis.drift import Drift, HiddenBy
 from whysync.diagnosis.equivalent_values import list_with_twins, reordered_list_of, same_but
 from whysync.diagnosis.field_heuristics import (
     is_builtin,
@@ -50,7 +51,6 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
-    from whysync.diagnosis.drift import Drift
 import re
 
 # Written by a controller of Kubernetes or of a cloud, never meant for Git.
@@ -397,8 +397,9 @@ def _remaining(case: Case, drift: Drift) -> Mechanism:
     if drift.pointer == "/spec/replicas":
         return Mechanism.SCALED
     if case.heals_itself and was_synced_here(case):
-        covered = mutating_webhook(case, drift.ref) is not None
-        return Mechanism.INJECTED if covered else Mechanism.CONTESTED
+        by_argocd = drift.writer is not None and drift.writer.kind is WriterKind.ARGOCD
+        admitted = by_argocd or mutating_webhook(case, drift.ref) is not None
+        return Mechanism.INJECTED if admitted else Mechanism.CONTESTED
     return Mechanism.UNKNOWN
 
 
@@ -449,6 +450,8 @@ def _kept_by_deduction(case: Case, drift: Drift) -> bool:
     """
     if not drift.only_live or drift.live.meta.get("managedFields"):
         return False
+    if drift.hidden_by is HiddenBy.REPORTED_SYNCED:
+        return False  # Argo CD shows no difference, so it does not own the field
     strategy = strategy_for(
         case.application.annotations,
         case.app.spec.sync_policy.sync_options,

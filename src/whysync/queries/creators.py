@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,41 +14,32 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.field_writers import WriterKind
 from whysync.kubernetes.field_writers.ownership import ManagedFieldsIndex
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
+from whysync.queries.resource_rows import row_evidence
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-# Nobody writes these into Git: controllers make them.
-_ONLY_MADE = frozenset(
+# Kubernetes' own controllers make these; nobody declares them in Git.
+_MADE_BY_KUBERNETES = frozenset(
     {
-        ("cilium.io", "CiliumIdentity"),
-        ("cilium.io", "CiliumEndpoint"),
         ("discovery.k8s.io", "EndpointSlice"),
         ("", "Endpoints"),
         ("", "Event"),
         ("apps", "ReplicaSet"),
         ("apps", "ControllerRevision"),
         ("coordination.k8s.io", "Lease"),
-        ("wgpolicyk8s.io", "PolicyReport"),
-        ("reports.kyverno.io", "EphemeralReport"),
-        ("aquasecurity.github.io", "VulnerabilityReport"),
-        ("aquasecurity.github.io", "ConfigAuditReport"),
-        ("cert-manager.io", "CertificateRequest"),
-        ("acme.cert-manager.io", "Order"),
-        ("acme.cert-manager.io", "Challenge"),
     }
 )
-_COPIES = (
-    "generate.kyverno.io/",
-    "reflector.v1.k8s.emberstack.com/auto-reflects",
-    "reflector.v1.k8s.emberstack.com/reflects",
-    "replicator.v1.mittwald.de/replicated-from",
-    "kubed.appscode.com/origin",
-    "config-syncer.appscode.com/origin",
-    "hnc.x-k8s.io/inherited-from",
-    "operators.coreos.com/",
-    "olm.owner",
+# Labels and annotations by which programs mark what they made, copied or own.
+_OWNER_MARK = re.compile(
+    r"claim-(name|namespace|uid)|(^|[./-])own(er|ed)|created-by|generat|replicat|reflect|inherited|copied|cloned"
+    r"|(^|[./-])(origin|parent|synced-from|source-(name|namespace|uid)|controller-uid)|^operators\.coreos\.com/"
 )
+_MANAGED_BY = "app.kubernetes.io/managed-by"
+_DEPLOYERS = frozenset({"helm", "argocd", "argo-cd", "kustomize", "kubectl", "tiller", ""})
+# The letters of a suffix that the API server makes up for `generateName`; vowels are left out.
+_SUFFIX = re.compile(r"-(?=[a-z]*\d)[bcdfghjklmnpqrstvwxz2456789]{5}")
 _SECRETS = {
     "kubernetes.io/service-account-token": "Kubernetes makes such tokens for ServiceAccounts",
     "kubernetes.io/dockercfg": "OpenShift makes such Secrets for ServiceAccounts",
@@ -66,20 +58,34 @@ class Creator(msgspec.Struct, frozen=True, kw_only=True):
 def creator_of(case: Case, row: ResourceRow) -> Creator | None:
     """`None` where nothing says that another program made it: then Argo CD may have, once."""
     live = case.live_of(row.key)
-    if live is not None:
-        if _applied_by_argocd(live):
-            return None
-        creator = _owner(live) or _copied(live) or _secret(live) or _manager(live)
-        if creator is not None:
-            return creator
-    if (row.group, row.kind) in _ONLY_MADE:
-        return Creator(words=f"only controllers make a {row.kind}", certain=False)
-    return None
+    if live is None:
+        return _by_name(case, row)
+    if was_applied(live):
+        return None
+    return _owner(live) or _secret(live) or _manager(live) or _mark(live) or _by_name(case, row)
 
 
-def _applied_by_argocd(live: Manifest) -> bool:
+def was_applied(live: Manifest) -> bool:
+    """Does the live object bear a sign that Argo CD applied it, or that it was applied from a file?"""
     ledger = ManagedFieldsIndex(live.body)
-    return any(writer.kind is WriterKind.ARGOCD for writer in ledger.managers)
+    return LAST_APPLIED in live.annotations or any(w.kind is WriterKind.ARGOCD for w in ledger.managers)
+
+
+def _by_name(case: Case, row: ResourceRow) -> Creator | None:
+    """What the kind and the name suggest; the live object may not be among the facts."""
+    if (row.group, row.kind) in _MADE_BY_KUBERNETES:
+        return Creator(words=f"controllers of Kubernetes make each {row.kind}", certain=False)
+    if row.kind == "PersistentVolumeClaim":
+        for other in case.app.status.resources:
+            pattern = rf".+-{re.escape(other.name)}-\d+"
+            if other.kind == "StatefulSet" and re.fullmatch(pattern, row.name):
+                return Creator(
+                    words=f"StatefulSet {other.name} makes its claims from its volumeClaimTemplates",
+                    evidence=(row_evidence(case, other, says="the claim is named after it"),),
+                )
+    if row.name.isdecimal() or _SUFFIX.search(row.name[-6:]):
+        return Creator(words="its name is one that a program generates", certain=False)
+    return None
 
 
 def _owner(live: Manifest) -> Creator | None:
@@ -92,14 +98,15 @@ def _owner(live: Manifest) -> Creator | None:
     )
 
 
-def _copied(live: Manifest) -> Creator | None:
+def _mark(live: Manifest) -> Creator | None:
     for part, marks in (("annotations", live.annotations), ("labels", live.labels)):
-        for name in marks:
-            if name.startswith(_COPIES):
-                pointer = join(("metadata", part, name))
+        for name, value in marks.items():
+            other = name == _MANAGED_BY and text(value).lower() not in _DEPLOYERS
+            if other or _OWNER_MARK.search(name):
                 return Creator(
-                    words="a program that copies or generates objects made it",
-                    evidence=(cite(live, pointer, says="the mark of what made it"),),
+                    words=f"it bears the mark {name}, by which a program marks what it makes",
+                    evidence=(cite(live, join(("metadata", part, name)), says="the mark of its maker"),),
+                    certain=False,
                 )
     return None
 

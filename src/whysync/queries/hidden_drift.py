@@ -1,7 +1,7 @@
 """Differences that do not count: fields that Argo CD's diff does not show, or that an ignore rule hides.
 
 A three-way diff does not see what Git never set; an ignore rule hides what it names. Neither is wrong. They
-are worth a note only where a person, not a controller or the API server, wrote the field.
+are worth a note only where neither a controller nor the API server wrote the field.
 """
 
 from __future__ import annotations
@@ -14,15 +14,21 @@ import msgspec
 from whysync.argocd.api.application import SyncCode
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.compare.ignored_fields import IgnoredFields
+from whysync.argocd.diff.normalize import normalize_secret
 from whysync.argocd.ignore_differences import Rule, application_rules
-from whysync.diagnosis.drift import HiddenBy
+from whysync.diagnosis.crd_schemas import crd_of
+from whysync.diagnosis.drift import Drift, HiddenBy, one_by_one
+from whysync.diagnosis.field_heuristics import completed, is_bookkeeping, is_builtin, is_known_default
+from whysync.diagnosis.mechanism import Mechanism, applies_server_side, mechanism_of
+from whysync.diagnosis.mutating_webhooks import mutating_webhook
 from whysync.diagnosis.raw_difference import Difference, differences
+from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import MISSING, Json, Missing, Object, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind, kind_of, writer_of
-from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER, last_applied
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -44,8 +50,33 @@ _NOT_DRIFT = (
     "/status",
 )
 _RESTARTED = "kubectl.kubernetes.io~1restartedAt"
-# Switches that are off unless somebody turns them on.
-_SWITCHES = {"CronJob": "/spec/suspend", "Job": "/spec/suspend", "Deployment": "/spec/paused"}
+_FEW = 3
+_EMPTY: tuple[Json, ...] = (None, "", [], {})
+# Kinds that Kubernetes or their own programs complete, so that most of them is not Git's.
+_FILLED_KINDS = frozenset(
+    {
+        "APIService", "CustomResourceDefinition", "Endpoints", "EndpointSlice", "Event", "Lease",
+        "MutatingWebhookConfiguration", "Namespace", "Node", "PersistentVolume", "Pod", "ServiceAccount",
+        "ValidatingWebhookConfiguration",
+    }
+)  # fmt: skip
+# Filled in by admission plugins and controllers of Kubernetes.
+_FILLED_FIELDS = frozenset(
+    {
+        ("PersistentVolumeClaim", "/spec/storageClassName"),
+        ("PersistentVolumeClaim", "/spec/volumeName"),
+        ("Ingress", "/spec/ingressClassName"),
+        ("Job", "/spec/selector"),
+        ("Job", "/spec/template/metadata"),
+        ("Deployment", "/spec/template/spec/serviceAccount"),
+        ("StatefulSet", "/spec/template/spec/serviceAccount"),
+        ("DaemonSet", "/spec/template/spec/serviceAccount"),
+        ("Job", "/spec/template/spec/serviceAccount"),
+        ("CronJob", "/spec/jobTemplate/spec/template/spec/serviceAccount"),
+    }
+)
+# Without a recorded writer, these leave open who wrote the field.
+_READINGS = frozenset({Mechanism.BY_HAND, Mechanism.CONTESTED, Mechanism.SCALED, Mechanism.UNKNOWN})
 
 
 class HiddenDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,25 +161,109 @@ def _reported_as_synced(case: Case, resource: ComparedResource) -> Iterator[Unre
         )
 
 
-def unseen_by_hand(case: Case) -> Iterator[HiddenDifference]:
-    """Fields of Synced resources that a person wrote; without managedFields, what nobody else writes."""
+def undetected(case: Case) -> tuple[HiddenDifference, ...]:
+    """Fields of Synced resources that neither Git, nor a default, nor a known program sets.
+
+    With managedFields: what a person wrote, or what a former manager left. Without them, what no default, no
+    known controller and no bookkeeping explains; in more than a few objects that is the work of a program.
+    """
+    recorded: list[HiddenDifference] = []
+    unrecorded: list[HiddenDifference] = []
     for key, desired, live in _pairs(case, "Synced"):
         managers = items(live.meta.get("managedFields"))
-        if not managers:
-            for difference in _only_people_write(desired, live):
-                yield HiddenDifference(
-                    key=key, desired=desired, live=live, difference=difference, writer=None
-                )
-        if not any(_is_hand(fields(entry)) for entry in managers):
+        if managers:
+            if any(_is_hand(fields(entry)) for entry in managers):
+                recorded += _recorded(case, key, desired, live)
+        elif live.ref.kind not in _FILLED_KINDS and not live.meta.get("ownerReferences"):
+            unrecorded += _unrecorded(case, key, desired, live)
+    few = len({difference.key for difference in unrecorded}) <= _FEW
+    return (*recorded, *(unrecorded if few else ()))
+
+
+def _recorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[HiddenDifference]:
+    for drift in _raw_drifts(key, desired, live):
+        if _is_no_drift(drift.pointer):
             continue
-        for difference in differences(desired.body, live.body):
-            if isinstance(difference.found, Missing) or _is_no_drift(difference.pointer):
-                continue
-            writer = writer_of(live.body, difference.pointer)
-            if writer is not None and writer.kind in BY_HAND:
-                yield HiddenDifference(
-                    key=key, desired=desired, live=live, difference=difference, writer=writer
-                )
+        writer = drift.writer
+        by_hand = writer is not None and writer.kind in BY_HAND
+        if by_hand or mechanism_of(case, drift) is Mechanism.LEFT_OVER:
+            yield _hidden_difference(drift)
+
+
+def _unrecorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[HiddenDifference]:
+    for drift in _raw_drifts(key, desired, live):
+        if drift.only_live and not _is_explained(case, drift):
+            yield _hidden_difference(drift)
+
+
+def _raw_drifts(key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
+    """The fields in which two sides differ that Argo CD calls equal; not those that the cluster lacks.
+
+    Git's side is completed as the API server would, so that its defaults do not differ.
+    """
+    if desired.ref.kind == "Secret":
+        desired = desired.with_body(normalize_secret(desired.body))
+    for difference in one_by_one(differences(completed(desired.body), live.body)):
+        if difference.found not in _EMPTY and not isinstance(difference.found, Missing):
+            declared = not isinstance(desired.at(difference.pointer), Missing)
+            yield Drift(
+                ref=live.ref,
+                key=key,
+                pointer=difference.pointer,
+                wanted=difference.wanted if declared else MISSING,
+                found=difference.found,
+                desired=desired,
+                live=live,
+                symptom=SymptomId.differs(key, difference.pointer),
+                hidden_by=HiddenBy.REPORTED_SYNCED,
+            )
+
+
+def _hidden_difference(drift: Drift) -> HiddenDifference:
+    return HiddenDifference(
+        key=drift.key,
+        desired=drift.desired,
+        live=drift.live,
+        difference=Difference(drift.pointer, drift.wanted, drift.found),
+        writer=drift.writer,
+    )
+
+
+def _is_explained(case: Case, drift: Drift) -> bool:
+    """Does a default, a known controller, admission or some program's bookkeeping explain the field?"""
+    if drift.pointer == LAST_APPLIED_POINTER:
+        return not (applies_server_side(case, drift.desired) and _is_outdated_copy(drift))
+    parts = pointers.split(drift.pointer)
+    if _is_no_drift(drift.pointer) or (drift.ref.kind, drift.pointer) in _FILLED_FIELDS:
+        return True
+    if parts[-2:-1] in (("annotations",), ("labels",)) and is_bookkeeping(parts[-1]):
+        return True
+    if drift.ref.kind in ("ConfigMap", "Secret") and _is_filled_by_injection(drift.live):
+        return True
+    if is_builtin(drift.ref):
+        if is_known_default(drift):
+            return True
+        # what looks like a default and is none; sidecars come into Pods, not into the workload's template
+        readings = _READINGS | {Mechanism.API_DEFAULT}
+        if mutating_webhook(case, drift.ref) is None:
+            readings |= {Mechanism.INJECTED}
+        return mechanism_of(case, drift) not in readings
+    return mechanism_of(case, drift) not in (
+        _READINGS if crd_of(case, drift.ref) is not None else _READINGS | {Mechanism.CRD_DEFAULT}
+    )
+
+
+def _is_outdated_copy(drift: Drift) -> bool:
+    """Is the last-applied annotation not what Git declares now? Server-side apply does not update it."""
+    applied = last_applied(drift.live.body)
+    return applied is None or any(
+        applied.get(part) != drift.desired.body.get(part) for part in ("spec", "data")
+    )
+
+
+def _is_filled_by_injection(live: Manifest) -> bool:
+    """Marks by which programs are asked to fill in content, such as a CA bundle."""
+    return any("inject" in name for name in (*live.labels, *live.annotations))
 
 
 def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[HiddenDifference]:
@@ -213,33 +328,9 @@ def _is_hand(given: Object) -> bool:
         operation=text(given.get("operation")),
         subresource=text(given.get("subresource")),
     )
-    return kind in BY_HAND and given.get("subresource") != "status"
+    applied = kind is WriterKind.KUBECTL_APPLY  # left over, if the app applies server-side
+    return (kind in BY_HAND or applied) and given.get("subresource") != "status"
 
 
 def _is_no_drift(pointer: str) -> bool:
     return pointer.endswith(_RESTARTED) or any(pointers.within(pointer, one) for one in _NOT_DRIFT)
-
-
-def _only_people_write(desired: Manifest, live: Manifest) -> Iterator[Difference]:
-    """Only the cluster has it, and neither a default nor a controller explains it."""
-    kind = live.ref.kind
-    if kind == "ConfigMap":
-        injected = any("inject" in name for name in (*live.labels, *live.annotations))
-        if not injected and not live.meta.get("ownerReferences"):
-            yield from _added(desired, live, ("data",))
-    elif kind == "Ingress":
-        # settings that its controller reads; what such controllers write has no prefix of their name
-        for difference in _added(desired, live, ("metadata", "annotations")):
-            if ".ingress.kubernetes.io/" in pointers.split(difference.pointer)[-1]:
-                yield difference
-    elif kind in _SWITCHES:
-        switch = _SWITCHES[kind]
-        if live.at(switch) is True and isinstance(desired.at(switch), Missing):
-            yield Difference(switch, MISSING, True)
-
-
-def _added(desired: Manifest, live: Manifest, path: tuple[str, ...]) -> Iterator[Difference]:
-    declared = fields(desired.at(pointers.join(path)))
-    for name, value in sorted(fields(live.at(pointers.join(path))).items()):
-        if name not in declared:
-            yield Difference(pointers.join((*path, name)), MISSING, value)

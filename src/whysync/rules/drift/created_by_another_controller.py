@@ -7,8 +7,10 @@ all, these then look as if they had been removed from Git. Pruning deletes them,
 again: the app never rests.
 
 ## How whysync knows
-The row requires pruning, and the live object names its maker: an owner, managedFields in which Argo CD
-never wrote, a mark of a generator; or its kind is one that only controllers make.
+The row requires pruning, no sign shows that Argo CD applied the object, and it names its maker: an owner,
+managedFields, a label or annotation that names a claim, an owner or an origin. Without such a mark its kind
+or its name may show it: a claim of a StatefulSet, a generated name. Marks and names alone leave a second
+reading, which is stated.
 
 ## Fix
 `argocd.argoproj.io/compare-options: IgnoreExtraneous` on the object, through its maker where it can set
@@ -45,7 +47,10 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
             about=row.ref,
             explains=(symptom,),
             confidence=Confidence.HIGH if maker.certain else Confidence.MEDIUM,
-            verdict=f"{row.ref} was never in Git: {maker.words}",
+            verdict=f"{row.ref} was never in Git: {maker.words}"
+            if maker.certain
+            else f"{row.ref} was most likely never in Git: {maker.words}; or it was removed from Git and has"
+            " not been pruned",
             evidence=(row_evidence(case, row, says="Argo CD would prune it"), *maker.evidence),
             fixes=(
                 Fix.run(

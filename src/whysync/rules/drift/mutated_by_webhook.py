@@ -23,41 +23,50 @@ or of a CRD needs no webhook.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
+from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.mutating_webhooks import mutating_webhook
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.field_writers import WriterKind, phrase
-from whysync.queries.drift import drift_finding, live_values, server_side_diff
+from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
+from whysync.queries.drift import both_sides, drift_finding, field_names, live_values, server_side_diff
 from whysync.queries.ignore_rules import ignore_fields
 
 
 @rule(cause="webhook-injected", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def mutated_by_webhook(case: Case) -> Iterator[Finding]:
-    for drift in case.drifts_by(Mechanism.INJECTED):
-        writer = drift.writer
+    for drifts in _together(case):
+        first, writer = drifts[0], drifts[0].writer
         # A webhook's change is recorded under the name of whoever sent the request.
         known = writer is not None and writer.kind is WriterKind.WEBHOOK
-        seen = None if known else mutating_webhook(case, drift.ref)
+        seen = None if known else mutating_webhook(case, first.ref)
         who = phrase(writer) if writer is not None and known else _called(seen)
-        did = "adds" if drift.only_live else "rewrites"
+        did = "adds" if first.only_live else "rewrites"
         yield drift_finding(
-            drift,
+            *drifts,
             writer=writer,
             confidence=Confidence.HIGH if known or (writer and seen) else Confidence.MEDIUM,
-            verdict=f"{who} {did} {drift.last_key} of {drift.ref} as it comes into the cluster",
-            evidence=(*drift.cited(), *_looking(seen)),
+            verdict=f"{who} {did} {field_names(drifts)} of {first.ref} as it comes into the cluster",
+            evidence=(*both_sides(drifts), *_looking(seen)),
             fixes=(
                 server_side_diff(case, webhooks=True),
                 Fix.change(
-                    drift.ref,
-                    *live_values([drift]),
+                    first.ref,
+                    *live_values(drifts),
                     title="Declare in Git what the webhook writes",
                     risk="Git has to follow whenever the webhook writes another value",
                 ),
-                *ignore_fields(case, drift.ref, drift.pointer),
+                *ignore_fields(case, first.ref, *(drift.pointer for drift in drifts)),
             ),
         )
+
+
+def _together(case: Case) -> Iterator[list[Drift]]:
+    """What one webhook adds to an object, and what it rewrites in it."""
+    for drifts in case.drifts_by_object(Mechanism.INJECTED):
+        groups: dict[tuple[bool, Writer | None], list[Drift]] = {}
+        for drift in drifts:
+            groups.setdefault((drift.only_live, drift.writer), []).append(drift)
+        yield from groups.values()
 
 
 def _called(seen: tuple[Manifest, str] | None) -> str:

@@ -26,7 +26,7 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import AutosyncWipeRefused
 from whysync.queries.commands import on_object, refresh, sync
-from whysync.queries.creators import creator_of
+from whysync.queries.creators import creator_of, was_applied
 from whysync.queries.sync_options import has_option
 
 STATE = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "StatefulSet", "Namespace"})
@@ -75,10 +75,13 @@ def pending_prune(case: Case) -> Iterator[Finding]:
 
 
 def _other_reading(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
-    """Without the live objects at hand nothing tells whether they ever were in Git: say so."""
-    if any(case.live_of(row.key) is not None for _, row in rows):
+    """Without a sign that Argo CD applied it, nothing shows that the object ever was in Git."""
+    objects = [case.live_of(row.key) for _, row in rows]
+    if all(live is not None and was_applied(live) for live in objects):
         return ""
-    return "; or it never was in Git, and a controller that copies tracking marks made it"
+    if len(rows) == 1:
+        return "; or it never was in Git: a controller that copies tracking marks made it"
+    return "; or they never were in Git: a controller that copies tracking marks made them"
 
 
 def _is_extra(case: Case, row: ResourceRow) -> bool:

@@ -24,7 +24,7 @@ from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, SymptomKind, cite, rule
 from whysync.diagnosis.symptom import APP_DIFFERS
 from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, kubectl, refresh
-from whysync.queries.hidden_drift import unseen_by_hand
+from whysync.queries.hidden_drift import undetected
 from whysync.queries.managed_namespace import managed_metadata_differs
 from whysync.queries.waiting_on import is_running
 
@@ -38,7 +38,7 @@ def stale_status(case: Case) -> Iterator[Finding]:
         return  # nothing is known of the rows, or the project hides one of them: another story
     if any(s.kind is SymptomKind.OPERATION or s.kind is SymptomKind.CONDITION for s in case.symptoms):
         return
-    if next(unseen_by_hand(case), None) is not None:
+    if undetected(case):
         return  # something does differ
     changed = _compared_to_another(case)
     yield Finding(
