@@ -81,7 +81,10 @@ class SandboxFailed(Failure, frozen=True, kw_only=True):
 
 
 class Evicted(Failure, frozen=True, kw_only=True):
+    """`resource` is what the node is low on, where the text tells."""
+
     detail: str = ""
+    resource: str = ""
 
 
 class ProgressDeadline(Failure, frozen=True, kw_only=True):
@@ -400,7 +403,11 @@ FIRST: tuple[Pattern, ...] = (
         fill(SandboxFailed),
     ),
     Pattern("Pod was rejected", r"Pod was rejected: .*", fill(Evicted, whole="detail")),
-    Pattern("low on resource", r"The node was low on resource: .*", fill(Evicted, whole="detail")),
+    Pattern(
+        "low on resource",
+        r"The node was low on resource: (?P<resource>[\w-]{1,60}).*",
+        fill(Evicted, whole="detail"),
+    ),
     Pattern(
         "ephemeral local storage usage exceeds",
         r".*ephemeral local storage usage exceeds.*",

@@ -22,6 +22,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.symptom import SymptomKind
+from whysync.messages.network import Network
 from whysync.messages.patterns.cluster import ClusterUnreachable, ConnectionFailed
 from whysync.queries.commands import argocd_namespace, refresh
 from whysync.queries.connection_errors import why_unreachable
@@ -37,6 +38,8 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
     yield from _whoever(case)
     for group in grouped(case, ClusterUnreachable, by=lambda failure: failure.server):
         failure = group.failure
+        if failure.loading and failure.reason is Network.UNAVAILABLE:
+            continue  # the API server answers, and one API behind it does not: openapi_schema_unavailable
         destination = case.app.spec.destination
         server = failure.server or destination.server or destination.name or "the destination cluster"
         loading = f" while it lists {failure.loading}" if failure.loading else ""

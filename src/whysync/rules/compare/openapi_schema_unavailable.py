@@ -7,7 +7,8 @@ the cluster can be compared.
 
 ## How whysync knows
 `error getting openapi resources`, `unable to retrieve the complete list of server APIs`, with the
-group and version where it is told.
+group and version where it is told; or one kind that cannot be listed while the API server itself answers. The
+APIService, its Service and the Pods behind it tell why.
 
 ## Fix
 Find the APIService that is not available and get its backend running, or delete the APIService if
@@ -18,18 +19,23 @@ The API server does not answer at all: cluster-unreachable.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.sentences import one_line
+from whysync.diagnosis.sentences import both_ends, one_line
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.network import Network
+from whysync.messages.patterns.cluster import ClusterUnreachable
 from whysync.messages.patterns.diffs import OpenApiError
-from whysync.queries.commands import kubectl, refresh
+from whysync.queries.commands import beside, kubectl, refresh, remark
 from whysync.queries.group_failures import grouped
+from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain
 
 
 @rule(cause="openapi-error", since="0.1")
 def openapi_schema_unavailable(case: Case) -> Iterator[Finding]:
+    yield from _not_listed(case)
     for group in grouped(case, OpenApiError, by=lambda failure: failure.group_version):
         failure = group.failure
         broken = tuple(_unavailable(case))
@@ -45,6 +51,46 @@ def openapi_schema_unavailable(case: Case) -> Iterator[Finding]:
             root=one_line(failure.detail) or None,
             evidence=(*group.cited(says="what could not be read"), *_cited(broken)),
             fixes=tuple(_fixes(case, failure, broken)),
+        )
+
+
+def _not_listed(case: Case) -> Iterator[Finding]:
+    """The API server answers, but a kind of one group cannot be listed: what serves that group is down."""
+    for group in grouped(case, ClusterUnreachable, by=lambda failure: failure.loading):
+        kind = group.failure.loading
+        if not kind or group.failure.reason is not Network.UNAVAILABLE:
+            continue
+        of_group = kind.partition(".")[2]
+        services = (s for s, _ in _unavailable(case) if text(s.spec.get("group")) == of_group)
+        service = next(services, None)
+        chain: tuple[Link, ...] = reason_chain(case, service.ref) if service is not None else ()
+        reason = last_reason(chain)
+        via = f": {chain[-1].ref}: {both_ends(reason.text)}" if reason is not None else ""
+        named = service.ref if service is not None else f"the APIService of {of_group}"
+        yield Finding(
+            about=service.ref if service is not None else case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{kind} cannot be listed: {named} is not available, so nothing of this cluster can be"
+            f" compared{via}",
+            root=both_ends(reason.text) if reason is not None else None,
+            evidence=(*group.cited(says="what could not be listed"), *chain_evidence(chain)),
+            fixes=(
+                Fix.run(
+                    beside(
+                        kubectl("get", "apiservice") + f" | grep {quote(of_group or kind)}",
+                        "on the destination cluster: is it available, and which Service serves it?",
+                    ),
+                    refresh(case),
+                    title="Get the Pods behind that API running, then refresh",
+                ),
+                Fix.run(
+                    remark(f"resource.exclusions in argocd-cm: apiGroups [{of_group}], kinds ['*']"),
+                    title="Or exclude the group from Argo CD: it then does not list its kinds",
+                    risk="no Application can deploy kinds of that group",
+                ),
+            ),
         )
 
 
