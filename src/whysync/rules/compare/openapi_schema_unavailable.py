@@ -30,7 +30,7 @@ from whysync.messages.patterns.cluster import ClusterUnreachable
 from whysync.messages.patterns.diffs import OpenApiError
 from whysync.queries.commands import beside, kubectl, refresh, remark
 from whysync.queries.group_failures import grouped
-from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain
+from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain
 
 
 @rule(cause="openapi-error", since="0.1")
@@ -63,9 +63,9 @@ def _not_listed(case: Case) -> Iterator[Finding]:
         of_group = kind.partition(".")[2]
         services = (s for s, _ in _unavailable(case) if text(s.spec.get("group")) == of_group)
         service = next(services, None)
-        chain: tuple[Link, ...] = reason_chain(case, service.ref) if service is not None else ()
+        chain = reason_chain(case, service.ref) if service is not None else ()
         reason = last_reason(chain)
-        via = f": {chain[-1].ref}: {both_ends(reason.text)}" if reason is not None else ""
+        via = "".join(f": {link.ref}: {both_ends(link.reason.text)}" for link in chain[-1:] if link.reason)
         named = service.ref if service is not None else f"the APIService of {of_group}"
         yield Finding(
             about=service.ref if service is not None else case.application.ref,
