@@ -9,7 +9,12 @@ from whysync.messages.failure import Network
 from whysync.messages.parse import understand
 from whysync.messages.patterns.admission import AdmissionDenied, ConversionWebhookFailed, WebhookDown
 from whysync.messages.patterns.apply import ImmutableField, SizeLimit, TooLarge
-from whysync.messages.patterns.cluster import ClusterNotRegistered, ClusterUnreachable, NamespaceNotManaged
+from whysync.messages.patterns.cluster import (
+    ApiServerFailing,
+    ClusterNotRegistered,
+    ClusterUnreachable,
+    NamespaceNotManaged,
+)
 from whysync.messages.patterns.diffs import (
     DiffProblem,
     DiffSchemaError,
@@ -40,8 +45,31 @@ ROWS: list[Row] = [
     (
         LIVE + "failed to sync cluster https://10.0.0.1:6443: failed to load initial state of resource "
         "PodMetrics.metrics.k8s.io: the server is currently unable to handle the request",
-        ClusterUnreachable,
-        {"reason": Network.UNAVAILABLE, "loading": "PodMetrics.metrics.k8s.io"},
+        OpenApiError,
+        {"group_version": "metrics.k8s.io"},
+    ),
+    (
+        LIVE + "failed to sync cluster https://10.0.0.1:6443: failed to load initial state of resource "
+        "Deployment.apps: the server is currently unable to handle the request",
+        ApiServerFailing,
+        {"reason": Network.UNAVAILABLE, "loading": "Deployment.apps"},
+    ),
+    (
+        "one or more objects failed to apply, reason: the server is currently unable to handle the request"
+        " (get pods.metrics.k8s.io)",
+        OpenApiError,
+        {"group_version": "metrics.k8s.io"},
+    ),
+    (
+        "one or more objects failed to apply, reason: etcdserver: leader changed (retried 5 times).",
+        ApiServerFailing,
+        {"detail": "etcdserver: leader changed"},
+    ),
+    (
+        "one or more objects failed to apply, reason: Timeout: request did not complete within requested "
+        "timeout - context deadline exceeded",
+        ApiServerFailing,
+        {"reason": Network.TIMEOUT},
     ),
     (
         "failed to sync cluster https://10.0.0.1:6443: failed to load initial state of resource "

@@ -8,6 +8,8 @@ from whysync.messages.event_families import EVENT_FAMILIES
 from whysync.messages.families import Component, FamilyFailure
 from whysync.messages.family import Family
 from whysync.messages.parse import Reading, understand
+from whysync.messages.patterns.apply import SizeLimit, TooLarge
+from whysync.messages.patterns.git import RepoUnreachable
 
 COMPARE = "ComparisonError: "
 SOURCE = COMPARE + "Failed to load target state: failed to generate manifest for source 1 of 1: "
@@ -43,7 +45,8 @@ ROWS: list[tuple[str, Family]] = [
     (CACHE + NEW, Family.CLUSTER),
     (CACHE + "unable to load in-cluster configuration", Family.CLUSTER_CONFIG),
     (CACHE + f"failed to load initial state of resource Widget.acme.io: {NEW}", Family.AGGREGATED_API),
-    (CACHE + f"etcdserver: {NEW}", Family.API_SERVER),
+    (CACHE + f"apiserver not ready: {NEW}", Family.API_SERVER),
+    (f"FATA[0004] 3 resources require pruning: {NEW}", Family.PRUNING),
     (CACHE + f"{NEW}: HTTP 500", Family.API_SERVER),
     (APPLY + f"Error from server (BadRequest): {NEW}", Family.INVALID_MANIFEST),
     (APPLY + f"Error from server (ServiceUnavailable): {NEW}", Family.API_SERVER),
@@ -93,3 +96,30 @@ def test_a_known_phrase_counts_for_more_than_the_reason() -> None:
         "Liveness probe failed: HTTP probe failed with statuscode: 500", reason="FailedMount"
     )
     assert message.reading is Reading.EXACT
+
+
+def test_a_panic_of_argo_cd_is_no_error_of_jsonnet() -> None:
+    text = "Recovered from panic: runtime error: invalid memory address or nil pointer dereference"
+    assert understand(text).reading is Reading.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("limit", "limit_of"), [(2 * 1024 * 1024, SizeLimit.ETCD), (100 * 1024 * 1024, SizeLimit.GRPC)]
+)
+def test_whose_limit_a_message_exceeds_is_told_by_the_limit(limit: int, limit_of: SizeLimit) -> None:
+    text = (
+        f"rpc error: code = ResourceExhausted desc = trying to send message larger than max (1 vs. {limit})"
+    )
+    failure = understand(text).first(TooLarge)
+    assert failure is not None
+    assert failure.limit_of is limit_of
+
+
+def test_the_words_of_a_tool_are_read_without_quotes_before_any_error_of_the_tool() -> None:
+    text = RPC + (
+        "`helm pull shop --repo https://charts.example.com` failed exit status 1: Error: looks like"
+        " https://charts.example.com is not a valid chart repository or cannot be reached"
+    )
+    message = understand(text)
+    assert message.reading is Reading.FOLDED
+    assert message.first(RepoUnreachable) is not None

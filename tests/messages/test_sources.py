@@ -126,7 +126,7 @@ CREDENTIALS: list[Row] = [
         + 'unable to get tags: failed to get tags: GET "https://ghcr.io/v2/acme/shop/tags/list": response '
         "status code 401: unauthorized: authentication required",
         RepoAuthFailed,
-        {"url": "https://ghcr.io/v2/acme/shop/tags/list"},
+        {"url": "ghcr.io/acme/shop"},
     ),
     (
         UNKNOWN

@@ -221,6 +221,7 @@ _CLASSES: tuple[_Class, ...] = (
         r"admission (?:webhook|control|plugin|policy)|denied the request|validatingadmissionpolicy|"
         r"violates podsecurity|unable to validate against any security context constraint",
     ),
+    _Class(Family.PRUNING, r"requires? pruning"),
     _Class(Family.REPO_RATE_LIMIT, r"rate limit|toomanyrequests|too many requests", _of_source),
     _Class(
         Family.REVISION,

@@ -44,6 +44,7 @@ class Family(StrEnum):
     CONFLICT = "conflict"
     TOO_LARGE = "too-large"
     DELETION = "deletion"
+    PRUNING = "pruning"
     # events
     SCHEDULING = "scheduling"
     VOLUME = "volume"

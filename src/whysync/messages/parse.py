@@ -118,12 +118,12 @@ def understand(text: str, *, reason: str = "") -> Message:
     logged = parse_log(text[:_LONGEST])
     plain = (logged.text if logged else text[:_LONGEST]).replace('\\"', '"')
     around = (Layer(kind=LayerKind.LOG, text="", code=logged.level),) if logged else ()
-    message = _understand(plain, _Frame(around, Reading.EXACT, reason))
-    for reading in (Reading.FOLDED, Reading.CUT):
+    message = _understand(plain, _Frame(around, Reading.EXACT, reason, last=False))
+    for reading, last in ((Reading.FOLDED, False), (Reading.EXACT, True), (Reading.CUT, False)):
         if not message.is_vague:
             break
-        other = _understand(plain, _Frame(around, reading, reason))
-        if not other.is_vague:
+        other = _understand(plain, _Frame(around, reading, reason, last))
+        if not other.is_vague or last:
             message = other
     return message if plain == text else _cited_as_written(message, text)
 
@@ -134,6 +134,7 @@ class _Frame(NamedTuple):
     layers: tuple[Layer, ...]
     reading: Reading
     reason: str
+    last: bool
 
     def inside(self, *layers: Layer) -> _Frame:
         return self._replace(layers=(*self.layers, *layers))
@@ -203,7 +204,13 @@ def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
     if says_nothing_is_wrong(rest):
         return ()
     for searched in (rest[:SEARCHED], rest[-SEARCHED:])[: 1 + (len(rest) > SEARCHED)]:
-        context = Context(text=searched, layers=layers, read=_inner, folded=reading is Reading.FOLDED)
+        context = Context(
+            text=searched,
+            layers=layers,
+            read=_inner,
+            folded=reading is Reading.FOLDED,
+            last=frame.last,
+        )
         if found := (answer_of_cut_text if reading is Reading.CUT else first_answer)(ALL, context):
             return found
     family = family_of(Context(text=rest, layers=layers, reason=frame.reason))

@@ -26,12 +26,14 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of a message, with the wrappers that were taken off around it.
 
     `read` understands a piece inside this one, for texts that quote another error. `folded`: case and quotes
-    do not count. `reason` is that of the event whose text it is.
+    do not count. `last`: patterns without a hint, which take any text of a tool, may answer. `reason` is
+    that of the event whose text it is.
     """
 
     text: str
     layers: tuple[Layer, ...] = ()
     folded: bool = False
+    last: bool = True
     reason: str = ""
     read: Callable[[str], Failure | None] = msgspec.field(default=lambda _: None)
 
@@ -91,12 +93,14 @@ def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:
         hinted = map(searched.__contains__, table.hints)  # lazily, and without a Python frame for each
     compile = tolerant if context.folded else compiled
     for pattern in compress(table.patterns, hinted):
-        if context.folded and (not pattern.hint or pattern.hint.isupper()):
-            continue  # takes any text, or its capitals count: `RUNTIME ERROR` is Jsonnet's, not Go's
+        if context.folded and pattern.hint.isupper():
+            continue  # its capitals count: `RUNTIME ERROR` is Jsonnet's, not Go's
         match = compile(pattern.regex).search(searched)
         if match is None:
             continue
         answer = pattern.build(match, context)
+        if answer is not None and not pattern.hint and not context.last:
+            return ()
         if answer is not None:
             return answer if isinstance(answer, tuple) else (answer,)
     return ()

@@ -192,7 +192,7 @@ def _reach_cluster(case: Case, group: Group) -> tuple[str, ...]:
 
 def _try_again(case: Case, group: Group) -> tuple[str, ...]:
     del group
-    return (beside("kubectl get --raw /readyz?verbose", "on the destination cluster"), sync(case))
+    return (beside("kubectl get --raw '/readyz?verbose'", "on the destination cluster"), sync(case))
 
 
 def _api_services(case: Case, group: Group) -> tuple[str, ...]:
@@ -232,6 +232,14 @@ def _describe(case: Case, group: Group) -> tuple[str, ...]:
 def _deletion(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (f"argocd app resources {app_argument(case)}", _logs(case, "argocd-application-controller"))
+
+
+def _prune(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (
+        f"argocd app sync {app_argument(case)} --prune --dry-run",
+        f"argocd app diff {app_argument(case)}",
+    )
 
 
 _SOURCE = "Try it from the repo-server, fix what it shows, then refresh hard"
@@ -351,6 +359,10 @@ EXPLANATIONS: dict[Family, Explanation] = {
     Family.DELETION: Explanation(
         "finalizer-stuck", "the resources of {app} cannot be deleted", _deletion,
         "Find the resource that cannot be deleted, fix that, and the deletion goes on",
+    ),
+    Family.PRUNING: Explanation(
+        "pending-prune", "resources of {app} are not in Git any more, and were not pruned", _prune,
+        "Check what would be deleted, then sync with --prune",
     ),
     Family.SCHEDULING: Explanation("unschedulable", "{object} cannot be scheduled", _describe, _LOOK),
     Family.VOLUME: Explanation("pvc-pending", "a volume of {object} is not available", _describe, _LOOK),

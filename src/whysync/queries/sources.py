@@ -79,13 +79,23 @@ def commits_since_the_last_sync(case: Case, source: Source | None) -> tuple[str,
     return (beside(command, "what changed since it was last synced"),)
 
 
+def repository_address(url: str, source: Source | None) -> str:
+    """The repository of the source if `url` is that, is below it, or is not told; else `url` as it is."""
+    if source is not None and (not url or _plain(url).startswith(_plain(source.repo_url))):
+        return source.repo_url
+    return url
+
+
 def is_oci(url: str) -> bool:
     """A registry: no `helm repo add` knows it. Argo CD writes the address of OCI charts without a scheme."""
     return url.startswith("oci://") or (bool(url) and "://" not in url and not url.startswith("git@"))
 
 
 def oci_chart(url: str, chart: str) -> str:
-    return f"oci://{url.removeprefix('oci://').rstrip('/')}/{chart}"
+    """The address of a chart in a registry; errors name the chart with the registry in front."""
+    registry = url.removeprefix("oci://").rstrip("/")
+    chart = chart.removeprefix("oci://")
+    return f"oci://{chart}" if chart.startswith(f"{registry}/") else f"oci://{registry}/{chart}"
 
 
 def repository_secret(case: Case, url: str) -> Manifest | None:

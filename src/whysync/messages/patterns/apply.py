@@ -117,6 +117,10 @@ class FinalizerStuck(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
 
+_SENT_TO_ETCD = 2 * 1024 * 1024
+"""What the API server's etcd client sends at most; Argo CD's own limits are larger."""
+
+
 def crd_missing(match: re.Match[str], context: Context) -> Failure:
     group, _, version = said(match, "gv").rpartition("/")
     return KindNotServed(
@@ -235,7 +239,7 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "is registered for ",
         r'no kind "(?P<kind>[^"]{1,100})" is registered for (?:version "(?P<gv>[^"]{0,253})"|the internal)',
-        crd_missing,
+        lambda m, c: None if "failed to convert" in c.text else crd_missing(m, c),
     ),
     # Before field errors: these hold the words `Forbidden` or `is invalid` as well.
     Pattern(
@@ -390,7 +394,7 @@ TABLE: tuple[Pattern, ...] = (
         "trying to send message larger than max",
         r"trying to send message larger than max \((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\)",
         lambda m, c: too_large(
-            m, c, SizeLimit.ETCD if not c.within(LayerKind.LOAD_TARGET_STATE) else SizeLimit.GRPC
+            m, c, SizeLimit.ETCD if number(m, "limit") == _SENT_TO_ETCD else SizeLimit.GRPC
         ),
     ),
     Pattern(

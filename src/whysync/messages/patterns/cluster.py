@@ -8,6 +8,7 @@ from whysync.messages.failure import Failure, Network
 from whysync.messages.network import api_server_in, dialled, host_of, reason_of, url_in
 from whysync.messages.pattern import Context, Pattern, compiled, said
 from whysync.messages.patterns.argocd import RepoServerDown
+from whysync.messages.patterns.diffs import OpenApiError
 from whysync.messages.patterns.git import RepoUnreachable, from_source
 from whysync.messages.wrappers import LayerKind
 
@@ -26,6 +27,15 @@ class ClusterUnreachable(Failure, frozen=True, kw_only=True):
     loading: str = ""  # the kind whose listing failed, as `ImageStream.image.openshift.io`
 
 
+class ApiServerFailing(Failure, frozen=True, kw_only=True):
+    """The API server was reached, and answered that it could not handle the request now."""
+
+    server: str = ""
+    reason: Network = Network.UNTOLD
+    loading: str = ""  # the kind whose listing failed
+    detail: str = ""
+
+
 class ClusterNotRegistered(Failure, frozen=True, kw_only=True):
     server: str = ""
     name: str = ""
@@ -40,6 +50,31 @@ class NamespaceNotManaged(Failure, frozen=True, kw_only=True):
     kind: str = ""
     name: str = ""
 
+
+BUILT_IN_GROUPS = frozenset(
+    f"{name}.k8s.io"
+    for name in (
+        "admissionregistration",
+        "apiextensions",
+        "apiregistration",
+        "authentication",
+        "authorization",
+        "certificates",
+        "coordination",
+        "discovery",
+        "events",
+        "flowcontrol.apiserver",
+        "internal.apiserver",
+        "networking",
+        "node",
+        "rbac.authorization",
+        "resource",
+        "scheduling",
+        "storage",
+        "storagemigration",
+    )
+) | {"apps", "autoscaling", "batch", "core", "extensions", "policy"}
+"""API groups that the API server serves itself; it serves other groups from CRDs or through an APIService."""
 
 _OF_API = r"/version\?timeout|/apis?(?:[/?]|$)|/openapi/|kubernetes\.default"
 
@@ -67,9 +102,8 @@ def not_managed(match: re.Match[str], context: Context) -> Failure:
 
 def unreachable(match: re.Match[str], context: Context) -> Failure:
     server = said(match, "server") or context.server or api_server_in(context.text)
-    loading = next((layer.subject for layer in context.layers if layer.kind is LayerKind.LOAD_KIND), "")
     return ClusterUnreachable(
-        text=context.text, server=server, reason=reason_of(context.text), loading=loading
+        text=context.text, server=server, reason=reason_of(context.text), loading=_loading(context)
     )
 
 
@@ -102,7 +136,27 @@ def connection(match: re.Match[str], context: Context) -> Failure | None:
 def api_server(match: re.Match[str], context: Context) -> Failure | None:
     if from_source(context):
         return None
-    return unreachable(match, context)
+    return ApiServerFailing(
+        text=context.text,
+        server=context.server or api_server_in(context.text),
+        reason=reason_of(context.text),
+        loading=_loading(context),
+        detail=match[0].strip(),
+    )
+
+
+def _loading(context: Context) -> str:
+    return next((layer.subject for layer in context.layers if layer.kind is LayerKind.LOAD_KIND), "")
+
+
+def unable_to_handle(match: re.Match[str], context: Context) -> Failure | None:
+    """The API server answers so for an aggregated API whose backend is down; then it names that API."""
+    if from_source(context):
+        return None
+    _, _, group = (said(match, "resource") or _loading(context)).partition(".")
+    if group and group not in BUILT_IN_GROUPS:
+        return OpenApiError(text=context.text, group_version=group, detail=match[0].strip())
+    return api_server(match, context)
 
 
 def server_error(match: re.Match[str], context: Context) -> Failure | None:
@@ -165,13 +219,14 @@ CONNECTION: tuple[Pattern, ...] = (
     Pattern("GOAWAY", r"server sent GOAWAY.*", api_server),
     Pattern(
         "etcdserver: ",
-        r"etcdserver: (?:request timed out|leader changed|no leader|.*overloaded).*",
+        r"etcdserver: (?!request is too large).{1,300}",
         api_server,
     ),
     Pattern(
         "currently unable to handle the request",
-        r"the server is currently unable to handle the request",
-        api_server,
+        r"the server is currently unable to handle the request"
+        r"(?: \(\w{1,20} (?P<resource>[\w.-]{1,253})\))?",
+        unable_to_handle,
     ),
     Pattern(
         "in the time allotted",

@@ -19,9 +19,12 @@ class AuthMethod(StrEnum):
 
 
 class RepoAuthFailed(Failure, frozen=True, kw_only=True):
+    """`helm`: Helm asked for a chart, or for the index of a chart repository."""
+
     url: str = ""
     user: str = ""
     method: AuthMethod = AuthMethod.UNTOLD
+    helm: bool = False
     detail: str = ""
 
 
@@ -87,12 +90,33 @@ def from_source(context: Context) -> bool:
 
 
 def auth_failed(match: re.Match[str], context: Context, method: AuthMethod = AuthMethod.UNTOLD) -> Failure:
-    url = said(match, "url") or _repository(context) or url_in(context.text)
+    url = _url(match, context)
     if method is AuthMethod.UNTOLD and url:
         method = AuthMethod.HTTPS if url.startswith("http") else AuthMethod.SSH if "@" in url else method
     return RepoAuthFailed(
-        text=context.text, url=url, user=said(match, "user"), method=method, detail=match[0].strip()
+        text=context.text,
+        url=url,
+        user=said(match, "user"),
+        method=method,
+        helm=context.command.startswith("helm") or "index.yaml" in context.text,
+        detail=match[0].strip(": "),
     )
+
+
+def _url(match: re.Match[str], context: Context) -> str:
+    return repository_url(said(match, "url") or _repository(context) or url_in(context.text))
+
+
+def repository_url(url: str) -> str:
+    """The repository of a URL that Git, Helm or a registry client asked for; empty for a token endpoint."""
+    registry = compiled(r"://(?P<host>[^/]{1,300})/v2/(?P<name>.{1,300}?)/(?:tags|manifests|blobs)/").search(
+        url
+    )
+    if registry is not None:
+        return f"{registry['host']}/{registry['name']}"
+    if compiled(r"://[^/]{1,300}/(?:v2/|token\b|oauth2?/|service/token)").search(url):
+        return ""
+    return compiled(r"/(?:info/refs|git-upload-pack|index\.yaml)(?:\?.*)?$").sub("", url.rstrip(" :"))
 
 
 def _repository(context: Context) -> str:
@@ -115,7 +139,7 @@ def by_app(match: re.Match[str], context: Context) -> Failure:
 
 
 def repository_absent(match: re.Match[str], context: Context) -> Failure:
-    url = said(match, "url") or _repository(context) or url_in(context.text)
+    url = _url(match, context)
     return RepoUnreachable(
         text=context.text, host=host_of(url), url=url, reason=Network.NOT_FOUND, detail=match[0].strip()
     )
@@ -166,7 +190,7 @@ def revision(match: re.Match[str], context: Context) -> Failure:
 
 
 def unreachable(match: re.Match[str], context: Context) -> Failure:
-    url = said(match, "url") or _repository(context) or url_in(context.text)
+    url = _url(match, context)
     host, _ = dialled(context.text)
     return RepoUnreachable(
         text=context.text,
@@ -182,7 +206,7 @@ def status_code(match: re.Match[str], context: Context) -> Failure | None:
     code = said(match, "code")
     if code in ("401", "403"):
         return by_https(match, context)
-    url = said(match, "url") or url_in(context.text)
+    url = _url(match, context)
     reason = {
         "404": Network.NOT_FOUND,
         "429": Network.RATE_LIMITED,
@@ -356,7 +380,18 @@ TABLE: tuple[Pattern, ...] = (
         r"(?:unable to access '(?P<url>[^']{1,300})': )?The requested URL returned error: (?P<code>\d{3})",
         status_code,
     ),
+    Pattern(
+        "status code: ",
+        r"unexpected requesting \"(?P<url>[^\"]{1,300})\" status code: (?P<code>\d{3})",
+        status_code,
+    ),
     # Revisions.
+    Pattern(
+        "OCI revision",
+        r"resolve OCI revision:? \"?(?P<repo>[\w.-]{1,253}(?::\d{1,5})?/[\w./-]{1,253})"
+        r"[:@](?P<revision>[\w.:+-]{1,128}): not found",
+        revision,
+    ),
     Pattern("to a commit SHA", r"nable to resolve '(?P<revision>[^']{0,253})' to a commit SHA", revision),
     Pattern("to a commit SHA", r"nable to resolve (?P<revision>\S{1,253}) to a commit SHA", revision),
     Pattern("couldn't find remote ref", r"couldn't find remote ref (?P<revision>[^\s'\"]{1,253})", revision),

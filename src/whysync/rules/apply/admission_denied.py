@@ -67,7 +67,7 @@ def admission_denied(case: Case) -> Iterator[Finding]:
             because=group.explains if failure.inner is not None else (),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{denier(failure)} refuses {ref}{group.others}"
+            verdict=f"{denier(failure)} refuses {_what(case, ref)}{group.others}"
             + (f": {one_line(failure.reason)}" if failure.reason else ""),
             root=one_line(failure.reason) or None,
             evidence=(
@@ -89,6 +89,11 @@ def _unhealthy(case: Case, ref: Ref) -> Iterator[SymptomId]:
 
 def _lower_level(failure: AdmissionDenied) -> str:
     return "privileged" if failure.policy.startswith("baseline") else "baseline"
+
+
+def _what(case: Case, ref: Ref) -> str:
+    """Where the text names no object, it is one of those that the sync applies, not the Application."""
+    return "an object of this sync" if ref.key == case.application.ref.key else str(ref)
 
 
 def denier(failure: AdmissionDenied) -> str:
@@ -135,7 +140,11 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
     name = failure.policy or failure.webhook
     yield Fix.run(
         *((beside(kubectl(*look), name) if name else kubectl(*look),) if look else ()),
-        on_object("get", ref, "-o", "yaml") + "   # what is live, if anything",
+        *(
+            (on_object("get", ref, "-o", "yaml") + "   # what is live, if anything",)
+            if ref.key != case.application.ref.key
+            else ()
+        ),
         again,
         title=f"Change {field} in Git so that the policy is met, then sync",
     )

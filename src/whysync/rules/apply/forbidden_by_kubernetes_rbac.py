@@ -25,13 +25,14 @@ from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden
-from whysync.queries.commands import kubectl
+from whysync.queries.commands import kubectl, refresh
 from whysync.queries.group_failures import FailureGroup, grouped
 
 READING = ("get", "list", "watch")
 LISTING = ("list", "watch", "deletecollection")
 APPLYING = ("get", "create", "patch")
 NAME = "argocd-needs"
+CONTROLLERS = ("argocd-application-controller", "openshift-gitops-argocd-application-controller")
 
 
 @rule(cause="k8s-rbac", since="0.1")
@@ -48,7 +49,7 @@ def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
             verdict=f"Kubernetes does not let {_user(failure)} {_deeds(group)}",
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="the API server refuses it"),
-            fixes=tuple(_fixes(group)),
+            fixes=(*_own_binding(case, group), *_fixes(group)),
         )
 
 
@@ -116,6 +117,21 @@ def _fixes(group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     yield Fix.run(
         kubectl(*words, namespace=failure.namespace), title="Check it: this must say yes afterwards"
     )
+
+
+def _own_binding(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
+    """The installed controller may do everything: if it may not even list, its binding is not in place."""
+    failure = group.failure
+    account = _account(failure.user)
+    if account is None or account[1] not in CONTROLLERS or failure.namespace or failure.escalation:
+        return
+    if failure.verb in ("list", "watch"):
+        yield Fix.run(
+            f"kubectl get clusterrolebinding -o wide | grep {account[1]}"
+            f"   # its subject must be in namespace {account[0]}",
+            refresh(case),
+            title="Check the installed ClusterRoleBinding first: without it the next kind fails too",
+        )
 
 
 def _is_wide(failure: Forbidden) -> bool:

@@ -16,13 +16,14 @@ the sync needs.
 The account is found and lacks a right: k8s-rbac.
 """
 
+import json
 from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Object
 from whysync.messages.patterns.operations import ImpersonationFailed
-from whysync.queries.commands import sync
+from whysync.queries.commands import argocd_namespace, kubectl, sync
 from whysync.queries.group_failures import grouped
 
 ACCOUNTS = "/spec/destinationServiceAccounts"
@@ -71,6 +72,18 @@ def impersonation_account_missing(case: Case) -> Iterator[Finding]:
                     if project is not None and not listed
                     else ()
                 ),
-                Fix.run(sync(case), title="Then sync again"),
+                *(
+                    (
+                        Fix.run(
+                            kubectl("edit", "appproject", case.app.project, namespace=argocd_namespace(case))
+                            + f"   # spec.destinationServiceAccounts: {json.dumps(entry)}",
+                            sync(case),
+                            title="Name a service account for this destination in the project, then sync",
+                            risk="the account must exist there, with the rights that the sync needs",
+                        ),
+                    )
+                    if project is None
+                    else (Fix.run(sync(case), title="Then sync again"),)
+                ),
             ),
         )

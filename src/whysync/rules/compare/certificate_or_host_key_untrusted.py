@@ -47,7 +47,7 @@ def certificate_or_host_key_untrusted(case: Case) -> Iterator[Finding]:
         failure = group.failure
         source = failing_source(case, group.message)
         host = failure.host or (
-            _host_of(source.repo_url) if source and failure.peer is not Peer.CLUSTER else ""
+            _host_of(source.repo_url) if source and failure.peer is Peer.REPOSITORY else ""
         )
         yield Finding(
             about=case.application.ref,
@@ -88,6 +88,13 @@ def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
             "argocd cluster add CONTEXT --upsert   # writes the cluster's present certificate authority",
             hard_refresh(case),
             title="Register the cluster anew, with its present certificate authority",
+        )
+    if failure.peer is Peer.UNTOLD and not host:
+        return Fix.run(
+            "argocd cluster list   # a cluster that fails: argocd cluster add CONTEXT --upsert",
+            "argocd repo list   # a repository that fails: argocd cert add-tls HOST --from CA.pem",
+            hard_refresh(case),
+            title="Find out whose certificate it is, and give Argo CD its certificate authority",
         )
     if failure.reason in (Distrust.EXPIRED, Distrust.NOT_YET_VALID, Distrust.WRONG_HOST):
         return Fix.run(

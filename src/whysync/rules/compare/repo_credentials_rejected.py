@@ -30,7 +30,13 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.git import AuthMethod, RepoAuthFailed
 from whysync.queries.commands import argocd_namespace, hard_refresh, kubectl
 from whysync.queries.group_failures import grouped
-from whysync.queries.sources import failing_source, repository_secret, source_pointer
+from whysync.queries.sources import (
+    failing_source,
+    is_oci,
+    repository_address,
+    repository_secret,
+    source_pointer,
+)
 
 CREDENTIALS = {
     AuthMethod.SSH: ("SSH key", "--ssh-private-key-path KEYFILE"),
@@ -47,7 +53,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
     for group in grouped(case, RepoAuthFailed, by=lambda failure: failure.url):
         failure = group.failure
         source = failing_source(case, group.message, url=failure.url)
-        url = failure.url or (source.repo_url if source else "")
+        url = repository_address(failure.url, source)
         method = failure.method or _method_of(url)
         credential, _ = CREDENTIALS.get(method, ("credentials", ""))
         secret = repository_secret(case, url)
@@ -63,7 +69,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
                 *group.cited(says="the host refuses the login"),
                 *_where(case, source, secret),
             ),
-            fixes=(_fix(case, url, method, secret),),
+            fixes=(_fix(case, url, method, secret, _type_flags(failure, source)),),
         )
 
 
@@ -80,9 +86,18 @@ def _where(case: Case, source: Source | None, secret: Manifest | None) -> Iterat
         yield cite(secret, "/metadata/name", says="the secret whose credentials are used for it")
 
 
-def _fix(case: Case, url: str, method: AuthMethod, secret: Manifest | None) -> Fix:
+def _type_flags(failure: RepoAuthFailed, source: Source | None) -> str:
+    """Argo CD takes an address without a type for a Git repository."""
+    if source is not None and source.chart and is_oci(source.repo_url):
+        return "--type helm --enable-oci --name NAME "
+    helm = failure.helm or (source is not None and bool(source.chart))
+    return "--type helm --name NAME " if helm else ""
+
+
+def _fix(case: Case, url: str, method: AuthMethod, secret: Manifest | None, type_flags: str) -> Fix:
     namespace = argocd_namespace(case)
     _, flags = CREDENTIALS.get(method, ("", "--username USER --password TOKEN"))
+    flags = type_flags + flags
     if secret is not None:
         look = kubectl("describe", "secret", secret.ref.name, namespace=secret.ref.namespace or namespace)
         title = f"Put a valid credential into Secret {secret.ref.name}, then refresh hard"

@@ -7,7 +7,8 @@ same error. Nothing is wrong with this Application.
 
 ## How whysync knows
 gRPC code `Unavailable` or a failed connection to port 8081 of the repo-server; or it does not know the call,
-as in the middle of an upgrade, when it is of another version than the controller that asks.
+as in the middle of an upgrade, when it is of another version than the controller that asks; or a command
+that it ran ended with `signal: killed`.
 
 ## Fix
 Look at the repo-server's Pods and get them running; then refresh. If it was killed for lack of
@@ -38,13 +39,15 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD's repo-server does not answer: {why_unreachable(group.failure.reason)}",
+            verdict=_verdict(group.failure),
             evidence=(
-                *group.cited(says="the controller cannot talk to it"),
+                *group.cited(says="what the controller was answered"),
                 *pods_named(case, "repo-server"),
             ),
             fixes=(_one_release(case, namespace),)
             if group.failure.reason is Network.OTHER_VERSION
+            else (_more_memory(case, pods),)
+            if group.failure.killed
             else (
                 Fix.run(
                     f"{pods} -o wide",
@@ -59,6 +62,22 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _verdict(failure: RepoServerDown) -> str:
+    if failure.killed:
+        return f"`{failure.killed}` was killed in the repo-server: most likely it ran out of memory"
+    return f"Argo CD's repo-server does not answer: {why_unreachable(failure.reason)}"
+
+
+def _more_memory(case: Case, pods: str) -> Fix:
+    return Fix.run(
+        f"{pods} -o yaml | grep -A3 -E 'limits|lastState'",
+        f"kubectl -n {argocd_namespace(case)} set resources {REPO_SERVER} --limits=memory=SIZE",
+        refresh(case),
+        title="Give the repo-server more memory, or render less at once (--parallelismlimit), then refresh",
+        risk="its Pods restart: what is being rendered now is rendered again",
+    )
 
 
 def _one_release(case: Case, namespace: str) -> Fix:

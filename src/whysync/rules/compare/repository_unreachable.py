@@ -28,7 +28,17 @@ from whysync.messages.patterns.git import RepoUnreachable
 from whysync.queries.commands import app_argument, argocd_namespace, beside, hard_refresh
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
-from whysync.queries.sources import failing_source, is_oci, oci_chart, source_flag, source_pointer
+from whysync.queries.sources import (
+    failing_source,
+    is_oci,
+    oci_chart,
+    repository_address,
+    source_flag,
+    source_pointer,
+)
+
+ANSWERED = frozenset({Network.RATE_LIMITED, Network.UNAVAILABLE, Network.SERVER_ERROR, Network.NOT_FOUND})
+"""The host was reached, and answered with an error."""
 
 
 @rule(cause="repo-unreachable", since="0.1")
@@ -36,8 +46,10 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
     for group in grouped(case, RepoUnreachable, by=lambda failure: failure.url or failure.host):
         failure = group.failure
         source = failing_source(case, group.message, url=failure.url)
-        url = _address(failure.url, source)
+        url = repository_address(failure.url, source)
+        where = url or failure.host or "the repository"
         hidden = failure.reason is Network.NOT_FOUND
+        answered = failure.reason in ANSWERED
         reason = (
             "there is no such repository, or it hides from Argo CD's credentials"
             if hidden
@@ -49,7 +61,7 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.MEDIUM if hidden else Confidence.HIGH,
-            verdict=f"Argo CD cannot reach {url or failure.host or 'the repository'}: {reason}",
+            verdict=f"Argo CD cannot {'read' if answered else 'reach'} {where}: {reason}",
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="how the connection failed"),
@@ -65,18 +77,11 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
                     else ()
                 ),
             ),
-            fixes=tuple(_fixes(case, url, source, hidden=hidden)),
+            fixes=tuple(_fixes(case, url, source, failure.reason)),
         )
 
 
-def _address(url: str, source: Source | None) -> str:
-    """The repository's own address, where the text names something below it."""
-    if source is None or (url and not url.startswith(source.repo_url.removesuffix(".git"))):
-        return url
-    return source.repo_url
-
-
-def _fixes(case: Case, url: str, source: Source | None, *, hidden: bool) -> Iterator[Fix]:
+def _fixes(case: Case, url: str, source: Source | None, reason: Network) -> Iterator[Fix]:
     inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server --"
     address = quote(url) if url else "URL"
     probe = f"git ls-remote {address} HEAD"
@@ -87,9 +92,11 @@ def _fixes(case: Case, url: str, source: Source | None, *, hidden: bool) -> Iter
     yield Fix.run(
         f"{inside} {probe}   # the same try, from where it fails",
         hard_refresh(case),
-        title="Find out from the repo-server what stands in between, mend it, then refresh hard",
+        title="Wait, or use a credential with a higher limit; ask less often (webhooks), then refresh hard"
+        if reason is Network.RATE_LIMITED
+        else "Find out from the repo-server what stands in between, fix it, then refresh hard",
     )
-    if hidden:
+    if reason is Network.NOT_FOUND:
         yield Fix.run(
             f"argocd repo get {address}",
             beside(

@@ -90,6 +90,8 @@ def _verdict(failure: RevisionNotFound, source: Source | None) -> str:
         return f"chart {chart} has no version {asked} in {repo}"
     if failure.ambiguous:
         return f"{asked} is ambiguous in {repo}: a branch and a tag bear that name"
+    if is_oci(repo):
+        return f"{asked} does not exist in {repo}: no tag or digest of that name"
     return f"{asked} does not exist in {repo}: no branch, tag or commit of that name"
 
 
@@ -98,13 +100,15 @@ def _fix(case: Case, failure: RevisionNotFound, source: Source | None) -> Fix:
     repo = quote(url or "URL")
     chart = failure.chart or (source.chart if source else "")
     if chart and is_oci(url):
-        registry = url.removeprefix("oci://").rstrip("/")
+        address = oci_chart(url, chart)
         look = beside(
-            f"helm show chart {quote(oci_chart(url, chart))}",
-            f"the newest; oras repo tags {registry}/{chart} lists all",
+            f"helm show chart {quote(address)}",
+            f"the newest; oras repo tags {address.removeprefix('oci://')} lists all",
         )
     elif chart:
         look = f"helm search repo {quote(chart)} --versions   # after: helm repo add NAME {repo}"
+    elif is_oci(url):
+        look = f"oras repo tags {quote(url.removeprefix('oci://'))}"
     else:
         look = f"git ls-remote --heads --tags {repo}"
     return Fix.run(

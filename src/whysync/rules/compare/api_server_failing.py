@@ -1,0 +1,66 @@
+"""The destination cluster's API server answers, but cannot handle the request now.
+
+## What happens
+The API server was reached. It was too busy, waited too long for etcd or a webhook, was restarting, or
+closed the connection in the middle. Nothing is wrong with the Application, and trying again often works.
+
+## How whysync knows
+The answer itself: an error of etcd (`leader changed`, `request timed out`), `too many requests`, a request
+that did not complete in time, 503 or 504.
+
+## Fix
+Sync or refresh again. If it recurs, look at the load of the API server and etcd, and at slow webhooks.
+
+## When it is something else
+Nothing answers at the address: cluster-unreachable with another headline. One API behind the API server
+is down: openapi-error.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.sentences import one_line
+from whysync.diagnosis.symptom import Side
+from whysync.messages.failure import Network
+from whysync.messages.patterns.cluster import ApiServerFailing
+from whysync.queries.commands import beside, refresh, sync
+from whysync.queries.group_failures import grouped
+
+_ANSWERS = {
+    Network.TIMEOUT: "but did not finish the request in time",
+    Network.RATE_LIMITED: "but accepts no more requests now",
+    Network.UNAVAILABLE: "but says that it is unavailable",
+    Network.CLOSED: "but closed the connection in the middle of the request",
+    Network.RESET: "but the connection was lost in the middle of the request",
+}
+
+
+@rule(cause="cluster-unreachable", since="0.1")
+def api_server_failing(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, ApiServerFailing, by=lambda failure: failure.server):
+        failure = group.failure
+        destination = case.app.spec.destination
+        server = failure.server or destination.server or destination.name or "the destination cluster"
+        loading = f" while it listed {failure.loading}" if failure.loading else ""
+        applied = any(s.side is Side.APPLY for s in case.symptoms if s.id in group.explains)
+        yield Finding(
+            about=case.application.ref,
+            field="/spec/destination",
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"the API server of {server} was reached,"
+            f" {_ANSWERS.get(failure.reason, 'but failed to handle the request')}{loading}:"
+            f" {one_line(failure.detail)}",
+            evidence=(
+                *group.cited(says="what the API server answered"),
+                cite(case.application, "/spec/destination", says="where the Application goes"),
+            ),
+            fixes=(
+                Fix.run(
+                    sync(case) if applied else refresh(case),
+                    beside("kubectl get --raw '/readyz?verbose'", "on that cluster, if it recurs"),
+                    title="Try again; if it recurs, look at the load of the API server, etcd and webhooks",
+                ),
+            ),
+        )
