@@ -45,8 +45,8 @@ ROWS: list[Row] = [
     (
         LIVE + "failed to sync cluster https://10.0.0.1:6443: failed to load initial state of resource "
         "PodMetrics.metrics.k8s.io: the server is currently unable to handle the request",
-        OpenApiError,
-        {"group_version": "metrics.k8s.io"},
+        ClusterUnreachable,
+        {"reason": Network.UNAVAILABLE, "loading": "PodMetrics.metrics.k8s.io"},
     ),
     (
         LIVE + "failed to sync cluster https://10.0.0.1:6443: failed to load initial state of resource "

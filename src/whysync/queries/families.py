@@ -56,7 +56,7 @@ def _finding(case: Case, group: Group) -> Finding:
     about = _about(case, group)
     names = {
         "app": case.application.ref,
-        "object": about,
+        "object": "an object of this sync" if about == case.application.ref else about,
         "repo": _repository(case, group) or "the repository",
         "cluster": _cluster(case),
     }

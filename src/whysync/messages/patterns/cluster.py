@@ -153,8 +153,11 @@ def unable_to_handle(match: re.Match[str], context: Context) -> Failure | None:
     """The API server answers so for an aggregated API whose backend is down; then it names that API."""
     if from_source(context):
         return None
-    _, _, group = (said(match, "resource") or _loading(context)).partition(".")
+    resource = said(match, "resource")
+    _, _, group = (resource or _loading(context)).partition(".")
     if group and group not in BUILT_IN_GROUPS:
+        if not resource:
+            return unreachable(match, context)  # with the kind that could not be listed
         return OpenApiError(text=context.text, group_version=group, detail=match[0].strip())
     return api_server(match, context)
 
