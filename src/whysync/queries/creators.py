@@ -33,7 +33,7 @@ _MADE_BY_KUBERNETES = frozenset(
 )
 # Labels and annotations by which programs mark what they made, copied or own.
 _OWNER_MARK = re.compile(
-    r"claim-(name|namespace|uid)|(^|[./-])own(er|ed)|created-by|generat|replicat|reflect|inherited|copied|cloned"
+    r"claim-(name|namespace|uid)|(^|[./-])own(er|ed)|created-by|generate|replicat|reflect|inherited|copied|cloned"
     r"|(^|[./-])(origin|parent|synced-from|source-(name|namespace|uid)|controller-uid)|^operators\.coreos\.com/"
 )
 _MANAGED_BY = "app.kubernetes.io/managed-by"

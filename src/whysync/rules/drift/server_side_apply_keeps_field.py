@@ -97,7 +97,7 @@ def _removed(case: Case, drifts: tuple[Drift, ...], writer: Writer) -> Iterator[
                 namespace=case.app.namespace,
             ),
             sync(case),
-            title="Or let Argo CD take over what this manager owns; a sync then removes what Git leaves out",
+            title="Let Argo CD take over what this manager owns; a sync then removes what Git leaves out",
             risk="removes every field of this manager that Git does not declare; older versions of Argo CD do"
             " not migrate managers, newer ones migrate kubectl-client-side-apply without the annotation",
         )
