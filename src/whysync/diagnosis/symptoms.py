@@ -38,6 +38,8 @@ from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.log_line import parse_log_line
+from whysync.messages.parse import understand
+from whysync.messages.patterns.operations import PruneSkipped
 from whysync.messages.patterns.projects import ArgocdDenied
 
 if TYPE_CHECKING:
@@ -188,7 +190,7 @@ def _rows(case: Case) -> Iterator[Symptom]:
             because=held_up,
         )
     for row in out_of_sync:
-        if row.requires_pruning:
+        if needs_pruning(case, row):
             yield _symptom(SymptomId.extra(row.key), f"{row.ref} is not in Git any more", ref=row.ref)
         elif is_gone(case, row):
             yield _symptom(
@@ -206,6 +208,19 @@ def _rows(case: Case) -> Iterator[Symptom]:
             )
     if case.app.status.sync.status == "OutOfSync" and not out_of_sync:
         yield _symptom(APP_DIFFERS, "the app is OutOfSync, and no resource is", because=held_up)
+
+
+def needs_pruning(case: Case, row: ResourceRow) -> bool:
+    """Argo CD marks the row, or the last sync left the object in place because it did not prune."""
+    if row.requires_pruning:
+        return True
+    skipped = (result for result in case.results if case.placed(result.ref).key == row.key)
+    return case.desired_of(row.key) is None and any(
+        isinstance(failure, PruneSkipped)
+        for result in skipped
+        if result.message
+        for failure in understand(result.message).failures
+    )
 
 
 def _sync_is_open(case: Case) -> bool:

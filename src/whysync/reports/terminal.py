@@ -168,7 +168,7 @@ def answer_of(report: AppReport) -> str:
     if report.first is not None:
         return f"{_word(report)}: {one_line(report.first.verdict)}"
     if report.unexplained and report.side is Side.NONE:
-        return "something is reported that whysync does not understand"
+        return "a problem is reported, and nothing that whysync knows explains it"
     if report.unexplained:
         return f"{_word(report)}: nothing that whysync knows explains it"
     if not report.was_compared:

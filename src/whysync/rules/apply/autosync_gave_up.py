@@ -37,10 +37,14 @@ HEAL = "/spec/syncPolicy/automated/selfHeal"
 @rule(cause="autosync-given-up", since="0.1")
 def autosync_gave_up(case: Case) -> Iterator[Finding]:
     operation = case.operation
+    if operation is None and not case.app.status.resources:
+        yield from _logged(case)  # the log is all that is known about the app
+        return
     if operation is None or not case.is_automated:
         return
     if operation.phase in FAILED_PHASES:
-        yield from _failed(case)
+        given_up = tuple(_failed(case))
+        yield from given_up or _logged(case)
     elif operation.phase == "Succeeded":
         yield from _succeeded(case)
 
@@ -79,6 +83,27 @@ def _failed(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _logged(case: Case) -> Iterator[Finding]:
+    """Only the controller's log says so: the condition is gone, or the status is not known."""
+    reports = [report for report in case.failures(AutosyncSkipped) if report.failure.already_tried]
+    if not reports:
+        return
+    failed = (OPERATION,) if OPERATION in case.symptom_ids else ()
+    commit = reports[0].failure.revision[:8] or "this commit"
+    yield Finding(
+        about=case.application.ref,
+        field="/status/operationState",
+        explains=tuple(dict.fromkeys(id for report in reports for id in report.symptoms)),
+        because=failed,
+        severity=Severity.INFO if failed else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        verdict=f"auto-sync will not try {commit} again, because a sync to it was already attempted:"
+        " a new commit or a manual sync is needed",
+        evidence=(reports[0].cite(says="the controller skips auto-sync"),),
+        fixes=(Fix.run(sync(case), title="Fix what made the sync fail, then sync once manually"),),
+    )
 
 
 def _given_up(mended: tuple[Manifest, ...]) -> str:

@@ -5,7 +5,8 @@ An object that Argo CD once applied is not in Git any more. Argo CD deletes it o
 for. Until then the app is OutOfSync, and the field-by-field diff is empty.
 
 ## How whysync knows
-The row says that it requires pruning, and pruning is off for the app.
+The row says that it requires pruning, or the last sync reports that it left the object in place
+(`ignored (requires pruning)`), and pruning is off for the app.
 
 ## Fix
 Three ways out: prune it; put it back into Git; or keep it on purpose, with
@@ -23,8 +24,9 @@ from shlex import quote
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
 from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptoms import needs_pruning
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.patterns.operations import AutosyncWipeRefused
+from whysync.messages.patterns.operations import AutosyncWipeRefused, PruneSkipped
 from whysync.queries.commands import on_object, refresh, sync
 from whysync.queries.creators import creator_of, was_applied
 from whysync.queries.sync_options import has_option
@@ -85,7 +87,7 @@ def _other_reading(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
 
 
 def _is_extra(case: Case, row: ResourceRow) -> bool:
-    extra = row.requires_pruning and row.status == "OutOfSync" and not _being_pruned(case)
+    extra = needs_pruning(case, row) and row.status == "OutOfSync" and not _being_pruned(case)
     if not extra or creator_of(case, row) is not None:
         return False  # what was never in Git is another story
     live = case.live_of(row.key)
@@ -119,6 +121,8 @@ def _why(case: Case) -> str:
 def _evidence(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Evidence]:
     for index, _ in rows[:5]:
         yield cite(case.application, f"/status/resources/{index}", says="Argo CD would prune it")
+    for report in case.failures(PruneSkipped)[:1]:
+        yield report.cite(says="the last sync left it in place")
     yield cite(case.application, "/spec/syncPolicy", says="how the app syncs")
 
 

@@ -1,0 +1,83 @@
+"""Every failure that a message can mean is used by a rule: a text is not understood and then dropped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.situations import ROOT, application, case_of, row
+from whysync.diagnosis.rule import diagnosis_rules
+from whysync.diagnosis.runner import diagnose, explained_by
+from whysync.diagnosis.symptom import SymptomKind
+from whysync.json_tree import Json, Object
+from whysync.messages.failure import Failure, Unknown
+from whysync.messages.parse import understand
+
+SOURCES = (ROOT / "src/whysync/rules", ROOT / "src/whysync/queries", ROOT / "src/whysync/diagnosis")
+# Reported by objects below a resource: `workload_degraded` quotes them as its reason, whatever they are.
+BELOW_A_WORKLOAD = {
+    "ContainerExited": "Container web failed with exit code 3",
+    "Evicted": "The node was low on resource: memory.",
+    "MetricsUnavailable": "missing request for cpu in container web of Pod web-1",
+    "RolloutUnfinished": "Waiting for rollout to finish: 1 old replicas are pending termination...",
+    "SandboxFailed": "Failed to create pod sandbox: rpc error: code = Unknown desc = no network",
+}
+# No rule yet: their texts are listed as unexplained. Only ever remove from here.
+WITHOUT_A_RULE = {"ObjectMissing", "OperationInProgress"}
+
+
+def failure_types(base: type[Failure] = Failure) -> Iterator[str]:
+    for kind in base.__subclasses__():
+        yield from failure_types(kind)
+        if kind is not Unknown and kind.__module__.startswith("whysync."):
+            yield kind.__name__
+
+
+def names_in(folder: Path) -> set[str]:
+    return {name for path in folder.rglob("*.py") for name in re.findall(r"\b[A-Z]\w+", path.read_text())}
+
+
+def test_every_failure_has_a_rule() -> None:
+    used = set().union(*map(names_in, SOURCES))
+    assert set(failure_types()) - used == {*BELOW_A_WORKLOAD, *WITHOUT_A_RULE}
+
+
+@pytest.mark.parametrize("name", BELOW_A_WORKLOAD)
+def test_what_a_pod_reports_explains_its_workload(name: str) -> None:
+    words = BELOW_A_WORKLOAD[name]
+    assert [type(failure).__name__ for failure in understand(words).failures] == [name]
+    owner: Json = [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "1"}]
+    objects: tuple[Object, ...] = (
+        {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"replicas": 1},
+            "status": {"replicas": 1, "readyReplicas": 0},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "web-1", "namespace": "shop", "ownerReferences": owner},
+            "status": {"phase": "Pending"},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": "web-1.1", "namespace": "shop"},
+            "type": "Warning",
+            "reason": "Unheard",
+            "message": words,
+            "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web-1"},
+        },
+    )
+    rows: list[Json] = [row("StatefulSet", "web", health={"status": "Degraded"})]
+    case = case_of(application(health="Degraded", status={"resources": rows}), *objects)
+    assert SymptomKind.EVENT in {symptom.kind for symptom in case.symptoms}
+    report = diagnose(case, diagnosis_rules())
+    assert report.first is not None
+    assert words in report.first.verdict
+    assert explained_by(report.findings, case.symptoms) == case.symptom_ids
