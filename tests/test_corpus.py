@@ -33,7 +33,7 @@ class Bounds(NamedTuple):
 
 # What is reached today. Raise `accepted`, reduce `wrong`; never the other way round.
 BOUNDS = {
-    "cases.jsonl": Bounds(accepted=97.0, wrong=1.5),
+    "cases.jsonl": Bounds(accepted=98.0, wrong=0.5),
     "cases-2.jsonl": Bounds(accepted=90.9, wrong=3.4),
 }
 _HEADLINE = re.compile(r"^headline .*accepted +([\d.]+)% .*wrong +([\d.]+)% .*crashed (\d+)$", re.MULTILINE)
