@@ -31,6 +31,7 @@ ROWS: list[tuple[str, Family]] = [
     (RPC + f"failed to get tags: {NEW}: HTTP 404", Family.REPOSITORY),
     (RPC + "Manifest generation error (cached)", Family.CACHED),
     (RPC + f"Manifest generation error (cached): {NEW}", Family.CACHED),
+    ("manifest generation error (cached)", Family.CACHED),
     (RPC + f"fork/exec /usr/local/bin/helm: {NEW}", Family.OWN_PROCESS),
     (SOURCE + "rpc error: code = Canceled desc = context canceled", Family.GENERATION_TIMEOUT),
     (SOURCE + f"rpc error: code = ResourceExhausted desc = {NEW}", Family.OWN_PROCESS),

@@ -123,7 +123,7 @@ def understand(text: str, *, reason: str = "") -> Message:
         if not message.is_vague:
             break
         other = _understand(plain, _Frame(around, reading, reason, last))
-        if not other.is_vague or last:
+        if not other.is_vague or (message.reading, other.reading) == (Reading.UNKNOWN, Reading.FAMILY):
             message = other
     return message if plain == text else _cited_as_written(message, text)
 
