@@ -60,13 +60,18 @@ def test_after_a_good_sync_a_look_is_enough() -> None:
     assert following(OPTIONS, the_case("Succeeded")) == (LOOK,)
 
 
+@pytest.mark.parametrize("age", [1, 20])
+def test_a_sync_of_the_old_commit_is_terminated(age: int) -> None:
+    steps = worth_telling(IN_GIT, the_case("Running", age=age))
+    assert steps[1].startswith("argocd app terminate-op shop ")
+    assert (steps[0], *steps[2:]) == ("# commit it and push", LOOK)
+
+
 @pytest.mark.parametrize(
     ("age", "first"), [(1, "argocd app wait shop --operation"), (20, "argocd app terminate-op shop ")]
 )
-def test_a_running_sync_has_to_end_first(age: int, first: str) -> None:
-    steps = worth_telling(IN_GIT, the_case("Running", age=age))
-    assert steps[1].startswith(first)
-    assert (steps[0], *steps[2:]) == ("# commit it and push", LOOK)
+def test_a_young_sync_is_waited_for_if_git_stays_as_it_is(age: int, first: str) -> None:
+    assert following(OPTIONS, the_case("Running", age=age))[0].startswith(first)
 
 
 def test_commands_have_their_own_order() -> None:

@@ -511,3 +511,13 @@ def test_a_window_that_was_reported_refuses_a_sync_though_the_project_is_unknown
 def test_without_resources_nothing_is_known() -> None:
     safety = judged(bundle(), application())
     assert (safety.sync, safety.reasons[0].kind) == (SyncSafety.UNKNOWN, ReasonKind.FACTS_MISSING)
+
+
+def test_a_running_sync_refuses_another_one_though_the_manifests_are_unknown() -> None:
+    state: Object = {"phase": "Running", "operation": {"sync": {}}, "startedAt": "2026-03-02T03:00:00Z"}
+    app = application(
+        sync="OutOfSync", status={"operationState": state, "resources": [off("ConfigMap", "a")]}
+    )
+    safety = safety_of(case_of(bundle(), app))
+    assert [reason.kind for reason in safety.reasons] == [ReasonKind.SYNC_RUNNING]
+    assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.UNKNOWN)

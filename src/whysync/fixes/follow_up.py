@@ -43,7 +43,7 @@ def worth_telling(fix: Fix, case: Case) -> tuple[str, ...]:
 
 def _following(fix: Fix, case: Case) -> Iterator[str]:
     if is_running(case):
-        yield _ended(case)
+        yield _ended(fix, case)
     if fix.kind is FixKind.SETTINGS and fix.target is not None and fix.target.name == _READ_AT_START:
         yield beside(restart(case, CONTROLLER), "it reads these settings when it starts")
     yield refresh(case)
@@ -54,10 +54,15 @@ def _following(fix: Fix, case: Case) -> Iterator[str]:
     yield from fix.afterwards
 
 
-def _ended(case: Case) -> str:
-    """A running sync has to end before another one can start, whatever is new in Git."""
+def _ended(fix: Fix, case: Case) -> str:
+    """A running sync has to end before another one can start, whatever is new in Git.
+
+    It applies the old commit: what that lacks may be what it waits for, so it is not waited for.
+    """
     operation = case.operation
     age = case.age(operation.started_at) if operation is not None else None
+    if is_in_git(fix):
+        return beside(terminate(case), "it still applies the old commit, and keeps a new sync waiting")
     if age is None or age < _LONG:
         return waiting(case)
     return beside(terminate(case), "it hangs, and keeps a new sync waiting")

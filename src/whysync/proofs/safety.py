@@ -27,6 +27,7 @@ _NOTHING_DIFFERS: Final = "nothing differs, so it changes nothing"
 _NOT_STARTED: Final = frozenset({ReasonKind.REFUSED, ReasonKind.SYNC_RUNNING})
 _OF_A_SYNC: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
 _WINDOW: Final = "sync-window"
+SYNC_RUNS: Final = "a sync runs already, and another one is refused until it ends"
 
 
 def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
@@ -100,7 +101,7 @@ def _synced(case: Case) -> Safety:
             "Argo CD reports no resources of the app, and its manifests are not known",
         )
     reasons = [Reason(kind=ReasonKind.CHANGES_NOTHING, text=_NOTHING_DIFFERS)]
-    if case.app.status.health.status == "Degraded":
+    if case.app.status.health.status not in ("Healthy", ""):
         reasons = [_does_not_help()]
     if hooks:
         more = f" and {len(hooks) - 1} more" if len(hooks) > 1 else ""
@@ -118,6 +119,9 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     """
     if safety.sync is SyncSafety.UNSAFE or any(reason.kind in _NOT_STARTED for reason in safety.reasons):
         return safety
+    if is_running(case):
+        running = Reason(kind=ReasonKind.SYNC_RUNNING, text=SYNC_RUNS)
+        return Safety(sync=SyncSafety.SAFE, outcome=safety.outcome, reasons=(running,))
     roots = [
         finding
         for finding in findings

@@ -15,6 +15,7 @@ from whysync.json_tree import text
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.proofs.observations import disagreement, no_comparison
+from whysync.proofs.safety import SYNC_RUNS
 from whysync.proofs.simulated_case import NotSimulated, SimulatedCase, simulated
 from whysync.proofs.sync_effects import Aftermath, effects_of, held
 from whysync.proofs.sync_reasons import EffectText, harm, hold_words, outcome, side_effects
@@ -53,7 +54,7 @@ def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
         told.append(
             EffectText(
                 kind=ReasonKind.SYNC_RUNNING,
-                text="a sync runs already, and another one is refused until it ends",
+                text=SYNC_RUNS,
                 weight=66,
             )
         )

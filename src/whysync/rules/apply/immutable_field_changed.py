@@ -29,6 +29,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import ImmutableField
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import on_object, sync
+from whysync.queries.deletion_cost import lost_with
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sync_options import with_options
@@ -36,16 +37,6 @@ from whysync.queries.sync_position import keeps_old_run
 
 SELECTOR = "/spec/selector"
 LABELS = "/spec/template/metadata/labels"
-
-# What goes with the object when it is deleted and made anew.
-COSTS = {
-    "Deployment": "all its Pods at once: the workload is down until the new ones are ready",
-    "StatefulSet": "all its Pods at once; its volumes stay, as they belong to their claims",
-    "DaemonSet": "all its Pods on every node at once",
-    "Service": "its ClusterIP and any external load balancer address",
-    "PersistentVolumeClaim": "the claim, and with reclaim policy Delete its data",
-    "Job": "the finished run with its Pods and logs; it will run again",
-}
 
 
 @rule(cause="immutable-field", since="0.1")
@@ -135,7 +126,7 @@ def _fixes(
             risk="volumes keep their old size and class; new Pods get the new ones",
             destroys=("the StatefulSet object itself, for a moment",),
         )
-    cost = COSTS.get(ref.kind, "the object, and what belongs to it")
+    cost = lost_with(case, ref) or "the object, and what belongs to it"
     if desired is not None:
         yield Fix.change(
             ref,

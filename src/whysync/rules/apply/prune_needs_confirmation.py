@@ -26,6 +26,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import app_argument, on_object, remark
+from whysync.queries.deletion_cost import lost_with
 from whysync.queries.last_applied import once_declared
 from whysync.queries.sync_options import has_option
 from whysync.queries.waiting_on import wait_of
@@ -80,7 +81,7 @@ def _finding(
                 if option == KEPT
                 else f"argocd app confirm-deletion {app_argument(case)}",
                 title="Delete it" if option == KEPT else "Confirm the deletion",
-                destroys=(f"{ref}, with what belongs to it",),
+                destroys=(f"{ref}: {lost_with(case, ref) or 'with what belongs to it'}",),
             ),
         ),
     )

@@ -29,9 +29,8 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import AutosyncWipeRefused, PruneSkipped
 from whysync.queries.commands import on_object, refresh, sync
 from whysync.queries.creators import creator_of, was_applied
+from whysync.queries.deletion_cost import lost_with
 from whysync.queries.sync_options import has_option
-
-STATE = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "StatefulSet", "Namespace"})
 
 
 @rule(cause="pending-prune", since="0.1", on_absence=True)
@@ -70,7 +69,7 @@ def pending_prune(case: Case) -> Iterator[Finding]:
                 sync(case, "--prune", selection),
                 title="Prune it: look at the dry run first",
                 risk="what is pruned is gone; a rename in Git is a prune and a create",
-                destroys=tuple(_loss(row) for _, row in rows),
+                destroys=tuple(_loss(case, row) for _, row in rows),
             ),
         ),
     )
@@ -126,6 +125,6 @@ def _evidence(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Evide
     yield cite(case.application, "/spec/syncPolicy", says="how the app syncs")
 
 
-def _loss(row: ResourceRow) -> str:
-    data = " with its data" if row.kind in STATE else ""
-    return f"{row.ref}{data}"
+def _loss(case: Case, row: ResourceRow) -> str:
+    lost = lost_with(case, row.ref)
+    return f"{row.ref}: {lost}" if lost else str(row.ref)

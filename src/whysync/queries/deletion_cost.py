@@ -1,0 +1,90 @@
+"""What is lost with an object that is deleted: volumes and their data, instances of a CRD, Pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from whysync.diagnosis.sentences import counted
+from whysync.json_tree import dig, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_SHOWN: Final = 3
+_WORKLOADS: Final = {
+    "Deployment": "all its Pods at once: the workload is down until the new ones are ready",
+    "StatefulSet": "all its Pods at once",
+    "DaemonSet": "all its Pods on every node at once",
+    "ReplicaSet": "all its Pods at once",
+}
+_OTHERS: Final = {
+    "Service": "its ClusterIP and any external load balancer address",
+    "Job": "the finished run with its Pods and logs; it will run again",
+    "Secret": "the values in it",
+}
+
+
+def lost_with(case: Case, ref: Ref) -> str:
+    """In one phrase; empty if nothing is known to be lost but the object."""
+    live = case.live_of(ref.key)
+    match ref.kind:
+        case "CustomResourceDefinition":
+            return _instances(case, live)
+        case "Namespace":
+            known = len(case.world.live_by_namespace.get(ref.name, ()))
+            inside = f" (at least {counted(known, 'object')})" if known else ""
+            return f"everything in the namespace{inside}"
+        case "PersistentVolumeClaim":
+            return _volume(case, live)
+        case "PersistentVolume":
+            return _by_policy(live)
+        case "StatefulSet":
+            return f"{_WORKLOADS[ref.kind]}; {_claims(case, ref, live)}"
+        case _:
+            return _WORKLOADS.get(ref.kind) or _OTHERS.get(ref.kind, "")
+
+
+def _instances(case: Case, definition: Manifest | None) -> str:
+    """`all 14 Tenant objects in 3 namespaces`."""
+    if definition is None:
+        return "every object of its kind, in all namespaces"
+    kind, group = text(dig(definition.spec, "names", "kind")), text(definition.spec.get("group"))
+    known = [one.ref for one in case.live_of_kind(kind) if one.ref.group == group]
+    if not known:
+        return f"every {kind} object of the cluster"
+    spaces = {ref.namespace for ref in known if ref.namespace}
+    where = f" in {counted(len(spaces), 'namespace')}" if spaces else ""
+    return f"every {kind} object of the cluster, at least {len(known)}{where}"
+
+
+def _volume(case: Case, claim: Manifest | None) -> str:
+    name = text(claim.spec.get("volumeName")) if claim is not None else ""
+    volume = case.live_named("PersistentVolume", "", name) if name else None
+    return _by_policy(volume)
+
+
+def _by_policy(volume: Manifest | None) -> str:
+    policy = text(volume.spec.get("persistentVolumeReclaimPolicy")) if volume is not None else ""
+    if policy == "Retain":
+        return "the claim; the volume and its data stay (reclaim policy Retain)"
+    known = "reclaim policy Delete" if policy == "Delete" else "unless its volume has reclaim policy Retain"
+    return f"its data ({known})"
+
+
+def _claims(case: Case, ref: Ref, live: Manifest | None) -> str:
+    """Claims of a StatefulSet stay, unless its retention policy deletes them with it."""
+    spec = live.spec if live is not None else {}
+    if text(dig(spec, "persistentVolumeClaimRetentionPolicy", "whenDeleted")) != "Delete":
+        return "its claims and their data stay" if live else "its claims stay, unless whenDeleted is Delete"
+    names = [text(dig(template, "metadata", "name")) for template in items(spec.get("volumeClaimTemplates"))]
+    claims = [
+        claim.ref.name
+        for claim in case.live_of_kind("PersistentVolumeClaim")
+        if claim.ref.namespace == ref.namespace
+        and any(claim.ref.name.startswith(f"{name}-{ref.name}-") for name in names)
+    ]
+    shown = f": {', '.join(claims[:_SHOWN])}" if claims else ""
+    more = f" and {len(claims) - _SHOWN} more" if len(claims) > _SHOWN else ""
+    return f"DATA LOSS: its claims are deleted too (whenDeleted: Delete){shown}{more}"
