@@ -39,15 +39,21 @@ def is_frozen(case: Case) -> bool:
 
 
 def overdue(case: Case) -> timedelta | None:
-    """How long ago the app was last compared, where that is far longer than the interval explains."""
+    """How long ago the app was last compared, if that is far longer than the interval explains.
+
+    The controller takes up a refresh annotation within seconds and removes it: one that is still there when
+    the next comparison is minutes late shows that nobody compares.
+    """
     if case.world.snapshot.collected_at is None or case.argocd.reconciliation_seconds <= 0:
         return None
     age = case.age(case.app.status.reconciled_at)
     interval = timedelta(
         seconds=case.argocd.reconciliation_seconds + case.argocd.reconciliation_jitter_seconds
     )
-    least = _LEAST if case.has(Fact.SETTINGS) else _LEAST_UNTOLD
-    return age if age is not None and age > max(least, _FAR * interval) else None
+    least = max(_LEAST if case.has(Fact.SETTINGS) else _LEAST_UNTOLD, _FAR * interval)
+    if REFRESH in case.application.annotations:
+        least = interval + _FIRST_LOOK
+    return age if age is not None and age > least else None
 
 
 def never_looked_at(case: Case) -> timedelta | None:
