@@ -81,7 +81,7 @@ def parse_log_line(line: str) -> LogLine:
         return LogLine(text=line[klog.end() :], level=klog[1].lower())
     command = _command().match(line)
     if command is not None:
-        level = {"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info"}[command[1]]
+        level = {"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info"}[command[1].upper()]
         return LogLine(text=line[command.end() :], level=level)
     return LogLine(text=line)
 
@@ -130,4 +130,4 @@ def _klog() -> re.Pattern[str]:
 
 @cache
 def _command() -> re.Pattern[str]:
-    return re.compile(r"(FATA|ERRO|WARN|INFO)\[\d{4}\] ")
+    return re.compile(r"(FATA|ERRO|WARN|INFO)\[\d{4}\] ", re.IGNORECASE)

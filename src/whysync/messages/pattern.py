@@ -93,7 +93,7 @@ def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:
         hinted = map(searched.__contains__, table.hints)  # lazily, and without a Python frame for each
     compile = tolerant if context.folded else compiled
     for pattern in compress(table.patterns, hinted):
-        if context.folded and pattern.hint.isupper():
+        if context.folded and (pattern.hint.isupper() and " " in pattern.hint):
             continue  # its capitals count: `RUNTIME ERROR` is Jsonnet's, not Go's
         match = compile(pattern.regex).search(searched)
         if match is None:

@@ -429,7 +429,7 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern(
         "is forbidden: ",
-        RESOURCE + r" is forbidden: (?P<detail>.*)",
+        RESOURCE + r" is forbidden: (?![Uu]ser )(?P<detail>.*)",
         lambda m, c: AdmissionDenied(
             text=c.text, engine=PolicyEngine.PLUGIN, reason=said(m, "detail"), resource=resource_in(m)
         ),
