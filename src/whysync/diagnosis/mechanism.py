@@ -240,7 +240,9 @@ def _is_rewritten(case: Case, drift: Drift, writer: Writer | None) -> bool:
     applied = _last_applied(drift)
     if isinstance(applied, Missing):
         covered = mutating_webhook(case, drift.ref) is not None
-        return was_synced_here(case) if covered else same_source_as_synced(case)
+        if covered:
+            return was_synced_here(case)
+        return same_source_as_synced(case) and not looks_generated(case, drift)
     return pointers.resolve(applied, drift.pointer) == drift.wanted
 
 
