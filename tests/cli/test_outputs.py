@@ -27,6 +27,7 @@ APP = {
     "skipped", "crashed",
     "hidden",
     "changes",
+    "notUnderstood",
 }  # fmt: skip
 FINDING = {
     "id", "rule", "cause", "severity", "confidence", "verdict", "root", "about", "field", "writer",

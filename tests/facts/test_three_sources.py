@@ -116,6 +116,8 @@ BEYOND = {
     "controller-down": "the head of a branch",
     "polling-lag": "the head of a branch",
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
+    "prune-confirm": "the reclaim policy of a PersistentVolume",
+    "prune-forbidden": "the reclaim policy of a PersistentVolume",
     "switched-off": "the head of a branch",
 }
 
@@ -146,11 +148,17 @@ LEFT = {
     "controller-down": "the head of a branch",
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
     "database-provisioning": "more: the health of a row, which the tree tells",
+    "hook-deadline": "more: the health of a row, which the tree tells",
+    "hook-leftover": "more: the health of a row, which the tree tells",
     "job-suspended": "more: the health of a row, which the tree tells",
+    "migration-dead-database": "more: the health of a row, which the tree tells",
     "namespace-terminating": "more: the health of a row, which the tree tells",
     "no-load-balancer": "more: the health of a row, which the tree tells",
     "polling-lag": "the head of a branch",
+    "prune-confirm": "the reclaim policy of a PersistentVolume",
+    "prune-forbidden": "the reclaim policy of a PersistentVolume",
     "random-password": "what was applied last, of a Secret",
+    "retry-holds-old-commit": "more: the health of a row, which the tree tells",
     "switched-off": "the head of a branch",
     "wave-stalled": "more: the health of a row, which the tree tells",
 }

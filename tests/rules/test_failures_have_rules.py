@@ -20,7 +20,6 @@ SOURCES = (ROOT / "src/whysync/rules", ROOT / "src/whysync/queries", ROOT / "src
 # Reported by objects below a resource: `workload_degraded` quotes them as its reason, whatever they are.
 BELOW_A_WORKLOAD = {
     "ContainerExited": "Container web failed with exit code 3",
-    "Evicted": "The node was low on resource: memory.",
     "MetricsUnavailable": "missing request for cpu in container web of Pod web-1",
     "RolloutUnfinished": "Waiting for rollout to finish: 1 old replicas are pending termination...",
     "SandboxFailed": "Failed to create pod sandbox: rpc error: code = Unknown desc = no network",

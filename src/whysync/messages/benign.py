@@ -31,7 +31,7 @@ _QUIET = (
 _NORMAL_BUT_TROUBLE = frozenset(
     {
         *("BackOff", "NotTriggerScaleUp", "WaitForFirstConsumer", "WaitForPodScheduled"),
-        *("ExternalProvisioning", "TaintManagerEviction"),
+        "TaintManagerEviction",
     }
 )
 

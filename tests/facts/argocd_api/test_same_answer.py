@@ -44,17 +44,22 @@ LESS_EVIDENCE = {
     "database-provisioning": "more: the health of a row, which the tree tells",
     "dead-webhook": "a webhook's configuration",
     "excluded-kind": "resource.exclusions in argocd-cm",
+    "hook-deadline": "more: the health of a row, which the tree tells",
+    "hook-leftover": "more: the health of a row, which the tree tells",
     "hook-without-node": "Nodes",
     "image-rewritten": "a webhook's configuration",
     "ingress-without-class": "IngressClasses",
     "job-suspended": "more: the health of a row, which the tree tells",
     "limit-range": "a LimitRange",
+    "migration-dead-database": "more: the health of a row, which the tree tells",
     "missing-service-account": "that an object is not there, among objects of its kind",
     "namespace-not-managed": "more: the namespaces of a cluster, in plain text",
     "namespace-terminating": "what is left in a namespace, and is none of the app's",
     "no-load-balancer": "that nobody has told anything of an object",
     "no-node-fits": "Nodes",
     "orphaned-object": "objects that are none of the app's",
+    "prune-confirm": "the reclaim policy of a PersistentVolume",
+    "prune-forbidden": "the reclaim policy of a PersistentVolume",
     "quota": "a ResourceQuota",
     "random-password": "what was applied last, of a Secret",
     "retry-holds-old-commit": "events of the runs of a hook before the last one",
@@ -81,7 +86,7 @@ def answer(snapshot: Snapshot) -> list[Object]:
     told = cast("Json", json.loads(_MARK.sub("<masked>", json_yaml.as_json(report))))
     apps = [fields(one) for one in items(fields(told)["apps"])]
     for one in apps:
-        for part in ("gaps", "skipped", "safety"):
+        for part in ("gaps", "skipped", "safety", "changes"):
             del one[part]
         _without_row_health(one)
     return apps
