@@ -177,7 +177,7 @@ def test_a_warning_that_is_not_understood_is_kept_with_its_reason() -> None:
 
 
 def test_a_normal_event_counts_if_its_reason_is_only_given_for_trouble() -> None:
-    waiting = event("waiting for a volume to be created", type="Normal", reason="ExternalProvisioning")
+    waiting = event("pod didn't trigger scale-up", type="Normal", reason="NotTriggerScaleUp")
     assert [symptom.kind for symptom in case_of(application(), waiting).symptoms] == [SymptomKind.EVENT]
 
 
