@@ -22,7 +22,7 @@ from benchmarks.compare import custom_resource, deployment, service, stored
 from whysync import app
 from whysync.json_tree import Json, Object, fields
 from whysync.reports import list_view
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 RESOURCES: Final = 30
 SIZES: Final = (250, 500, 1_000)
@@ -153,7 +153,7 @@ def measured(root: Path, apps: int, megabytes: float) -> Figures:
     read = time.process_time()
     report = app.diagnose(app.cases(world))
     diagnosed = time.process_time()
-    text = list_view.render(report, Screen())
+    text = list_view.render(report, Terminal())
     listed = time.process_time()
     assert text.count("\n") >= apps
     return Figures(

@@ -13,7 +13,7 @@ from tests.situations import ROOT
 from tools.new_rule import MODULE
 from whysync.diagnosis.rule import AnyRule, registry
 from whysync.diagnosis.symptom import Side, SymptomKind
-from whysync.reports.json_v1 import schema
+from whysync.reports.diagnose_json import schema
 
 SOURCE = ROOT / "src/whysync"
 PURE = sorted(
@@ -170,8 +170,8 @@ _TEXT_BRANCHES = {
     "queries/hook_runs.py": "the Job controller's message",
     "queries/lua_guards.py": "Lua source",
     "queries/probe_kills.py": "the kubelet's event",
+    "reports/diagnose_text.py": "commands of a fix",
     "reports/lab_timeline.py": "Argo CD's operation message",
-    "reports/terminal.py": "commands of a fix",
     "rules/apply/wave_in_progress.py": "Argo CD's operation message",
     "rules/health/volume_mount_failed.py": "the kubelet's event",
 }

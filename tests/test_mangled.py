@@ -14,8 +14,8 @@ from whysync.fixes.edit import edited
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.api import pointer
 from whysync.kubernetes.api.yaml import Document, documents
-from whysync.reports import get_view, json_v1, json_yaml, list_view, markdown, terminal
-from whysync.reports.screen import Screen
+from whysync.reports import diagnose_json, diagnose_markdown, diagnose_text, get_view, json_yaml, list_view
+from whysync.reports.terminal import Terminal
 
 
 def _objects() -> list[list[Object]]:
@@ -69,12 +69,12 @@ def test_nonsense_crashes_nothing(objects: list[Object]) -> None:
     report = app.diagnose(cases)
     assert [crashed for app in report.apps for crashed in app.crashed] == []
     for text in (
-        terminal.render(report, Screen(width=80)),
-        terminal.render(report, Screen(width=40), wide=True),
-        markdown.render(report),
-        list_view.render(report, Screen()),
-        json_yaml.as_json(json_v1.report_v1(report)),
-        json_yaml.as_yaml(json_v1.report_v1(report)),
-        get_view.render(cases, Screen(), form="wide", show_operation=True),
+        diagnose_text.render(report, Terminal(width=80)),
+        diagnose_text.render(report, Terminal(width=40), wide=True),
+        diagnose_markdown.render(report),
+        list_view.render(report, Terminal()),
+        json_yaml.as_json(diagnose_json.report_v1(report)),
+        json_yaml.as_yaml(diagnose_json.report_v1(report)),
+        get_view.render(cases, Terminal(), form="wide", show_operation=True),
     ):
         assert text.endswith("\n")

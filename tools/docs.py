@@ -14,7 +14,7 @@ from tests.argocd.compare.known import engine_markdown
 from tests.conformance.known import differences_markdown
 from whysync.cli.parser import Parser, parser
 from whysync.diagnosis.rule import GROUPS, AnyRule, registry
-from whysync.reports.json_v1 import schema
+from whysync.reports.diagnose_json import schema
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

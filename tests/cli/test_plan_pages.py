@@ -17,11 +17,11 @@ from tests.situations import ROOT
 from whysync.diagnosis.report import Reason, ReasonKind, Report, Safety, SyncSafety
 from whysync.kubernetes.api.ref import Ref
 from whysync.plan.plan import AppPlan, Change, ChangeKind, Item, Plan, PlannedCluster, Run, State, Step
-from whysync.reports import plan_html, plan_markdown, plan_svg, plan_view
+from whysync.reports import plan_html, plan_markdown, plan_svg, plan_text
 from whysync.reports.annotations import github, junit
 from whysync.reports.annotations.plan_rows import app_rows, run_rows
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 HERE = ROOT / "tests/reports/plan"
 NOTHING = Report(apps=(), groups=())
@@ -202,5 +202,5 @@ def test_what_fails_is_not_called_safe_to_merge() -> None:
         app = AppPlan(name="argocd/a", file="", runs=(run,), safety=lost)
         plan = Plan(base="a", head="b", apps=(app,))
         assert wanted in plan_html.render(plan, NOTHING)
-        assert wanted in plan_view.render(plan, NOTHING, Screen(width=100))
+        assert wanted in plan_text.render(plan, NOTHING, Terminal(width=100))
         assert ("Otherwise the sync is **safe**" in plan_markdown.render(plan, NOTHING)) is not passed

@@ -20,7 +20,7 @@ from whysync.cli.wait import run
 from whysync.facts.bundle import read_bundle
 from whysync.json_tree import Json, Object
 from whysync.reports.output import Out
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 from whysync.wait.goal import Goal, distance
 from whysync.wait.progress import Frames, Lines
 
@@ -71,7 +71,7 @@ class Time:
 
 def ran(time: Time, *arguments: str) -> int:
     options = parser(verb="wait").parse_args(["wait", "shop", "--no-proof", *arguments])
-    options.screen = Screen(width=100)
+    options.terminal = Terminal(width=100)
     return run(options, now=time.clock, pause=time.pause)
 
 
@@ -240,7 +240,7 @@ def test_a_picture_is_drawn_over_itself(bundle: Path) -> None:
     cases = app.cases(app.read(app.FactSource(bundles=(str(bundle),))))
     apart = [distance(case, Goal()) for case in cases]
     out = io.StringIO()
-    frames = Frames(Out(out), Screen(width=60), Goal(revision=HEAD), 600.0)
+    frames = Frames(Out(out), Terminal(width=60), Goal(revision=HEAD), 600.0)
     frames.seen(cases, apart, 1.0)
     first = out.getvalue()
     assert "0:01 of 10:00" in first
@@ -253,7 +253,7 @@ def test_lines_are_not_told_twice(bundle: Path) -> None:
     written(bundle, state("OutOfSync", phase="Running", message="a\x1b[31mb"))()
     cases = app.cases(app.read(app.FactSource(bundles=(str(bundle),))))
     out = io.StringIO()
-    lines = Lines(Out(out), Screen())
+    lines = Lines(Out(out), Terminal())
     for seconds in (1.0, 2.0):
         lines.seen(cases, [distance(case, Goal()) for case in cases], seconds)
     assert out.getvalue().count("\n") == 1

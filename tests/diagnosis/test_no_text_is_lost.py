@@ -31,8 +31,8 @@ from whysync.facts.bundle import read_bundle
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.lab.library import names
 from whysync.messages.parse import understand
-from whysync.reports import json_v1, json_yaml, markdown, terminal
-from whysync.reports.screen import Screen
+from whysync.reports import diagnose_json, diagnose_markdown, diagnose_text, json_yaml
+from whysync.reports.terminal import Terminal
 
 
 def diagnosed(case: Case) -> AppReport:
@@ -69,7 +69,7 @@ def strings(value: Json) -> Iterator[str]:
 def lost_in(case: Case) -> list[tuple[str, str]]:
     report = diagnosed(case)
     explained = explained_by(report.findings, case.symptoms)
-    shown = json.loads(json_yaml.as_json(json_v1.report_v1(Report(apps=(report,), groups=()))))
+    shown = json.loads(json_yaml.as_json(diagnose_json.report_v1(Report(apps=(report,), groups=()))))
     quoted = "\n".join(strings(shown))
     spoken = tuple(texts_of(case))
     lost: list[tuple[str, str]] = []
@@ -269,16 +269,17 @@ def odd_event() -> Object:
 
 def test_what_is_not_understood_is_quoted_under_its_object_in_every_form() -> None:
     report = Report(apps=(diagnosed(case_of(application(), odd_event())),), groups=())
-    shown = terminal.render(report, Screen(width=100))
+    shown = diagnose_text.render(report, Terminal(width=100))
     assert "nothing is wrong" not in shown
     assert (
         "reported, not understood\n      Deployment shop/web\n        OddReason: the flux capacitor is empty"
         in shown
     )
-    assert "## Reported, not understood\n\n- `Deployment shop/web`: OddReason: the flux" in markdown.render(
-        report
+    assert (
+        "## Reported, not understood\n\n- `Deployment shop/web`: OddReason: the flux"
+        in diagnose_markdown.render(report)
     )
-    (quoted,) = json.loads(json_yaml.as_json(json_v1.report_v1(report)))["apps"][0]["notUnderstood"]
+    (quoted,) = json.loads(json_yaml.as_json(diagnose_json.report_v1(report)))["apps"][0]["notUnderstood"]
     assert (quoted["ref"]["name"], quoted["text"]) == ("web", "OddReason: the flux capacitor is empty")
 
 

@@ -17,7 +17,7 @@ from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Key
 from whysync.lab.library import names
-from whysync.reports.diff_model import AppDiff, ResourceDiff, State
+from whysync.reports.app_diff import AppDiff, ResourceDiff, State
 
 
 def cases_of_lab(name: str) -> Iterator[Case]:

@@ -16,10 +16,10 @@ from whysync.manifests.configuration import Configuration, matches
 from whysync.manifests.files import File
 from whysync.manifests.read_files import Reader, tree_of
 from whysync.manifests.schemas.violation import as_pointer
-from whysync.reports import lint_json, lint_markdown, lint_view
+from whysync.reports import lint_json, lint_markdown, lint_text
 from whysync.reports.annotations import github, gitlab, junit, sarif
 from whysync.reports.annotations.lint_rows import lint_rows
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 SCALARS = st.one_of(
     st.none(),
@@ -92,7 +92,7 @@ def test_text_of_any_kind_gets_an_answer(written: str) -> None:
 @given(st.lists(objects(), max_size=3), st.text(max_size=20))
 def test_every_form_shows_any_outcome(bodies: list[Object], odd: str) -> None:
     outcome = looked_at({f"{odd.replace('/', '')}.yaml": "---\n".join(map(dump, bodies))})
-    lint_view.render(outcome, Screen(), wide=True)
+    lint_text.render(outcome, Terminal(), wide=True)
     lint_json.render(outcome)
     rows = lint_rows(outcome)
     sarif.render(rows, lint_rules(), outcome.notes)

@@ -17,7 +17,7 @@ from whysync.plan.checkout import open_checkout
 from whysync.plan.plan import AppPlan, ChangeKind
 from whysync.plan.planner import plan
 from whysync.plan.renames import renames
-from whysync.reports.plan_view import change_words
+from whysync.reports.plan_text import change_words
 
 STATEFUL = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet")
 CLAIM = """\

@@ -13,8 +13,8 @@ from tests.situations import EXAMPLES, application, case_of, config_map, row
 from whysync import app
 from whysync.diagnosis.report import Report
 from whysync.json_tree import Object
-from whysync.reports import get_view, json_v1, json_yaml, list_view, markdown, terminal
-from whysync.reports.screen import Screen
+from whysync.reports import diagnose_json, diagnose_markdown, diagnose_text, get_view, json_yaml, list_view
+from whysync.reports.terminal import Terminal
 
 HERE = Path(__file__).parent
 
@@ -23,7 +23,7 @@ def report_of(*bundles: Path) -> Report:
     return app.diagnose(app.cases(app.read(app.FactSource(bundles=tuple(map(str, bundles))))))
 
 
-def _without_skipped(made: json_v1.ReportV1) -> json_v1.ReportV1:
+def _without_skipped(made: diagnose_json.ReportV1) -> diagnose_json.ReportV1:
     """Every new rule may be one more that was skipped: that is no reason to rewrite these."""
     apps = tuple(msgspec.structs.replace(app, skipped=()) for app in made.apps)
     return msgspec.structs.replace(made, apps=apps)
@@ -33,20 +33,20 @@ def _without_skipped(made: json_v1.ReportV1) -> json_v1.ReportV1:
 def test_an_example_in_every_form(example: Path, golden: Golden) -> None:
     report, folder = report_of(example), HERE / example.stem
     folder.mkdir(exist_ok=True)
-    golden(folder / "text.txt", terminal.render(report, Screen(width=80)))
-    golden(folder / "wide.txt", terminal.render(report, Screen(width=120), wide=True))
-    golden(folder / "ascii.txt", terminal.render(report, Screen(width=80, unicode=False)))
-    golden(folder / "report.md", markdown.render(report))
-    golden(folder / "report.json", json_yaml.as_json(_without_skipped(json_v1.report_v1(report))))
+    golden(folder / "text.txt", diagnose_text.render(report, Terminal(width=80)))
+    golden(folder / "wide.txt", diagnose_text.render(report, Terminal(width=120), wide=True))
+    golden(folder / "ascii.txt", diagnose_text.render(report, Terminal(width=80, unicode=False)))
+    golden(folder / "report.md", diagnose_markdown.render(report))
+    golden(folder / "report.json", json_yaml.as_json(_without_skipped(diagnose_json.report_v1(report))))
     cases = [app.case for app in report.apps]
-    golden(folder / "get.txt", get_view.render(cases, Screen(width=80), form="text", show_operation=True))
+    golden(folder / "get.txt", get_view.render(cases, Terminal(width=80), form="text", show_operation=True))
 
 
 def test_the_fleet_in_every_form(golden: Golden) -> None:
     report, folder = report_of(*EXAMPLES), HERE / "fleet"
     folder.mkdir(exist_ok=True)
-    golden(folder / "text.txt", list_view.render(report, Screen(width=80)))
-    golden(folder / "wide.txt", list_view.render(report, Screen(width=80), wide=True))
+    golden(folder / "text.txt", list_view.render(report, Terminal(width=80)))
+    golden(folder / "wide.txt", list_view.render(report, Terminal(width=80), wide=True))
     golden(folder / "list.md", list_view.as_markdown(report))
     golden(folder / "list.json", json_yaml.as_json(list_view.as_object(report)))
 
@@ -85,21 +85,21 @@ def test_odd_situations_on_a_terminal(name: str, golden: Golden) -> None:
     case = case_of(*ODD[name])
     report = app.diagnose([case])
     (HERE / "odd").mkdir(exist_ok=True)
-    golden(HERE / "odd" / f"{name}.txt", terminal.render(report, Screen(width=80)))
-    golden(HERE / "odd" / f"{name}.md", markdown.render(report))
+    golden(HERE / "odd" / f"{name}.txt", diagnose_text.render(report, Terminal(width=80)))
+    golden(HERE / "odd" / f"{name}.md", diagnose_markdown.render(report))
 
 
 def test_what_is_encoded_decodes_to_the_same() -> None:
-    made = json_v1.report_v1(report_of(*EXAMPLES))
-    again = msgspec.json.decode(json_yaml.as_json(made), type=json_v1.ReportV1)
+    made = diagnose_json.report_v1(report_of(*EXAMPLES))
+    again = msgspec.json.decode(json_yaml.as_json(made), type=diagnose_json.ReportV1)
     assert again == made
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_get_gives_the_application_as_it_is(form: str) -> None:
     case = report_of(EXAMPLES[0]).apps[0].case
-    text = get_view.render([case], Screen(), form=form, show_operation=False)
+    text = get_view.render([case], Terminal(), form=form, show_operation=False)
     if form == "json":
         assert json.loads(text) == case.application.body
-    both = get_view.render([case, case], Screen(), form=form, show_operation=False)
+    both = get_view.render([case, case], Terminal(), form=form, show_operation=False)
     assert both.count("kind: Application" if form == "yaml" else '"kind": "Application"') == 2

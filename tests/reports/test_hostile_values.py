@@ -44,61 +44,62 @@ from whysync.kubernetes.api import yaml
 from whysync.lint.outcome import Outcome
 from whysync.plan.plan import Plan
 from whysync.reports import (
-    diff_forms,
-    diff_view,
+    diagnose_json,
+    diagnose_markdown,
+    diagnose_text,
+    diff_json,
+    diff_markdown,
+    diff_text,
+    explain_rules,
     fix_view,
     get_view,
     health_view,
-    json_v1,
     json_yaml,
     lab_pages,
     lint_json,
     lint_markdown,
-    lint_view,
+    lint_text,
     list_view,
-    markdown,
     output,
     plan_html,
     plan_json,
     plan_markdown,
     plan_svg,
-    plan_view,
-    rule_pages,
-    terminal,
+    plan_text,
 )
 from whysync.reports.annotations import github, gitlab, junit, sarif
 from whysync.reports.annotations.lint_rows import lint_rows
 from whysync.reports.annotations.plan_rows import app_rows, run_rows
-from whysync.reports.diff_model import AppDiff
+from whysync.reports.app_diff import AppDiff
 from whysync.reports.fix_view import Chosen
 from whysync.reports.health_view import HealthReport, JudgedObject
 from whysync.reports.lab_animation import Picture
 from whysync.reports.lab_timeline import lines_of, told
 from whysync.reports.output import Out
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 from whysync.wait.goal import Distance, Goal, distance
 from whysync.wait.progress import Frames, Lines
 
 Shown = Iterator[tuple[str, str]]
 """Forms, and the report in each."""
-NARROW = Screen(width=40)
-WIDE = Screen(width=5_000, color=True)
+NARROW = Terminal(width=40)
+WIDE = Terminal(width=5_000, color=True)
 CASE = case_of(application(sync="OutOfSync"))
 
 
-def _form(form: str, screen: Screen) -> str:
-    return "narrow" if screen is NARROW and form in ("text", "wide") else form
+def _form(form: str, terminal: Terminal) -> str:
+    return "narrow" if terminal is NARROW and form in ("text", "wide") else form
 
 
 def _diagnose(report: Report) -> Shown:
-    for screen in (WIDE, NARROW):
-        yield _form("text", screen), terminal.render(report, screen)
-        yield _form("wide", screen), terminal.render(report, screen, wide=True, proofs=True)
-        yield _form("text", screen), list_view.render(report, screen)
-        yield _form("wide", screen), list_view.render(report, screen, wide=True)
-    yield "json", json_yaml.as_json(json_v1.report_v1(report))
-    yield "yaml", json_yaml.as_yaml(json_v1.report_v1(report))
-    yield "markdown", markdown.render(report)
+    for terminal in (WIDE, NARROW):
+        yield _form("text", terminal), diagnose_text.render(report, terminal)
+        yield _form("wide", terminal), diagnose_text.render(report, terminal, wide=True, proofs=True)
+        yield _form("text", terminal), list_view.render(report, terminal)
+        yield _form("wide", terminal), list_view.render(report, terminal, wide=True)
+    yield "json", json_yaml.as_json(diagnose_json.report_v1(report))
+    yield "yaml", json_yaml.as_yaml(diagnose_json.report_v1(report))
+    yield "markdown", diagnose_markdown.render(report)
     yield "name", list_view.names(report)
     yield "json", json_yaml.as_json(list_view.as_object(report))
     yield "yaml", json_yaml.as_yaml(list_view.as_object(report))
@@ -115,8 +116,8 @@ def _alerts(report: Report) -> Shown:
 
 def _get(cases: Sequence[Case]) -> Shown:
     for form in OUTPUTS:
-        for screen in (WIDE, NARROW):
-            yield _form(form, screen), get_view.render(cases, screen, form=form, show_operation=True)
+        for terminal in (WIDE, NARROW):
+            yield _form(form, terminal), get_view.render(cases, terminal, form=form, show_operation=True)
 
 
 def _fix(chosen: Chosen) -> Shown:
@@ -136,30 +137,30 @@ def _as_object(chosen: Chosen) -> Chosen:
 
 def _health(report: HealthReport) -> Shown:
     for form in ("text", "wide", "json", "yaml", "name"):
-        for screen in (WIDE, NARROW):
-            yield _form(form, screen), health_view.render(report, screen, form=form)
+        for terminal in (WIDE, NARROW):
+            yield _form(form, terminal), health_view.render(report, terminal, form=form)
 
 
 def _audit(found: Audit) -> Shown:
     for form in ("text", "json", "yaml", "markdown"):
-        for screen in (WIDE, NARROW):
-            yield _form(form, screen), audit_view(found, screen, form=form)
+        for terminal in (WIDE, NARROW):
+            yield _form(form, terminal), audit_view(found, terminal, form=form)
 
 
 def _diff(apps: Sequence[AppDiff]) -> Shown:
-    yield "json", json_yaml.as_json(diff_forms.as_object(apps))
-    yield "yaml", json_yaml.as_yaml(diff_forms.as_object(apps))
-    yield "markdown", diff_forms.as_markdown(apps)
-    for screen in (WIDE, NARROW):
+    yield "json", json_yaml.as_json(diff_json.as_object(apps))
+    yield "yaml", json_yaml.as_yaml(diff_json.as_object(apps))
+    yield "markdown", diff_markdown.render(apps)
+    for terminal in (WIDE, NARROW):
         for beside in (True, False):
-            shown = diff_view.Shown(ignored=True, managers=True, side_by_side=beside)
-            yield _form("text", screen), diff_view.render(apps, screen, shown)
+            shown = diff_text.Shown(ignored=True, managers=True, side_by_side=beside)
+            yield _form("text", terminal), diff_text.render(apps, terminal, shown)
 
 
 def _lint(outcome: Outcome) -> Shown:
-    for screen in (WIDE, NARROW):
-        yield _form("text", screen), lint_view.render(outcome, screen)
-        yield _form("wide", screen), lint_view.render(outcome, screen, wide=True)
+    for terminal in (WIDE, NARROW):
+        yield _form("text", terminal), lint_text.render(outcome, terminal)
+        yield _form("wide", terminal), lint_text.render(outcome, terminal, wide=True)
     yield "json", lint_json.render(outcome)
     rows = lint_rows(outcome)
     yield "sarif", sarif.render(rows, [], outcome.notes)
@@ -171,9 +172,9 @@ def _lint(outcome: Outcome) -> Shown:
 
 
 def _plan(plan: Plan, report: Report) -> Shown:
-    for screen in (WIDE, NARROW):
-        yield _form("text", screen), plan_view.render(plan, report, screen)
-        yield _form("wide", screen), plan_view.render(plan, report, screen, wide=True)
+    for terminal in (WIDE, NARROW):
+        yield _form("text", terminal), plan_text.render(plan, report, terminal)
+        yield _form("wide", terminal), plan_text.render(plan, report, terminal, wide=True)
     yield "json", plan_json.render(plan, report)
     yield "markdown", plan_markdown.render(plan, report)
     yield "html", plan_html.render(plan, report)
@@ -185,10 +186,10 @@ def _plan(plan: Plan, report: Report) -> Shown:
 def _explain(rule: AnyRule) -> Shown:
     """The page of a rule is Markdown of whysync's own, with links and lines."""
     for form in ("json", "yaml", "name"):
-        yield form, rule_pages.render([rule], form=form, pages=True)
+        yield form, explain_rules.render([rule], form=form, pages=True)
     for form in ("text", "markdown"):
         for pages in (True, False):
-            yield "narrow", rule_pages.render([rule], form=form, pages=pages)
+            yield "narrow", explain_rules.render([rule], form=form, pages=pages)
 
 
 def _lab_list(entry: lab_pages.Entry) -> Shown:
@@ -198,27 +199,27 @@ def _lab_list(entry: lab_pages.Entry) -> Shown:
 
 
 def _lab_run(moment: TraceEvent) -> Shown:
-    for screen in (WIDE, NARROW):
-        yield _form("text", screen), output.text(told(list(lines_of([moment])), NOW, screen))
+    for terminal in (WIDE, NARROW):
+        yield _form("text", terminal), output.text(told(list(lines_of([moment])), NOW, terminal))
         picture = Picture(moment.text, NOW, NOW - NOW, {moment.app: CASE.desired})
         picture.feed(moment)
         picture.note(NOW, moment.text)
-        yield _form("text", screen), output.text([*picture.frame(screen), *picture.ending(screen)])
+        yield _form("text", terminal), output.text([*picture.frame(terminal), *picture.ending(terminal)])
 
 
 def _collect(taken: CollectedCounts) -> Shown:
-    for screen in (WIDE, NARROW):
-        yield _form("text", screen), output.text(summary(taken, screen))
+    for terminal in (WIDE, NARROW):
+        yield _form("text", terminal), output.text(summary(taken, terminal))
 
 
 def _wait(cases: Sequence[Case], apart: Sequence[Distance], goal: Goal, problem: SourceError) -> Shown:
-    for screen in (WIDE, NARROW):
+    for terminal in (WIDE, NARROW):
         stream = StringIO()
-        for watcher in (Lines(Out(stream), screen), Frames(Out(stream), screen, goal, 60.0, height=200)):
+        for watcher in (Lines(Out(stream), terminal), Frames(Out(stream), terminal, goal, 60.0, height=200)):
             watcher.seen(cases, apart, 1.0)
             watcher.unread(problem, 1.0)
         yield (
-            _form("text", screen),
+            _form("text", terminal),
             re.sub(r"\x1b\[\d+F\x1b\[J", "", stream.getvalue()),
         )
 

@@ -12,10 +12,10 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.lint.check_tree import lint_rules
 from whysync.lint.outcome import Outcome, Suppressed
 from whysync.manifests.files import Note
-from whysync.reports import lint_json, lint_markdown, lint_view
+from whysync.reports import lint_json, lint_markdown, lint_text
 from whysync.reports.annotations import github, gitlab, junit, sarif
 from whysync.reports.annotations.lint_rows import lint_rows
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 WEB = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
 ODD = in_file(
@@ -125,7 +125,9 @@ def test_nothing_found() -> None:
     assert lint_markdown.render(Outcome(files=2, objects=3)) == (
         "## ✅ whysync lint: nothing found\n\n3 objects in 2 files.\n"
     )
-    assert lint_view.render(Outcome(files=1, objects=1), Screen()) == "✓ nothing found: 1 object in 1 file\n"
+    assert (
+        lint_text.render(Outcome(files=1, objects=1), Terminal()) == "✓ nothing found: 1 object in 1 file\n"
+    )
     assert github.render(lint_rows(Outcome())) == ""
 
 
@@ -146,7 +148,7 @@ def test_json_is_version_1() -> None:
 
 
 def test_the_terminal_gets_no_control_characters_and_knows_ascii() -> None:
-    text = lint_view.render(OUTCOME, Screen(unicode=False), wide=True)
+    text = lint_text.render(OUTCOME, Terminal(unicode=False), wide=True)
     assert "\x1b" not in text
     assert "x 1 critical, 1 info: 4 objects in 3 files (1 ignored on purpose, 2 in the baseline)\n" in text
     assert "ignored  apps/hook.yaml:3  hook_without_deadline: it is <fine>" in text

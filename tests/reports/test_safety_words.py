@@ -13,11 +13,11 @@ from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import fields
 from whysync.proofs.safety import safety_of
-from whysync.reports.json_v1 import app_v1
-from whysync.reports.proof_view import mark_of
-from whysync.reports.screen import Screen
-from whysync.reports.terminal import render
-from whysync.reports.terminal import safety_of as in_words
+from whysync.reports.diagnose_json import app_v1
+from whysync.reports.diagnose_text import render
+from whysync.reports.diagnose_text import safety_of as in_words
+from whysync.reports.proof_text import mark_of
+from whysync.reports.terminal import Terminal
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_comparison_error_fails_the_sync_though_its_safety_is_unknown() -> Non
 def test_the_verdict_is_below_the_headline_and_in_color() -> None:
     report = diagnose(case_of(bundle(), application(sync="OutOfSync")), diagnosis_rules())
     unsafe = Safety(sync=SyncSafety.UNSAFE, reasons=(Reason(kind=ReasonKind.DELETES, text="it deletes it"),))
-    page = render(Report(apps=(replace(report, safety=unsafe),), groups=()), Screen(color=True))
+    page = render(Report(apps=(replace(report, safety=unsafe),), groups=()), Terminal(color=True))
     lines = str(page).splitlines()
     verdict = next(number for number, line in enumerate(lines) if "sync now?" in line)
     assert "\x1b[1;31mNO\x1b[0m" in lines[verdict]
@@ -62,5 +62,5 @@ def test_the_verdict_is_below_the_headline_and_in_color() -> None:
 def test_a_fix_that_destroys_something_has_no_mark_of_success() -> None:
     good = Fix.run("kubectl get pods", title="Look")
     proven = replace(good, proof=Proof(status=ProofStatus.PROVEN))
-    assert mark_of(proven, Screen()) == "✓ proven"
-    assert mark_of(replace(proven, destroys=("the volume",)), Screen()) == "destructive"
+    assert mark_of(proven, Terminal()) == "✓ proven"
+    assert mark_of(replace(proven, destroys=("the volume",)), Terminal()) == "destructive"

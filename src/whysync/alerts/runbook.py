@@ -14,11 +14,11 @@ from whysync.alerts.limits import Scope
 from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.rule import AnyRule, diagnosis_rules
 from whysync.queries.advice import advice_for
-from whysync.reports import markdown
+from whysync.reports import diagnose_markdown
+from whysync.reports.diagnose_text import answer_of, state_of
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, md
 from whysync.reports.markdown_text import page as markdown_page
 from whysync.reports.output import Safe
-from whysync.reports.terminal import answer_of, state_of
 
 LONGEST = 6_000
 """Maximum length of the runbook of one app: receivers truncate or refuse longer texts."""
@@ -72,7 +72,7 @@ def _of_app(report: Report) -> Iterator[str]:
     for app in report.apps:
         yield f"When this was written{_when(app)}, whysync said of {app.case.app.qualified_name}:"
         yield ""
-        page = untemplated(markdown.render(Report(apps=(app,), groups=())))
+        page = untemplated(diagnose_markdown.render(Report(apps=(app,), groups=())))
         if len(page) > LONGEST:
             cut = page[: page.rfind("\n", 0, LONGEST)]
             page = f"{cut}\n(cut here: whysync diagnose {app.case.app.qualified_name} -o markdown shows all)"
@@ -107,7 +107,7 @@ def _page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None) -> Iter
     for app in known.apps if known else ():
         yield from (BLANK, md("## {} now", app.case.app.qualified_name), BLANK)
         yield from (md("{}: {}.", state_of(app), answer_of(app)), BLANK)
-        for line in markdown.lines_of(Report(apps=(app,), groups=())):
+        for line in diagnose_markdown.lines_of(Report(apps=(app,), groups=())):
             yield Md(f"##{line}") if line.startswith("#") else line
 
 

@@ -11,16 +11,16 @@ from whysync.diagnosis.rule import Topic
 from whysync.fixes.patches import patch_text
 from whysync.json_tree import Json, Object
 from whysync.reports import output
-from whysync.reports.json_v1 import fix_v1
+from whysync.reports.diagnose_json import fix_v1
 from whysync.reports.json_yaml import as_json, as_yaml, tree
 from whysync.reports.markdown_text import BLANK, Md, fenced, md, page
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.terminal import Terminal, one_line
 
 _COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def render(audit: Audit, screen: Screen, *, form: str) -> Safe:
+def render(audit: Audit, terminal: Terminal, *, form: str) -> Safe:
     match form:
         case "json":
             return as_json(as_object(audit))
@@ -29,7 +29,7 @@ def render(audit: Audit, screen: Screen, *, form: str) -> Safe:
         case "markdown":
             return page(_markdown(audit))
         case _:
-            return output.text(_text(audit, screen))
+            return output.text(_text(audit, terminal))
 
 
 def as_object(audit: Audit) -> Object:
@@ -72,42 +72,42 @@ def summary(audit: Audit) -> str:
     return f"{', '.join(told) if told else 'nothing to remark'}: {apps}"
 
 
-def _text(audit: Audit, screen: Screen) -> Iterator[str]:
+def _text(audit: Audit, terminal: Terminal) -> Iterator[str]:
     bad = any(found.finding.severity is not Severity.INFO for found in audit.findings)
-    mark = screen.paint(screen.mark("bad" if bad else "good"), "red" if bad else "green")
+    mark = terminal.paint(terminal.mark("bad" if bad else "good"), "red" if bad else "green")
     yield f"{mark} {summary(audit)}"
     several = len(audit.apps) > 1
     for topic in Topic:
         section = audit.of(topic)
         if section:
             yield ""
-            yield screen.paint(topic.value, "bold")
+            yield terminal.paint(topic.value, "bold")
         for found in section:
-            yield from _finding(found, screen, several=several)
-    yield from _gaps(audit, screen)
+            yield from _finding(found, terminal, several=several)
+    yield from _gaps(audit, terminal)
 
 
-def _finding(found: AuditFinding, screen: Screen, *, several: bool) -> Iterator[str]:
+def _finding(found: AuditFinding, terminal: Terminal, *, several: bool) -> Iterator[str]:
     finding = found.finding
-    label = screen.paint(f"{finding.severity.value:<8}", _COLORS[finding.severity])
+    label = terminal.paint(f"{finding.severity.value:<8}", _COLORS[finding.severity])
     app = f"{found.app}: " if several else ""
-    lines = screen.wrap(f"{app}{finding.about}: {one_line(finding.verdict, 600)}", indent=12)
+    lines = terminal.wrap(f"{app}{finding.about}: {one_line(finding.verdict, 600)}", indent=12)
     yield f"  {label}  {lines[0].lstrip()}"
     yield from lines[1:]
     for fix in finding.fixes[:1]:
-        yield from screen.wrap(f"{screen.mark('arrow')} {one_line(fix.title, 600)}", indent=12)
+        yield from terminal.wrap(f"{terminal.mark('arrow')} {one_line(fix.title, 600)}", indent=12)
         for line in patch_text(fix, found.case).splitlines():
             yield f"              {line}".rstrip()
         if fix.risk:
-            yield from screen.wrap(f"risk: {one_line(fix.risk)}", indent=14)
+            yield from terminal.wrap(f"risk: {one_line(fix.risk)}", indent=14)
 
 
-def _gaps(audit: Audit, screen: Screen) -> Iterator[str]:
+def _gaps(audit: Audit, terminal: Terminal) -> Iterator[str]:
     if audit.gaps or audit.notes:
         yield ""
-        yield screen.paint("not checked", "bold")
+        yield terminal.paint("not checked", "bold")
     for gap in (*audit.gaps, *audit.notes):
-        yield from screen.wrap(f"{one_line(gap.what)}: {one_line(gap.why)}", indent=2)
+        yield from terminal.wrap(f"{one_line(gap.what)}: {one_line(gap.why)}", indent=2)
 
 
 def _markdown(audit: Audit) -> Iterator[Md]:

@@ -11,7 +11,7 @@ from whysync.cli.filters import add_selector_flag
 from whysync.cli.flag_types import Append
 from whysync.cli.source_flags import add_source_flags
 from whysync.reports.output import out
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.facts.collect import CollectedCounts
@@ -54,13 +54,13 @@ def run(options: argparse.Namespace) -> int:
     target = Target.of(options.output)
     place = place_of(options)
     taken = with_progress(lambda progress: app.collect(place, target, progress=progress))
-    out().say(*summary(taken, options.screen))
+    out().say(*summary(taken, options.terminal))
     return Exit.UNSURE if taken.gaps else Exit.OK
 
 
-def summary(taken: CollectedCounts, screen: Screen) -> Iterator[str]:
+def summary(taken: CollectedCounts, terminal: Terminal) -> Iterator[str]:
     size = f"{taken.bytes / 1e6:.1f} MB" if taken.bytes >= 100_000 else f"{max(1, taken.bytes // 1000)} kB"
-    yield f"{screen.paint(str(taken.path), 'bold')}   {taken.files} files, {size}"
+    yield f"{terminal.paint(str(taken.path), 'bold')}   {taken.files} files, {size}"
     if taken.resumed:
         yield f"  went on: {taken.resumed} Applications were there from a run before"
     yield ""
@@ -74,9 +74,9 @@ def summary(taken: CollectedCounts, screen: Screen) -> Iterator[str]:
         yield ""
         yield "  could not get"
         for gap in taken.gaps[:_MOST_GAPS]:
-            yield from screen.wrap(f"{gap.what}: {gap.why}", indent=6, first="    -")
+            yield from terminal.wrap(f"{gap.what}: {gap.why}", indent=6, first="    -")
             if gap.how_to_get:
-                yield from screen.wrap(gap.how_to_get, indent=6)
+                yield from terminal.wrap(gap.how_to_get, indent=6)
         if len(taken.gaps) > _MOST_GAPS:
             yield f"    and {len(taken.gaps) - _MOST_GAPS} more: see gaps in bundle.yaml"
     yield ""

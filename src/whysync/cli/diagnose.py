@@ -24,14 +24,14 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from whysync import app
     from whysync.cli.sources import facts
-    from whysync.reports import diagnosis
+    from whysync.reports import diagnose_view
 
     cases = chosen(app.cases(facts(options), options.apps), options)
     report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
     report = chosen_by_column(report, options)
     place = same_place(options)
-    text = diagnosis.render(
-        report, options.screen, form=options.output, proofs=options.show_proof, place=place
+    text = diagnose_view.render(
+        report, options.terminal, form=options.output, proofs=options.show_proof, place=place
     )
     out().put(text)
     return Exit.OK if options.exit_zero else exit_of(report, fail_on=options.fail_on)

@@ -14,11 +14,11 @@ from whysync.cli.output_flags import add_output_flag, add_watch_flag
 from whysync.cli.source_flags import add_source_flags
 from whysync.errors import NotFound, UsageError
 from whysync.reports.output import Safe, out
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.argocd.compare.comparison import ComparedResource
-    from whysync.reports.diff_model import AppDiff
+    from whysync.reports.app_diff import AppDiff
 
 OUTPUTS = ("text", "json", "yaml", "markdown")
 
@@ -51,7 +51,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from whysync import app
     from whysync.cli.sources import facts
-    from whysync.reports.diff_model import AppDiff
+    from whysync.reports.app_diff import AppDiff
 
     world = facts(options)
     selected = _selected(options.resource)
@@ -62,26 +62,26 @@ def run(options: argparse.Namespace) -> int:
             why="none of the chosen apps has one of that name",
             next="whysync get APP shows the resources of an app",
         )
-    out().put(_text(apps, options, options.screen))
+    out().put(_text(apps, options, options.terminal))
     return _exit(apps)
 
 
-def _text(apps: Sequence[AppDiff], options: argparse.Namespace, screen: Screen) -> Safe:
-    from whysync.reports import diff_forms
-    from whysync.reports.diff_view import WIDE, Shown, render
+def _text(apps: Sequence[AppDiff], options: argparse.Namespace, terminal: Terminal) -> Safe:
+    from whysync.reports import diff_json, diff_markdown
+    from whysync.reports.diff_text import WIDE, Shown, render
     from whysync.reports.json_yaml import as_json, as_yaml
 
     match options.output:
         case "json":
-            return as_json(diff_forms.as_object(apps))
+            return as_json(diff_json.as_object(apps))
         case "yaml":
-            return as_yaml(diff_forms.as_object(apps))
+            return as_yaml(diff_json.as_object(apps))
         case "markdown":
-            return diff_forms.as_markdown(apps)
+            return diff_markdown.render(apps)
         case _:
-            beside: bool = options.side_by_side or screen.width >= WIDE
+            beside: bool = options.side_by_side or terminal.width >= WIDE
             shown = Shown(ignored=options.show_ignored, managers=options.show_managed, side_by_side=beside)
-            wide = replace(screen, width=max(screen.width, 80)) if options.side_by_side else screen
+            wide = replace(terminal, width=max(terminal.width, 80)) if options.side_by_side else terminal
             return render(apps, wide, shown)
 
 

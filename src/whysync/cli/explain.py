@@ -35,7 +35,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from whysync import app
     from whysync.diagnosis.rule import registry
-    from whysync.reports import rule_pages
+    from whysync.reports import explain_rules
 
     words: list[str] = options.words
     if words == ["-"]:
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         except NotFound as unknown:
             return _explain_text(text, options, otherwise=unknown)
     pages = bool(words) or options.output == "wide"
-    out().put(rule_pages.render(rules, form=options.output, pages=pages))
+    out().put(explain_rules.render(rules, form=options.output, pages=pages))
     return Exit.OK
 
 
@@ -59,7 +59,7 @@ def _explain_text(text: str, options: argparse.Namespace, *, otherwise: NotFound
     """`otherwise`: the error for a single word that is neither an id nor a known text."""
     from whysync import app
     from whysync.messages.pasted import clean
-    from whysync.reports import text_answer
+    from whysync.reports import explain_message
 
     if not clean(text):
         raise UsageError(
@@ -70,7 +70,7 @@ def _explain_text(text: str, options: argparse.Namespace, *, otherwise: NotFound
     answer = app.explained_text(text)
     if not answer.causes and otherwise is not None:
         raise otherwise
-    out().put(text_answer.render(answer, options.screen, form=options.output))
+    out().put(explain_message.render(answer, options.terminal, form=options.output))
     return Exit.OK if answer.causes else Exit.UNSURE
 
 

@@ -13,7 +13,7 @@ from whysync.cli.output_flags import add_output_flag, add_proof_flags
 from whysync.cli.source_flags import add_source_flags
 from whysync.errors import NotFound, Refused, UsageError
 from whysync.reports.output import err, out
-from whysync.reports.screen import one_line
+from whysync.reports.terminal import one_line
 
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.diagnosis.finding import Finding

@@ -24,6 +24,8 @@ def run(options: argparse.Namespace) -> int:
     from whysync.reports import get_view
 
     cases = app.cases(facts(options), options.apps)
-    text = get_view.render(cases, options.screen, form=options.output, show_operation=options.show_operation)
+    text = get_view.render(
+        cases, options.terminal, form=options.output, show_operation=options.show_operation
+    )
     out().put(text)
     return Exit.OK

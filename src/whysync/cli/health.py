@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
             next="give objects as kubectl get … -o yaml writes them",
         )
     report = HealthReport(objects=objects, failing=_failing(options.fail_on), unread=snapshot.gaps)
-    out().put(render(report, options.screen, form=options.output))
+    out().put(render(report, options.terminal, form=options.output))
     if report.failed:
         return Exit.FOUND
     return Exit.ERROR if report.unread else Exit.OK

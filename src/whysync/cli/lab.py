@@ -12,7 +12,7 @@ from whysync.cli.output_flags import add_fail_on_flags, add_output_flag, add_pro
 from whysync.cli.parser import Parser
 from whysync.errors import UsageError, WhysyncError
 from whysync.reports.output import out
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.diagnosis.report import Report
@@ -105,13 +105,13 @@ def _speed(written: str) -> float:
 def run(options: argparse.Namespace) -> int:
     match options.what:
         case "list":
-            return _list(options, options.screen)
+            return _list(options, options.terminal)
         case "show":
-            return _show(options, options.screen)
+            return _show(options, options.terminal)
         case "test":
-            return _test(_chosen(options.names) or _all(), options.screen, form=options.output)
+            return _test(_chosen(options.names) or _all(), options.terminal, form=options.output)
         case _:
-            return _run(options, options.screen)
+            return _run(options, options.terminal)
 
 
 def _all() -> list[Scenario]:
@@ -135,11 +135,11 @@ def _needed(options: argparse.Namespace) -> list[Scenario]:
     return _chosen(options.names)
 
 
-def _list(options: argparse.Namespace, screen: Screen) -> int:
+def _list(options: argparse.Namespace, terminal: Terminal) -> int:
     from whysync.reports import lab_pages
 
     entries = [_entry(one) for one in _chosen(options.names) or _all()]
-    out().put(lab_pages.listing(entries, screen, form=options.output))
+    out().put(lab_pages.listing(entries, terminal, form=options.output))
     return Exit.OK
 
 
@@ -151,7 +151,7 @@ def _entry(scenario: Scenario) -> lab_pages.Entry:
     )
 
 
-def _show(options: argparse.Namespace, screen: Screen) -> int:
+def _show(options: argparse.Namespace, terminal: Terminal) -> int:
     from whysync.reports import lab_pages
 
     as_file = options.output == "yaml"
@@ -162,11 +162,11 @@ def _show(options: argparse.Namespace, screen: Screen) -> int:
             out().say(*scenario.text.removesuffix("\n").split("\n"))
         else:
             own = "" if scenario.name in options.names else scenario.origin
-            out().put(lab_pages.page(scenario.name, scenario.text, screen, form=options.output, file=own))
+            out().put(lab_pages.page(scenario.name, scenario.text, terminal, form=options.output, file=own))
     return Exit.OK
 
 
-def _run(options: argparse.Namespace, screen: Screen) -> int:
+def _run(options: argparse.Namespace, terminal: Terminal) -> int:
     scenarios = _needed(options)
     if len(scenarios) > 1 and (options.output not in ("text", "wide", "name") or options.bundle):
         raise UsageError(
@@ -175,22 +175,22 @@ def _run(options: argparse.Namespace, screen: Screen) -> int:
             next="run them one by one",
         )
     if options.check:
-        return _test(scenarios, screen, form=options.output)
+        return _test(scenarios, terminal, form=options.output)
     codes: list[Exit] = []
     for number, scenario in enumerate(scenarios):
         if number:
             out().say("")
-        codes.append(_played(scenario, options, screen))
+        codes.append(_played(scenario, options, terminal))
     if options.exit_zero:
         return Exit.OK
     return next((code for code in (Exit.FOUND, Exit.UNSURE) if code in codes), Exit.OK)
 
 
-def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> Exit:
+def _played(scenario: Scenario, options: argparse.Namespace, terminal: Terminal) -> Exit:
     from whysync.lab.bundle import write_bundle
     from whysync.lab.playback import show_run
     from whysync.lab.player import play
-    from whysync.reports import diagnosis
+    from whysync.reports import diagnose_view
 
     done = play(scenario, until=options.until)
     snapshot = done.snapshot()
@@ -199,13 +199,15 @@ def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> 
     report = _diagnosed(snapshot, prove=not options.no_proof)
     for_people = options.output in ("text", "wide")
     if for_people:
-        show_run(done, report, screen, speed=options.speed)
+        show_run(done, report, terminal, speed=options.speed)
     if for_people and not report.apps:
         out().say("No Application is left that could be diagnosed.")
     else:
         # Without a bundle nothing is left of this cluster that `whysync fix` could read.
         place = f" --bundle {shlex.quote(options.bundle)}" if options.bundle else None
-        text = diagnosis.render(report, screen, form=options.output, proofs=options.show_proof, place=place)
+        text = diagnose_view.render(
+            report, terminal, form=options.output, proofs=options.show_proof, place=place
+        )
         out().put(text)
     return exit_of(report, fail_on=options.fail_on)
 
@@ -219,7 +221,7 @@ def _diagnosed(snapshot: Snapshot, *, prove: bool = True) -> Report:
     return app.diagnose(found, prove=prove)
 
 
-def _test(scenarios: list[Scenario], screen: Screen, *, form: str) -> int:
+def _test(scenarios: list[Scenario], terminal: Terminal, *, form: str) -> int:
     """Does each of them come out as it says? One that cannot be played at all fails too."""
     from whysync.lab.expectations import differences
     from whysync.lab.player import play
@@ -235,7 +237,7 @@ def _test(scenarios: list[Scenario], screen: Screen, *, form: str) -> int:
         if found:
             failed.append(scenario.name)
         if form != "name":
-            out().say(*lab_pages.verdict(scenario.name, found, screen))
+            out().say(*lab_pages.verdict(scenario.name, found, terminal))
     if form == "name":
         out().say(*failed)
     else:

@@ -14,7 +14,7 @@ from whysync.cli.output_flags import add_fail_on_flags, add_output_files_flag, s
 from whysync.errors import NotFound, Refused, Unreadable, UsageError
 from whysync.files import check_editable, read_file, write_file
 from whysync.reports.output import Safe, err, out
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.diagnosis.finding import Finding, Severity
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         new, old = baseline.without_known(outcome.findings, _read(options.baseline), options.baseline)
         outcome = msgspec.structs.replace(outcome, findings=tuple(new), in_baseline=old)
     fail_on = Severity(options.fail_on)
-    show(wanted, lambda form, to: _shown(form, outcome, rules, to, fail_on), options.screen)
+    show(wanted, lambda form, to: _shown(form, outcome, rules, to, fail_on), options.terminal)
     return Exit.OK if options.exit_zero else exit_of(outcome, fail_on)
 
 
@@ -112,8 +112,10 @@ def exit_of(outcome: Outcome, fail_on: Severity) -> Exit:
     return Exit.UNSURE if any(note.matters for note in outcome.notes) else Exit.OK
 
 
-def _shown(form: str, outcome: Outcome, rules: list[Rule[Tree]], screen: Screen, fail_on: Severity) -> Safe:
-    from whysync.reports import lint_json, lint_markdown, lint_view
+def _shown(
+    form: str, outcome: Outcome, rules: list[Rule[Tree]], terminal: Terminal, fail_on: Severity
+) -> Safe:
+    from whysync.reports import lint_json, lint_markdown, lint_text
     from whysync.reports.annotations import github, gitlab, junit, sarif
     from whysync.reports.annotations.lint_rows import lint_rows
 
@@ -131,7 +133,7 @@ def _shown(form: str, outcome: Outcome, rules: list[Rule[Tree]], screen: Screen,
         case "markdown":
             return lint_markdown.render(outcome)
         case _:
-            return lint_view.render(outcome, screen, wide=form == "wide")
+            return lint_text.render(outcome, terminal, wide=form == "wide")
 
 
 def _chosen(options: argparse.Namespace, known: dict[str, Rule[Tree]]) -> list[Rule[Tree]]:

@@ -49,6 +49,6 @@ def run(options: argparse.Namespace) -> int:
         case "name":
             text = list_view.names(report)
         case form:
-            text = list_view.render(report, options.screen, wide=form == "wide")
+            text = list_view.render(report, options.terminal, wide=form == "wide")
     out().put(text)
     return Exit.OK if options.exit_zero else exit_of(report, fail_on=options.fail_on)

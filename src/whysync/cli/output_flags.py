@@ -13,7 +13,7 @@ from whysync.cli.flag_types import Append, seconds
 from whysync.errors import UsageError
 from whysync.files import write_output
 from whysync.reports.output import Safe, out
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 OUTPUTS = ("text", "wide", "json", "yaml", "markdown", "name")
 _SEVERITIES = ("info", "warning", "critical")
@@ -99,10 +99,10 @@ def targets(written: Sequence[str], forms: Sequence[str], verb: str) -> list[Tar
     return found
 
 
-def show(wanted: Sequence[Target], shown: Callable[[str, Screen], Safe], screen: Screen) -> None:
+def show(wanted: Sequence[Target], shown: Callable[[str, Terminal], Safe], terminal: Terminal) -> None:
     """A file gets neither colours nor the width of a terminal."""
     for target in wanted:
-        text = shown(target.form, screen if not target.file else Screen())
+        text = shown(target.form, terminal if not target.file else Terminal())
         if target.file:
             write(target.file, text)
             continue

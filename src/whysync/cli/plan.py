@@ -14,7 +14,7 @@ from whysync.cli.source_flags import add_source_flags
 from whysync.deadline import Deadline
 from whysync.errors import NotFound, UsageError, WhysyncError
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync import app
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         gc.enable()
     report = _diagnosed(made, trials, prove=not options.no_proof, deadline=options.deadline)
     made = replace(made, apps=tuple(_every_cause(app) for app in made.apps))
-    show(wanted, lambda form, to: _shown(made, report, form, to), options.screen)
+    show(wanted, lambda form, to: _shown(made, report, form, to), options.terminal)
     return Exit.OK if options.exit_zero else _exit(made)
 
 
@@ -228,8 +228,8 @@ def _with_causes(run: Run, name: str) -> Run:
     return replace(run, message="; ".join(roots[:_MOST_CAUSES])) if roots else run
 
 
-def _shown(made: Plan, report: Report, form: str, screen: Screen) -> Safe:
-    from whysync.reports import plan_html, plan_json, plan_markdown, plan_svg, plan_view
+def _shown(made: Plan, report: Report, form: str, terminal: Terminal) -> Safe:
+    from whysync.reports import plan_html, plan_json, plan_markdown, plan_svg, plan_text
     from whysync.reports.annotations import github, junit
     from whysync.reports.annotations.plan_rows import app_rows, run_rows
 
@@ -247,7 +247,7 @@ def _shown(made: Plan, report: Report, form: str, screen: Screen) -> Safe:
         case "markdown":
             return plan_markdown.render(made, report)
         case _:
-            return plan_view.render(made, report, screen, wide=form == "wide")
+            return plan_text.render(made, report, terminal, wide=form == "wide")
 
 
 def _exit(made: Plan) -> Exit:

@@ -21,7 +21,7 @@ from whysync.cli.parser import Unfit, parser, verb_module
 from whysync.deadline import Deadline
 from whysync.errors import Unreadable, WhysyncError
 from whysync.reports.output import err, one_safe_line
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 
 def run(arguments: Sequence[str], *, meant: str = "") -> int:
@@ -94,10 +94,10 @@ def _sigterm_like_ctrl_c() -> Generator[_Terminated]:
 
 
 def _complain(error: WhysyncError) -> None:
-    screen = _screen(sys.stderr.isatty() and "NO_COLOR" not in os.environ)
+    terminal = _terminal(sys.stderr.isatty() and "NO_COLOR" not in os.environ)
     why = [f"  why    {error.why}"] if error.why else []
     next = [f"  next   {error.next}"] if error.next else []
-    err().say(f"{screen.paint('whysync:', 'bold', 'red')} {error.what}", *why, *next)
+    err().say(f"{terminal.paint('whysync:', 'bold', 'red')} {error.what}", *why, *next)
 
 
 def _suggest_verb(typed: str) -> None:
@@ -111,9 +111,9 @@ def _suggest_verb(typed: str) -> None:
         err().say(f"  meant  whysync {verb}? {typed} is no command, so it was taken for an app")
 
 
-def _screen(color: bool) -> Screen:
+def _terminal(color: bool) -> Terminal:
     encoding = (sys.stdout.encoding or "ascii").lower()
-    return Screen(
+    return Terminal(
         width=shutil.get_terminal_size((80, 24)).columns
         if sys.stdout.isatty() or "COLUMNS" in os.environ
         else 100,
@@ -139,7 +139,7 @@ def _run(arguments: Sequence[str]) -> int:
     logging.basicConfig(level=level, handlers=[handler])
     _let_speak(getattr(options, "output", ""))
     color = not options.no_color and "NO_COLOR" not in os.environ and _wants_color()
-    options.screen = _screen(color)
+    options.terminal = _terminal(color)
     if getattr(options, "watch", 0):
         from whysync.cli.watch import watch
 

@@ -14,7 +14,7 @@ from whysync.cli.output_flags import add_output_flag
 from whysync.cli.source_flags import add_source_flags, same_place
 from whysync.errors import UsageError
 from whysync.reports.output import Out, err, out
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.diagnosis.report import Report
@@ -69,7 +69,7 @@ def run(
     from whysync.wait.loop import Times
     from whysync.wait.loop import wait as waited
 
-    screen: Screen = options.screen
+    terminal: Terminal = options.terminal
     goal = _goal(options)
     place = place_of(options)
     if "-" in place.bundles:
@@ -79,19 +79,19 @@ def run(
         )
     looks = AppReader(place, options.apps)
     times = Times(timeout=options.timeout, interval=options.interval, patience=options.give_up)
-    watcher = _watcher(options, screen, goal)
+    watcher = _watcher(options, terminal, goal)
     try:
         outcome = waited(looks, goal, times, watcher, clock=now, pause=pause)
     except KeyboardInterrupt:
         _say_goodbye(options)
         return INTERRUPTED
     if outcome.done:
-        _stream(options).say(_well(outcome, screen))
+        _stream(options).say(_well(outcome, terminal))
         if options.output not in ("text", "wide"):
-            _write(options, screen, app.diagnose(outcome.cases, prove=False))
+            _write(options, terminal, app.diagnose(outcome.cases, prove=False))
         return Exit.OK
-    _stream(options).say(*_ill(outcome, goal, screen))
-    _write(options, screen, app.diagnose(looks.closely(outcome), prove=not options.no_proof))
+    _stream(options).say(*_ill(outcome, goal, terminal))
+    _write(options, terminal, app.diagnose(looks.closely(outcome), prove=not options.no_proof))
     return Exit.FOUND
 
 
@@ -115,36 +115,36 @@ def _goal(options: argparse.Namespace) -> Goal:
     )
 
 
-def _watcher(options: argparse.Namespace, screen: Screen, goal: Goal) -> Watcher:
+def _watcher(options: argparse.Namespace, terminal: Terminal, goal: Goal) -> Watcher:
     from whysync.wait.progress import Frames, Lines
 
     stream = _stream(options)
     if stream.is_terminal:
         height = shutil.get_terminal_size((80, 24)).lines
-        return Frames(stream, screen, goal, options.timeout, height=height)
-    return Lines(stream, screen)
+        return Frames(stream, terminal, goal, options.timeout, height=height)
+    return Lines(stream, terminal)
 
 
 def _stream(options: argparse.Namespace) -> Out:
     return out() if options.output in ("text", "wide") else err()
 
 
-def _well(outcome: Outcome, screen: Screen) -> str:
+def _well(outcome: Outcome, terminal: Terminal) -> str:
     from whysync.wait.progress import clock
 
     names = ", ".join(case.app.name for case in outcome.cases)
-    mark = screen.paint(screen.mark("good"), "green")
+    mark = terminal.paint(terminal.mark("good"), "green")
     first = outcome.cases[0].app.status
     state = f"{first.sync.status} and {first.health.status}" if len(outcome.cases) == 1 else "there"
     at = f" at {first.sync.revision[:12]}" if len(outcome.cases) == 1 and first.sync.revision else ""
     return f"{mark} {names}: {state}{at}, after {clock(outcome.elapsed)}"
 
 
-def _ill(outcome: Outcome, goal: Goal, screen: Screen) -> list[str]:
+def _ill(outcome: Outcome, goal: Goal, terminal: Terminal) -> list[str]:
     from whysync.wait.goal import Standing
     from whysync.wait.progress import clock
 
-    mark = screen.paint(screen.mark("bad"), "red")
+    mark = terminal.paint(terminal.mark("bad"), "red")
     told = [
         f"{mark} {case.app.name}: {'; '.join(apart.missing)}"
         for case, apart in zip(outcome.cases, outcome.apart, strict=True)
@@ -154,10 +154,10 @@ def _ill(outcome: Outcome, goal: Goal, screen: Screen) -> list[str]:
     return [*told, f"  {how} {clock(outcome.elapsed)}. Why:", ""]
 
 
-def _write(options: argparse.Namespace, screen: Screen, report: Report) -> None:
-    from whysync.reports import diagnosis
+def _write(options: argparse.Namespace, terminal: Terminal, report: Report) -> None:
+    from whysync.reports import diagnose_view
 
-    out().put(diagnosis.render(report, screen, form=options.output, place=same_place(options)))
+    out().put(diagnose_view.render(report, terminal, form=options.output, place=same_place(options)))
 
 
 def _say_goodbye(options: argparse.Namespace) -> None:

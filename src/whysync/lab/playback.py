@@ -14,7 +14,7 @@ from whysync.reports import lab_pages
 from whysync.reports.lab_animation import Picture
 from whysync.reports.lab_timeline import Line, lines_of, told
 from whysync.reports.output import out
-from whysync.reports.screen import Screen
+from whysync.reports.terminal import Terminal
 
 # A run on a terminal takes that many seconds of real time, whatever it simulates.
 _SHOW_SECONDS = 4.0
@@ -22,31 +22,31 @@ _FRAME_SECONDS = 0.4
 _MOST_FRAMES = 250
 
 
-def show_run(done: ScenarioRun, report: Report, screen: Screen, *, speed: float) -> None:
+def show_run(done: ScenarioRun, report: Report, terminal: Terminal, *, speed: float) -> None:
     """As a moving picture on a terminal, as lines elsewhere; then phases and waves as they ended."""
     scenario = done.scenario
     desired = {app.case.app.qualified_name: app.case.desired for app in report.apps}
     title = f"{scenario.name}   {scenario.title}"
     picture = Picture(title, scenario.starts, done.elapsed, desired)
     if out().is_terminal and speed > 0:
-        _animate(done, picture, screen, speed)
+        _animate(done, picture, terminal, speed)
     else:
-        out().say(*_lines(done, screen, title))
+        out().say(*_lines(done, terminal, title))
         for moment in done.moments:
             picture.feed(moment)
-        out().say(*picture.ending(screen))
+        out().say(*picture.ending(terminal))
     out().say("")
 
 
-def _lines(done: ScenarioRun, screen: Screen, title: str) -> Iterator[str]:
+def _lines(done: ScenarioRun, terminal: Terminal, title: str) -> Iterator[str]:
     scenario = done.scenario
-    yield from screen.wrap(title, indent=0)
+    yield from terminal.wrap(title, indent=0)
     began = f"{scenario.starts:%A} {scenario.starts.day} {scenario.starts:%B %Y, %H:%M} UTC"
-    yield from screen.wrap(
+    yield from terminal.wrap(
         f"Argo CD {scenario.argocd.version}; the clock is simulated and starts on {began}", indent=0
     )
     yield ""
-    yield from told([*_deeds(done), *lines_of(done.moments)], scenario.starts, screen)
+    yield from told([*_deeds(done), *lines_of(done.moments)], scenario.starts, terminal)
     yield f"{lab_pages.end_of(done.elapsed):>9}    the end"
 
 
@@ -57,7 +57,7 @@ def _deeds(done: ScenarioRun) -> Iterator[Line]:
         yield Line(at=deed.at, mark=mark, text=f"{deed.text}{answer}", starts_round=True)
 
 
-def _animate(done: ScenarioRun, picture: Picture, screen: Screen, speed: float) -> None:
+def _animate(done: ScenarioRun, picture: Picture, terminal: Terminal, speed: float) -> None:
     """Nothing is simulated here: the run is over, and is shown as if it went on."""
     scenes = sorted(
         [*((moment.at, 1, moment) for moment in done.moments), *((deed.at, 0, deed) for deed in done.deeds)],
@@ -74,12 +74,12 @@ def _animate(done: ScenarioRun, picture: Picture, screen: Screen, speed: float) 
                 picture.note(at, what.text)
             if number % some:
                 continue
-            frame = picture.frame(screen)
+            frame = picture.frame(terminal)
             if frame != before:
                 height, before = _draw(frame, height), frame
                 time.sleep(pause)
         picture.end()
-        _draw(picture.frame(screen), height)
+        _draw(picture.frame(terminal), height)
 
 
 def _draw(lines: list[str], before: int) -> int:

@@ -11,36 +11,36 @@ from whysync.diagnosis.report import AppReport
 from whysync.json_tree import Json
 from whysync.queries.recent_changes import Change, recent_changes
 from whysync.queries.sources import is_commit
-from whysync.reports.screen import Screen, ago, one_line
+from whysync.reports.terminal import Terminal, ago, one_line
 
 _INDENT: Final = 17
 _MOST: Final = 15
 
 
-def change_lines(report: AppReport, screen: Screen) -> Iterator[str]:
+def change_lines(report: AppReport, terminal: Terminal) -> Iterator[str]:
     found = recent_changes(report.case)
     if found is None:
         return
     yield ""
     if found.began is not None:
-        yield from _line(screen, "began", f"{_when(found.began, report)}, Application {found.shown_by}")
+        yield from _line(terminal, "began", f"{_when(found.began, report)}, Application {found.shown_by}")
     for number, change in enumerate(found.changes[:_MOST]):
-        yield from _line(screen, "" if number else "changed", _in_words(change, report, screen))
+        yield from _line(terminal, "" if number else "changed", _in_words(change, report, terminal))
     if not found.changes:
-        yield from _line(screen, "changed", "nothing that the facts contain")
+        yield from _line(terminal, "changed", "nothing that the facts contain")
     if len(found.changes) > _MOST:
-        yield from _line(screen, "", f"and {len(found.changes) - _MOST} more (-o json)")
+        yield from _line(terminal, "", f"and {len(found.changes) - _MOST} more (-o json)")
     if found.gaps:
-        yield from _line(screen, "not known", "; ".join(f"{gap.what} ({gap.why})" for gap in found.gaps))
+        yield from _line(terminal, "not known", "; ".join(f"{gap.what} ({gap.why})" for gap in found.gaps))
 
 
-def _in_words(change: Change, report: AppReport, screen: Screen) -> str:
+def _in_words(change: Change, report: AppReport, terminal: Terminal) -> str:
     about = "" if change.about == report.case.application.ref else f"{change.about} "
     what = change.what if change.what.startswith(about.strip() or "\0") else f"{about}{change.what}"
     who = f" by {change.who}" if change.who else ""
     values = ""
     if change.before is not None or change.after is not None:
-        values = f": {_brief(change.before)} {screen.mark('arrow')} {_brief(change.after)}"
+        values = f": {_brief(change.before)} {terminal.mark('arrow')} {_brief(change.after)}"
     command = f"; {change.command}" if change.command else ""
     return one_line(f"{_when(change.time, report)}  {what}{who}{values}{command}")
 
@@ -57,8 +57,8 @@ def _brief(value: Json) -> str:
     return "(none)" if value is None else one_line(json.dumps(value), 60)
 
 
-def _line(screen: Screen, label: str, text: str) -> Iterator[str]:
-    lines = screen.wrap(text, indent=_INDENT, first=f"    {label}")
-    if screen.color and label:
-        lines[0] = lines[0].replace(label, screen.paint(label, "dim"), 1)
+def _line(terminal: Terminal, label: str, text: str) -> Iterator[str]:
+    lines = terminal.wrap(text, indent=_INDENT, first=f"    {label}")
+    if terminal.color and label:
+        lines[0] = lines[0].replace(label, terminal.paint(label, "dim"), 1)
     yield from lines

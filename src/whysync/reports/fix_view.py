@@ -18,11 +18,11 @@ from whysync.fixes.patches import patch_text
 from whysync.kubernetes.api.yaml import dump
 from whysync.queries.commands import remark
 from whysync.reports import output
-from whysync.reports.json_v1 import FixV1, fix_v1
+from whysync.reports.diagnose_json import FixV1, fix_v1
 from whysync.reports.json_yaml import as_json, yaml_text
 from whysync.reports.output import Exact, Safe
-from whysync.reports.proof_view import in_a_sentence
-from whysync.reports.screen import one_line
+from whysync.reports.proof_text import in_a_sentence
+from whysync.reports.terminal import one_line
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,12 +12,12 @@ from whysync.reports import output
 from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.markdown_text import BLANK, Md, md, page, row, rule
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen, ago, one_line, table
+from whysync.reports.terminal import Terminal, ago, one_line, table
 
 _LABEL = 20
 
 
-def render(cases: Sequence[Case], screen: Screen, *, form: str, show_operation: bool) -> Safe:
+def render(cases: Sequence[Case], terminal: Terminal, *, form: str, show_operation: bool) -> Safe:
     match form:
         case "json":
             bodies = [case.application.body for case in cases]
@@ -30,7 +30,7 @@ def render(cases: Sequence[Case], screen: Screen, *, form: str, show_operation: 
             return page(line for case in cases for line in _markdown(case))
         case _:
             wide = form == "wide" or show_operation
-            return output.text(line for case in cases for line in _app(case, screen, operation=wide))
+            return output.text(line for case in cases for line in _app(case, terminal, operation=wide))
 
 
 def _markdown(case: Case) -> Iterator[Md]:
@@ -49,19 +49,19 @@ def _markdown(case: Case) -> Iterator[Md]:
     yield from (row(*cells) for cells in rows)
 
 
-def _app(case: Case, screen: Screen, *, operation: bool) -> Iterator[str]:
+def _app(case: Case, terminal: Terminal, *, operation: bool) -> Iterator[str]:
     for label, value in _head(case):
         yield f"{label + ':':<{_LABEL}}{value}".rstrip()
     for condition in case.app.status.conditions:
         yield ""
         since = ago(case.age(condition.last_transition_time))
-        yield f"{screen.paint(condition.type, 'red')}   {since}".rstrip()
-        yield from screen.wrap(one_line(condition.message, 2_000), indent=2)
+        yield f"{terminal.paint(condition.type, 'red')}   {since}".rstrip()
+        yield from terminal.wrap(one_line(condition.message, 2_000), indent=2)
     if operation and case.operation is not None:
         yield ""
         yield from _operation(case)
     yield ""
-    yield from _resources(case, screen)
+    yield from _resources(case, terminal)
 
 
 def _head(case: Case) -> Iterator[tuple[str, str]]:
@@ -129,8 +129,8 @@ def _operation(case: Case) -> Iterator[str]:
     yield f"{'Message:':<{_LABEL}}{one_line(state.message, 2_000)}"
 
 
-def _resources(case: Case, screen: Screen) -> list[str]:
-    return table(_rows(case), screen)
+def _resources(case: Case, terminal: Terminal) -> list[str]:
+    return table(_rows(case), terminal)
 
 
 def _rows(case: Case) -> list[tuple[str, ...]]:

@@ -16,7 +16,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.reports import output
 from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen, one_line, table
+from whysync.reports.terminal import Terminal, one_line, table
 
 _RANK: Final = {code: rank for rank, code in enumerate(HealthCode)}
 _COLORS: Final = {
@@ -66,7 +66,7 @@ def worst_first(objects: Sequence[JudgedObject]) -> tuple[JudgedObject, ...]:
     return tuple(sorted(objects, key=key))
 
 
-def render(report: HealthReport, screen: Screen, *, form: str) -> Safe:
+def render(report: HealthReport, terminal: Terminal, *, form: str) -> Safe:
     match form:
         case "json":
             return as_json(as_object(report))
@@ -75,7 +75,7 @@ def render(report: HealthReport, screen: Screen, *, form: str) -> Safe:
         case "name":
             return output.text(_kubectl_name(one.ref) for one in report.failed)
         case _:
-            return output.text(_text(report, screen, wide=form == "wide"))
+            return output.text(_text(report, terminal, wide=form == "wide"))
 
 
 def as_object(report: HealthReport) -> Object:
@@ -101,8 +101,8 @@ def _object(one: JudgedObject) -> Object:
     }
 
 
-def _text(report: HealthReport, screen: Screen, *, wide: bool) -> list[str]:
-    lines = [_answer(report, screen), ""]
+def _text(report: HealthReport, terminal: Terminal, *, wide: bool) -> list[str]:
+    lines = [_answer(report, terminal), ""]
     judge = ("JUDGED BY",) if wide else ()
     rows: list[tuple[str, ...]] = [("KIND", "NAMESPACE/NAME", "HEALTH", *judge, "MESSAGE")]
     for obj in report.objects:
@@ -110,13 +110,13 @@ def _text(report: HealthReport, screen: Screen, *, wide: bool) -> list[str]:
         kind = f"{obj.ref.kind}.{obj.ref.group}" if wide and obj.ref.group else obj.ref.kind
         place = obj.ref.place or "(no name)"
         rows.append((kind, place, obj.word, *by, one_line(obj.message, 2_000) or "-"))
-    lines += _colored(table(rows, screen, most=None if wide else max(screen.width, 60)), report, screen)
+    lines += _colored(table(rows, terminal, most=None if wide else max(terminal.width, 60)), report, terminal)
     for gap in report.unread:
-        lines += ["", *screen.wrap(f"not read: {one_line(gap.what)}: {one_line(gap.why)}", indent=0)]
+        lines += ["", *terminal.wrap(f"not read: {one_line(gap.what)}: {one_line(gap.why)}", indent=0)]
     return lines
 
 
-def _answer(report: HealthReport, screen: Screen) -> str:
+def _answer(report: HealthReport, terminal: Terminal) -> str:
     counts = Counter(obj.word for obj in report.objects)
     words = [f"{counts[str(code)]} {code}" for code in reversed(HealthCode) if counts[str(code)]]
     if counts["-"]:
@@ -125,10 +125,10 @@ def _answer(report: HealthReport, screen: Screen) -> str:
     total = len(report.objects)
     failed = len(report.failed)
     if not failed:
-        mark = screen.paint(screen.mark("good"), "green")
+        mark = terminal.paint(terminal.mark("good"), "green")
         return f"{mark} {_objects(total)}: {told}"
     first = report.failed[0]
-    mark = screen.paint(screen.mark("bad"), "red")
+    mark = terminal.paint(terminal.mark("bad"), "red")
     more = "" if failed == 1 else f" and {failed - 1} more"
     return f"{mark} {one_line(str(first.ref))} is {first.word}{more}; {_objects(total)}: {told}"
 
@@ -137,14 +137,14 @@ def _objects(count: int) -> str:
     return f"{count} object{'' if count == 1 else 's'}"
 
 
-def _colored(lines: list[str], report: HealthReport, screen: Screen) -> list[str]:
+def _colored(lines: list[str], report: HealthReport, terminal: Terminal) -> list[str]:
     """The line of an object in the colour of its health; the first line is the heading."""
-    if not screen.color:
+    if not terminal.color:
         return lines
     painted = lines[:1]
     for line, one in zip(lines[1:], report.objects, strict=True):
         color = _COLORS[one.code] if one.code in report.failing and one.code else None
-        painted.append(screen.paint(line, color) if color else line)
+        painted.append(terminal.paint(line, color) if color else line)
     return painted
 
 

@@ -19,7 +19,7 @@ from whysync.argocd.hooks import SyncPhase
 from whysync.json_tree import dig, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.terminal import Terminal, one_line
 
 _ORDER: Final = tuple(SyncPhase)
 _FAILED: Final = ("Failed", "Error", "SyncFailed")
@@ -102,14 +102,14 @@ class Progress:
     def has_synced(self) -> bool:
         return bool(self.phase)
 
-    def state_line(self, screen: Screen) -> str:
-        states = f"{self.sync or 'never compared'} {screen.mark('dot')} {self.health or 'health unknown'}"
+    def state_line(self, terminal: Terminal) -> str:
+        states = f"{self.sync or 'never compared'} {terminal.mark('dot')} {self.health or 'health unknown'}"
         if not self.phase:
             return f"{self.name}   {states}"
         said = f": {one_line(self.message)}" if self.message else ""
         return f"{self.name}   {states}   sync {self.phase}{said}"
 
-    def waves(self, screen: Screen) -> Iterator[str]:
+    def waves(self, terminal: Terminal) -> Iterator[str]:
         """One line for each wave: phase, number, its objects with their marks."""
         groups: dict[tuple[int, int], list[PicturePlace]] = {}
         for (phase, ref), wave in self._waves.items():
@@ -124,7 +124,7 @@ class Progress:
                 continue
             head = f"  {_ORDER[phase] if phase != shown else '':<9}{wave:>3}  "
             shown = phase
-            yield from _wrapped(head, list(zip(marks, words, strict=True)), screen)
+            yield from _wrapped(head, list(zip(marks, words, strict=True)), terminal)
 
     def _words(self, place: PicturePlace) -> str:
         pruned = self._states.get((place.phase, place.ref)) == "Pruned"
@@ -154,17 +154,17 @@ def _bare(ref: Ref) -> Ref:
     return Ref(group=ref.group, version="", kind=ref.kind, namespace="", name=ref.name)
 
 
-def _wrapped(head: str, marked: list[tuple[str, str]], screen: Screen) -> Iterator[str]:
+def _wrapped(head: str, marked: list[tuple[str, str]], terminal: Terminal) -> Iterator[str]:
     line, used = head, len(head)
     fresh = True
-    most = max(screen.width - len(head) - 5, 10)
+    most = max(terminal.width - len(head) - 5, 10)
     for mark, words in marked:
         words = words if len(words) <= most else f"{words[: most - 1]}…"
         size = len(words) + 5  # an hourglass takes two columns
-        if not fresh and used + size > screen.width:
+        if not fresh and used + size > terminal.width:
             yield line.rstrip()
             line, used = " " * len(head), len(head)
-        line += f"{screen.paint(screen.mark(mark), _COLORS[mark])} {words}  "
+        line += f"{terminal.paint(terminal.mark(mark), _COLORS[mark])} {words}  "
         used += size
         fresh = False
     yield line.rstrip()
@@ -196,36 +196,40 @@ class Picture:
     def end(self) -> None:
         self._now = self._began + self._lasts
 
-    def frame(self, screen: Screen) -> list[str]:
+    def frame(self, terminal: Terminal) -> list[str]:
         """The whole picture, no line longer than the screen."""
         clock = f"{elapsed(self._now - self._began)} of {elapsed(self._lasts)} simulated"
-        lines = [screen.paint(_cut(self._title, screen), "bold"), f"  {clock}   {self._bar(screen)}", ""]
+        lines = [
+            terminal.paint(_cut(self._title, terminal), "bold"),
+            f"  {clock}   {self._bar(terminal)}",
+            "",
+        ]
         for app in self._apps.values():
-            lines.append(_cut(f"  {app.state_line(screen)}", screen))
-            lines += app.waves(screen)
+            lines.append(_cut(f"  {app.state_line(terminal)}", terminal))
+            lines += app.waves(terminal)
             lines.append("")
         if self._last:
-            lines += [_cut(f"  {self._last}", screen), ""]
+            lines += [_cut(f"  {self._last}", terminal), ""]
         return lines
 
-    def ending(self, screen: Screen) -> list[str]:
+    def ending(self, terminal: Terminal) -> list[str]:
         """Phases and waves alone, of the apps that were synced at all."""
         lines: list[str] = []
         for app in self._apps.values():
-            waves = list(app.waves(screen)) if app.has_synced else []
+            waves = list(app.waves(terminal)) if app.has_synced else []
             if waves:
                 lines += ["", *([f"  {app.name}"] if len(self._apps) > 1 else []), *waves]
         return lines
 
-    def _bar(self, screen: Screen) -> str:
+    def _bar(self, terminal: Terminal) -> str:
         whole = self._lasts.total_seconds() or 1.0
         filled = round(24 * min((self._now - self._began).total_seconds() / whole, 1.0))
-        full, empty = ("━", "─") if screen.unicode else ("=", "-")
-        return full * filled + screen.paint(empty * (24 - filled), "dim")
+        full, empty = ("━", "─") if terminal.unicode else ("=", "-")
+        return full * filled + terminal.paint(empty * (24 - filled), "dim")
 
 
-def _cut(line: str, screen: Screen) -> str:
-    return line if len(line) <= screen.width else f"{line[: screen.width - 1]}…"
+def _cut(line: str, terminal: Terminal) -> str:
+    return line if len(line) <= terminal.width else f"{line[: terminal.width - 1]}…"
 
 
 def elapsed(age: timedelta) -> str:

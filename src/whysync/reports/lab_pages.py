@@ -16,7 +16,7 @@ from whysync.reports.lab_animation import elapsed
 from whysync.reports.markdown_text import code, row, rule
 from whysync.reports.markdown_text import page as markdown_page
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen, table
+from whysync.reports.terminal import Terminal, table
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(self.causes)
 
 
-def listing(entries: list[Entry], screen: Screen, *, form: str) -> Safe:
+def listing(entries: list[Entry], terminal: Terminal, *, form: str) -> Safe:
     match form:
         case "json" | "yaml":
             data: Json = {"scenarios": [_data(entry) for entry in entries]}
@@ -45,8 +45,8 @@ def listing(entries: list[Entry], screen: Screen, *, form: str) -> Safe:
         case _:
             rows = [("NAME", "CAUSE", "WHAT HAPPENS")]
             rows += [(entry.name, entry.cause, entry.title) for entry in entries]
-            most = None if form == "wide" else screen.width
-            lines = table([tuple(row) for row in rows], screen, most=most)
+            most = None if form == "wide" else terminal.width
+            lines = table([tuple(row) for row in rows], terminal, most=most)
             return output.text([*lines, "", "whysync lab run NAME plays one; whysync lab show NAME tells it"])
 
 
@@ -59,7 +59,7 @@ def _data(entry: Entry) -> Object:
     }
 
 
-def page(name: str, written: str, screen: Screen, *, form: str, file: str = "") -> Safe:
+def page(name: str, written: str, terminal: Terminal, *, form: str, file: str = "") -> Safe:
     """The story, then what is there, then what happens; the file itself is `-o yaml`.
 
     `file` is where it lies, of a scenario that is the user's own.
@@ -67,21 +67,21 @@ def page(name: str, written: str, screen: Screen, *, form: str, file: str = "") 
     body = fields(yaml.load(written))
     if form == "json":
         return as_json(body)
-    return output.text([*_page(name, body, screen), *_next(name, file)])
+    return output.text([*_page(name, body, terminal), *_next(name, file)])
 
 
-def _page(name: str, body: Object, screen: Screen) -> Iterator[str]:
+def _page(name: str, body: Object, terminal: Terminal) -> Iterator[str]:
     title = f"{name}   {text(body.get('title'))}"
-    yield from (screen.paint(line, "bold") for line in screen.wrap(title, indent=0))
+    yield from (terminal.paint(line, "bold") for line in terminal.wrap(title, indent=0))
     yield ""
     for paragraph in text(body.get("story")).strip().split("\n\n"):
-        yield from screen.wrap(paragraph.replace("\n", " "), indent=2)
+        yield from terminal.wrap(paragraph.replace("\n", " "), indent=2)
     if body.get("source"):
         yield ""
-        yield from screen.wrap(f"from: {text(body.get('source'))}", indent=2)
-    yield from _settings(body, screen)
-    yield from _timeline(body, screen)
-    yield from _files(body, screen)
+        yield from terminal.wrap(f"from: {text(body.get('source'))}", indent=2)
+    yield from _settings(body, terminal)
+    yield from _timeline(body, terminal)
+    yield from _files(body, terminal)
 
 
 def _next(name: str, file: str) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _next(name: str, file: str) -> Iterator[str]:
         yield f"  whysync lab show {name} -o yaml > mine.yaml    # a copy of your own, to change"
 
 
-def _settings(body: Object, screen: Screen) -> Iterator[str]:
+def _settings(body: Object, terminal: Terminal) -> Iterator[str]:
     argocd = fields(body.get("argocd"))
     told = [f"{key} {text(argocd.get(key))}" for key in ("version",) if argocd.get(key)]
     for name, values in fields(argocd.get("settings")).items():
@@ -104,14 +104,14 @@ def _settings(body: Object, screen: Screen) -> Iterator[str]:
             told.append(f"{what.removesuffix('s')} {label}")
     if told:
         yield ""
-        yield screen.paint("  told beside the manifests", "bold")
+        yield terminal.paint("  told beside the manifests", "bold")
         for line in told:
-            yield from screen.wrap(line, indent=4)
+            yield from terminal.wrap(line, indent=4)
 
 
-def _timeline(body: Object, screen: Screen) -> Iterator[str]:
+def _timeline(body: Object, terminal: Terminal) -> Iterator[str]:
     yield ""
-    yield screen.paint("  what happens, in simulated time", "bold")
+    yield terminal.paint("  what happens, in simulated time", "bold")
     rows = [("0s", "the app is created")]
     for step in items(body.get("happens")):
         one = fields(step)
@@ -120,7 +120,7 @@ def _timeline(body: Object, screen: Screen) -> Iterator[str]:
         rows.append((_duration(one.get("at")), f"{note}: {said}" if note else said))
     rows.append((_duration(body.get("ends")), "the end"))
     for at, said in rows:
-        yield from screen.wrap(" ".join(said.split()), indent=12, first=f"    {at:<6}")
+        yield from terminal.wrap(" ".join(said.split()), indent=12, first=f"    {at:<6}")
 
 
 def _duration(value: Json) -> str:
@@ -140,26 +140,26 @@ def _deed(step: Object) -> str:
     return f"settings change: {', '.join(fields(step.get('settings')))}"
 
 
-def _files(body: Object, screen: Screen) -> Iterator[str]:
+def _files(body: Object, terminal: Terminal) -> Iterator[str]:
     for repo in items(body.get("git")) or [body.get("git")]:
         git = fields(repo)
         for commit in items(git.get("commits")) or [git]:
             one = fields(commit)
             yield ""
             message = text(one.get("message"))
-            yield screen.paint(f"  git: {message}" if message else "  git", "bold")
+            yield terminal.paint(f"  git: {message}" if message else "  git", "bold")
             for path, content in {**fields(one.get("files")), **fields(one.get("renders"))}.items():
-                yield f"    {screen.paint(path, 'cyan')}"
+                yield f"    {terminal.paint(path, 'cyan')}"
                 shown = content if isinstance(content, str) else yaml.dump(content)
                 yield from (f"      {line}".rstrip() for line in shown.rstrip().split("\n"))
 
 
-def verdict(name: str, found: list[str], screen: Screen) -> Iterator[str]:
+def verdict(name: str, found: list[str], terminal: Terminal) -> Iterator[str]:
     """One line for a scenario that came out as expected, more for one that did not."""
     mark, color = ("bad", "red") if found else ("good", "green")
-    yield screen.paint(f"{screen.mark(mark)} {name}", color)
+    yield terminal.paint(f"{terminal.mark(mark)} {name}", color)
     for one in found:
-        yield from screen.wrap(one, indent=6)
+        yield from terminal.wrap(one, indent=6)
 
 
 def end_of(lasted: timedelta) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.reports.lab_animation import elapsed
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.terminal import Terminal, one_line
 
 _FAILED: Final = ("Failed", "Error", "SyncFailed")
 _LONGEST: Final = 4
@@ -82,7 +82,7 @@ def _shortened(text: str) -> str:
     )
 
 
-def told(lines: list[Line], began: datetime, screen: Screen) -> Iterator[str]:
+def told(lines: list[Line], began: datetime, terminal: Terminal) -> Iterator[str]:
     """In the order of time; a round of syncs that is as the one before is counted, not told."""
     several = len({line.app for line in lines if line.app}) > 1
     rounds = _rounds(sorted(lines, key=lambda line: line.at))
@@ -91,7 +91,7 @@ def told(lines: list[Line], began: datetime, screen: Screen) -> Iterator[str]:
         length, times = _repeats(rounds, at)
         for round in rounds[at : at + length]:
             for line in round:
-                yield from _written(line, began, screen, several=several)
+                yield from _written(line, began, terminal, several=several)
         if times > 1:
             last = rounds[at + length * times - 1][-1].at
             more = times - 1
@@ -128,11 +128,11 @@ def _signature(round: list[Line]) -> tuple[tuple[str, str, str], ...]:
     return tuple((line.app, line.mark, line.text) for line in round)
 
 
-def _written(line: Line, began: datetime, screen: Screen, *, several: bool) -> Iterator[str]:
-    mark = screen.mark(line.mark) if line.mark else " "
+def _written(line: Line, began: datetime, terminal: Terminal, *, several: bool) -> Iterator[str]:
+    mark = terminal.mark(line.mark) if line.mark else " "
     color = {"bad": "red", "good": "green"}.get(line.mark)
     app = f"{line.app}: " if several and line.app else ""
     first = f"{elapsed(line.at - began):>9}  {mark} "
-    text = one_line(f"{app}{line.text}", 600).replace("·", screen.mark("dot"))
-    for number, written in enumerate(screen.wrap(text, indent=len(first), first=first)):
-        yield screen.paint(written, color) if color and number == 0 and line.mark == "bad" else written
+    text = one_line(f"{app}{line.text}", 600).replace("·", terminal.mark("dot"))
+    for number, written in enumerate(terminal.wrap(text, indent=len(first), first=first)):
+        yield terminal.paint(written, color) if color and number == 0 and line.mark == "bad" else written

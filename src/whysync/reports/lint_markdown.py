@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.lint.outcome import Outcome
-from whysync.reports.lint_view import told_counts
+from whysync.reports.lint_text import told_counts
 from whysync.reports.markdown_text import BLANK, Md, code, md, page, row, rule
 from whysync.reports.output import Safe
-from whysync.reports.screen import one_line
+from whysync.reports.terminal import one_line
 
 LONGEST = 65_536
 """Characters that GitHub takes in one comment."""

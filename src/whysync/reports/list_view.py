@@ -15,7 +15,7 @@ from whysync.reports import output
 from whysync.reports.json_yaml import tree
 from whysync.reports.markdown_text import BLANK, Md, md, page, row, rule
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen, one_line, short_age, table
+from whysync.reports.terminal import Terminal, one_line, short_age, table
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,15 +89,15 @@ def _policy(report: AppReport) -> str:
     return "Auto" + ("-Prune" if automated.prune else "") + ("-SelfHeal" if automated.self_heal else "")
 
 
-def render(report: Report, screen: Screen, *, wide: bool = False) -> Safe:
+def render(report: Report, terminal: Terminal, *, wide: bool = False) -> Safe:
     rows = [row_of(app) for app in report.apps]
     columns = WIDE if wide else SHORT
     if not wide and len({row.namespace for row in rows}) > 1:
         columns = ("namespace", *SHORT)
     lines = [tuple(_HEADS.get(column, column.upper()) for column in columns)]
     lines += [tuple(_cell(row, column) for column in columns) for row in rows]
-    out = table(lines, screen, most=None if wide else max(screen.width, 60))
-    return output.text([*out, "", _summary(report), *common_lines(report, screen)])
+    out = table(lines, terminal, most=None if wide else max(terminal.width, 60))
+    return output.text([*out, "", _summary(report), *common_lines(report, terminal)])
 
 
 def _cell(row: Row, column: str) -> str:
@@ -114,17 +114,17 @@ def _summary(report: Report) -> str:
     return " · ".join(parts)
 
 
-def common_lines(report: Report, screen: Screen) -> Iterator[str]:
+def common_lines(report: Report, terminal: Terminal) -> Iterator[str]:
     """Causes that several apps share, the largest first, with the one fix for all where there is one."""
     for group in [group for group in report.groups if len(group.apps) > 1][:_MOST_GROUPS]:
         head = f"{len(group.apps)} apps, one cause: "
-        arrow = screen.mark("arrow")
+        arrow = terminal.mark("arrow")
         yield ""
-        yield from screen.wrap(f"{head}{one_line(group.what)}", indent=2)
+        yield from terminal.wrap(f"{head}{one_line(group.what)}", indent=2)
         yield f"    {arrow} whysync list --cause {group.cause}"
         if group.fix is not None:
             tried = f", tried on all {len(group.apps)}" if group.checked else ""
-            yield from screen.wrap(f"one fix for all{tried}: {one_line(group.fix.title)}", indent=4)
+            yield from terminal.wrap(f"one fix for all{tried}: {one_line(group.fix.title)}", indent=4)
             yield f"    {arrow} whysync fix --for-all --cause {group.cause}"
 
 
@@ -167,7 +167,7 @@ def as_object(report: Report) -> Object:
 
 
 def _group(group: Group, case: Case | None) -> Object:
-    from whysync.reports.json_v1 import fix_v1
+    from whysync.reports.diagnose_json import fix_v1
 
     fix = tree(fix_v1(group.fix, case)) if group.fix is not None and case is not None else None
     return {

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Final, LiteralString
 
 from whysync.reports.output import Safe, one_safe_line
-from whysync.reports.screen import one_line
+from whysync.reports.terminal import one_line
 
 _LONGEST: Final = 2_000
 _SPECIAL: Final = re.compile(

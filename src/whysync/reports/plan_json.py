@@ -6,10 +6,10 @@ from whysync.diagnosis.report import Report, Safety
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Ref
 from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, Run, Step
-from whysync.reports import json_v1
+from whysync.reports import diagnose_json
 from whysync.reports.json_yaml import as_json, tree
 from whysync.reports.output import Safe
-from whysync.reports.plan_view import by_app, verdict_words
+from whysync.reports.plan_text import by_app, verdict_words
 
 
 def render(plan: Plan, report: Report) -> Safe:
@@ -17,7 +17,7 @@ def render(plan: Plan, report: Report) -> Safe:
 
 
 def as_object(plan: Plan, report: Report) -> Object:
-    told = fields(tree(json_v1.report_v1(report)))
+    told = fields(tree(diagnose_json.report_v1(report)))
     reports = by_app(report)
     apps: list[Json] = [_app(app, verdict_words(app, reports.get(app.name))) for app in plan.apps]
     return {

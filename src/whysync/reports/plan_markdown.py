@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.plan.plan import AppPlan, Plan
-from whysync.reports import markdown
+from whysync.reports import diagnose_markdown
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, md, page, row, rule
 from whysync.reports.output import Safe
-from whysync.reports.plan_view import (
+from whysync.reports.plan_text import (
     GROUNDS,
     MARKS,
     by_app,
@@ -19,7 +19,7 @@ from whysync.reports.plan_view import (
     verdict_words,
     waves,
 )
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.terminal import Terminal, one_line
 
 LONGEST = 65_536
 """Characters that GitHub takes in one comment."""
@@ -87,10 +87,10 @@ def _blocks(app: AppPlan, report: AppReport | None) -> Iterator[list[Md]]:
         yield [BLANK, md("{} **{}**:", otherwise, safety.sync.value), BLANK, *told]
     run = app.decisive
     if run is not None and run.steps:
-        drawn = fenced(list(waves(run.steps, Screen(width=100))), "text")
+        drawn = fenced(list(waves(run.steps, Terminal(width=100))), "text")
         yield _folded(md("Phases and waves"), drawn)
     if report is not None and run is not None and not run.passed:
-        yield _folded(md("Diagnosis"), markdown.lines_of(Report(apps=(report,), groups=())))
+        yield _folded(md("Diagnosis"), diagnose_markdown.lines_of(Report(apps=(report,), groups=())))
 
 
 def _folded(title: Md, lines: Iterable[Md]) -> list[Md]:

@@ -9,9 +9,9 @@ from typing import Final
 from whysync.diagnosis.report import AppReport, Report
 from whysync.plan.plan import AppPlan, Plan
 from whysync.reports.output import Safe
-from whysync.reports.plan_drawing import WIDTH, Drawing, colour_of, drawn, in_words, marks_of
+from whysync.reports.plan_diagram import WIDTH, Drawing, colour_of, drawn, in_words, marks_of
 from whysync.reports.plan_style import ALONE
-from whysync.reports.plan_view import (
+from whysync.reports.plan_text import (
     GROUNDS,
     MARKS,
     by_app,
@@ -20,8 +20,8 @@ from whysync.reports.plan_view import (
     untouched_words,
     verdict_words,
 )
-from whysync.reports.proof_view import mark_of
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.proof_text import mark_of
+from whysync.reports.terminal import Terminal, one_line
 from whysync.reports.xml_text import XML, Xml, document, joined, tag
 
 _MOST_APPS: Final = 12
@@ -126,7 +126,7 @@ def _app(made: Drawing, app: AppPlan, report: AppReport | None, *, several: bool
         _line(made, f"  and {len(app.changes) - _MOST_CHANGES:,} more", "soft")
     for finding in report.findings[:1] if report is not None and run is not None and not run.passed else ():
         for fix in finding.fixes[:2]:
-            proven = mark_of(fix, Screen())
+            proven = mark_of(fix, Terminal())
             _line(made, f"fix: {fix.title}{f'   {proven}' if proven else ''}", "news")
     made.height += 12
 

@@ -7,7 +7,7 @@ from html import escape
 from typing import Final, LiteralString
 
 from whysync.reports.output import Safe, one_safe_line
-from whysync.reports.screen import one_line
+from whysync.reports.terminal import one_line
 
 
 class Xml(str):

@@ -9,7 +9,7 @@ import msgspec
 from whysync.argocd.api.application import HealthCode, SyncCode
 from whysync.diagnosis.case import Case
 from whysync.json_tree import fields
-from whysync.reports.screen import one_line
+from whysync.reports.terminal import one_line
 
 _FAILED = ("Failed", "Error")
 

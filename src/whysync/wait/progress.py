@@ -11,7 +11,7 @@ from whysync.diagnosis.case import Case
 from whysync.errors import SourceError
 from whysync.reports.lab_animation import Progress, elapsed
 from whysync.reports.output import Out, is_styled
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.terminal import Terminal, one_line
 from whysync.wait.goal import Distance, Goal
 
 
@@ -51,15 +51,15 @@ def _state(result: ResourceResult) -> str:
 class Lines:
     """For logs: each change once."""
 
-    def __init__(self, out: Out, screen: Screen) -> None:
+    def __init__(self, out: Out, terminal: Terminal) -> None:
         self._out = out
-        self._screen = screen
+        self._terminal = terminal
         self._told: dict[str, str] = {}
 
     def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None:
         for case, distance in zip(cases, apart, strict=True):
             name = case.app.qualified_name
-            self._tell(name, progress_of(case).state_line(self._screen), elapsed)
+            self._tell(name, progress_of(case).state_line(self._terminal), elapsed)
             for result in case.results:
                 words = f"  {result.sync_phase or 'Sync'}  {result.ref}: {_state(result)}"
                 message = f" ({one_line(result.message, 200)})" if result.message else ""
@@ -79,9 +79,9 @@ class Lines:
 class Frames:
     """For a terminal: the drawing, redrawn in place."""
 
-    def __init__(self, out: Out, screen: Screen, goal: Goal, timeout: float, *, height: int = 24) -> None:
+    def __init__(self, out: Out, terminal: Terminal, goal: Goal, timeout: float, *, height: int = 24) -> None:
         self._out = out
-        self._screen = screen
+        self._terminal = terminal
         self._goal = goal
         self._timeout = timeout
         self._height = max(height - 1, 4)
@@ -91,8 +91,8 @@ class Frames:
         lines = [f"{clock(elapsed)} of {clock(self._timeout)}   waiting for {self._goal!s}", ""]
         for case, distance in zip(cases, apart, strict=True):
             progress = progress_of(case)
-            lines += [f"  {progress.state_line(self._screen)}", *progress.waves(self._screen)]
-            lines += [f"    {self._screen.mark('wait')} {missing}" for missing in distance.missing]
+            lines += [f"  {progress.state_line(self._terminal)}", *progress.waves(self._terminal)]
+            lines += [f"    {self._terminal.mark('wait')} {missing}" for missing in distance.missing]
         self._draw(lines)
 
     def unread(self, problem: SourceError, elapsed: float) -> None:
@@ -107,7 +107,7 @@ class Frames:
         """Cut a line to the screen; painted lines are longer than they look, and those of waves are already
         cut.
         """
-        width = self._screen.width
+        width = self._terminal.width
         return line if len(line) <= width or is_styled(line) else f"{line[: width - 1]}…"
 
 

@@ -25,7 +25,7 @@ from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object, fields, items
 from whysync.lab.library import names
-from whysync.reports import json_v1, json_yaml
+from whysync.reports import diagnose_json, json_yaml
 
 # The finding itself differs, since it rests on what the API does not show.
 OTHER_FINDINGS = {
@@ -82,7 +82,7 @@ _MARK = re.compile(r"<masked \d+>|\+{8,}")
 
 def answer(snapshot: Snapshot) -> list[Object]:
     """What is found, on which evidence, with which fixes."""
-    report = json_v1.report_v1(app.diagnose(app.cases(SnapshotIndex(snapshot)), prove=False))
+    report = diagnose_json.report_v1(app.diagnose(app.cases(SnapshotIndex(snapshot)), prove=False))
     told = cast("Json", json.loads(_MARK.sub("<masked>", json_yaml.as_json(report))))
     apps = [fields(one) for one in items(fields(told)["apps"])]
     for one in apps:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from whysync.diagnosis.finding import Severity
 from whysync.reports.annotations.annotation import Annotation
 from whysync.reports.output import Safe, one_safe_line
-from whysync.reports.screen import one_line
+from whysync.reports.terminal import one_line
 
 _COMMANDS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

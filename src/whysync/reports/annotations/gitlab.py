@@ -9,7 +9,7 @@ from whysync.json_tree import Json
 from whysync.reports.annotations.annotation import Annotation
 from whysync.reports.json_yaml import as_json
 from whysync.reports.output import Safe
-from whysync.reports.screen import one_line
+from whysync.reports.terminal import one_line
 
 _SEVERITIES = {Severity.CRITICAL: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 

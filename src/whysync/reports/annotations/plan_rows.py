@@ -8,7 +8,7 @@ from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.plan.plan import AppPlan, Plan, Run
 from whysync.reports.annotations.annotation import Annotation
-from whysync.reports.plan_view import GROUNDS, by_app, verdict_words
+from whysync.reports.plan_text import GROUNDS, by_app, verdict_words
 
 
 def app_rows(plan: Plan, report: Report) -> list[Annotation]:

@@ -13,7 +13,7 @@ from whysync.manifests.files import Note
 from whysync.reports.annotations.annotation import Annotation
 from whysync.reports.json_yaml import as_json
 from whysync.reports.output import Safe
-from whysync.reports.screen import one_line
+from whysync.reports.terminal import one_line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

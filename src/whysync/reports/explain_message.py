@@ -16,7 +16,7 @@ from whysync.reports import output
 from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, joined, md, page
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.terminal import Terminal, one_line
 
 VERSION: Final = 1
 _PLACES: Final = {
@@ -43,7 +43,7 @@ _INDENT: Final = 17
 _LONGEST_QUOTE: Final = 300
 
 
-def render(answer: TextAnswer, screen: Screen, *, form: str) -> Safe:
+def render(answer: TextAnswer, terminal: Terminal, *, form: str) -> Safe:
     match form:
         case "json":
             return as_json(_as_object(answer))
@@ -54,7 +54,7 @@ def render(answer: TextAnswer, screen: Screen, *, form: str) -> Safe:
         case "markdown":
             return page(_markdown(answer))
         case _:
-            return output.text(_lines(answer, screen, wide=form == "wide"))
+            return output.text(_lines(answer, terminal, wide=form == "wide"))
 
 
 def _headline(answer: TextAnswer) -> str:
@@ -72,48 +72,48 @@ def _placeholders(answer: TextAnswer) -> str:
     return f"{more}whysync diagnose {app_argument(case)} reads the facts behind the text"
 
 
-def _lines(answer: TextAnswer, screen: Screen, *, wide: bool) -> Iterator[str]:
+def _lines(answer: TextAnswer, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     mark, color = ("bad", "red") if answer.causes else ("unsure", "yellow")
-    for line in screen.wrap(f"{screen.mark(mark)} {_headline(answer)}", indent=0):
-        yield screen.paint(line, "bold", color)
+    for line in terminal.wrap(f"{terminal.mark(mark)} {_headline(answer)}", indent=0):
+        yield terminal.paint(line, "bold", color)
     for number, cause in enumerate(answer.causes, start=1):
         yield ""
         if len(answer.causes) > 1:
             title = f"{cause.finding.cause}: {one_line(cause.finding.verdict)}"
-            lines = screen.wrap(title, indent=3, first=f"{number}  ")
-            yield from (screen.paint(line, "bold") for line in lines)
-        yield from _cause_lines(cause, screen, wide=wide)
+            lines = terminal.wrap(title, indent=3, first=f"{number}  ")
+            yield from (terminal.paint(line, "bold") for line in lines)
+        yield from _cause_lines(cause, terminal, wide=wide)
     for text in answer.not_understood:
         yield ""
-        yield from _unknown_lines(text, screen)
+        yield from _unknown_lines(text, terminal)
     yield ""
     if answer.is_cut:
-        yield from _labelled(screen, "not read", _CUT)
-    yield from _labelled(screen, "next", _placeholders(answer))
+        yield from _labelled(terminal, "not read", _CUT)
+    yield from _labelled(terminal, "next", _placeholders(answer))
 
 
-def _cause_lines(cause: PossibleCause, screen: Screen, *, wide: bool) -> Iterator[str]:
+def _cause_lines(cause: PossibleCause, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     finding = cause.finding
-    yield from _labelled(screen, "read as", _places(cause))
+    yield from _labelled(terminal, "read as", _places(cause))
     if finding.root and one_line(finding.root) not in one_line(finding.verdict):
-        yield from _labelled(screen, "because", one_line(finding.root))
+        yield from _labelled(terminal, "because", one_line(finding.root))
     if finding.confidence is not Confidence.HIGH:
-        yield from _labelled(screen, "confidence", finding.confidence.value)
+        yield from _labelled(terminal, "confidence", finding.confidence.value)
     for number, command in enumerate(checks_for(finding, cause.case)):
         yield f"{'' if number else '    check':<{_INDENT}}{one_line(command)}"
     for number, fix in enumerate(finding.fixes if wide else finding.fixes[:1], start=1):
-        yield from _labelled(screen, f"fix {number}" if number > 1 else "fix", one_line(fix.title))
+        yield from _labelled(terminal, f"fix {number}" if number > 1 else "fix", one_line(fix.title))
         if fix.risk:
-            yield from _labelled(screen, "", f"risk: {one_line(fix.risk)}")
+            yield from _labelled(terminal, "", f"risk: {one_line(fix.risk)}")
         if fix.destroys:
-            yield from _labelled(screen, "", f"destroys: {one_line(', '.join(fix.destroys))}")
+            yield from _labelled(terminal, "", f"destroys: {one_line(', '.join(fix.destroys))}")
     yield f"{'    page':<{_INDENT}}whysync explain {finding.rule}"
 
 
-def _unknown_lines(unknown: NotUnderstood, screen: Screen) -> Iterator[str]:
-    yield from _labelled(screen, "text", one_line(unknown.text, _LONGEST_QUOTE))
+def _unknown_lines(unknown: NotUnderstood, terminal: Terminal) -> Iterator[str]:
+    yield from _labelled(terminal, "text", one_line(unknown.text, _LONGEST_QUOTE))
     for label, words in _known_about(unknown):
-        yield from _labelled(screen, label, words)
+        yield from _labelled(terminal, label, words)
     for number, command in enumerate(_checks(unknown)):
         yield f"{'' if number else '    check':<{_INDENT}}{command}"
 
@@ -138,11 +138,11 @@ def _places(cause: PossibleCause) -> str:
     return " or ".join(_PLACES[place] for place in cause.places)
 
 
-def _labelled(screen: Screen, label: str, text: str) -> Iterator[str]:
+def _labelled(terminal: Terminal, label: str, text: str) -> Iterator[str]:
     first = f"    {label}"
-    lines = screen.wrap(text, indent=_INDENT, first=first)
-    if screen.color and label:
-        lines[0] = lines[0].replace(label, screen.paint(label, "dim"), 1)
+    lines = terminal.wrap(text, indent=_INDENT, first=first)
+    if terminal.color and label:
+        lines[0] = lines[0].replace(label, terminal.paint(label, "dim"), 1)
     yield from lines
 
 

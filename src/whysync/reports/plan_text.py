@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.kubernetes.api.ref import Ref
 from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster, Run, State, Step
-from whysync.reports import output, terminal
+from whysync.reports import diagnose_text, output
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.terminal import Terminal, one_line
 
 GROUNDS: dict[PlannedCluster, str] = {
     PlannedCluster.LIVE: "on the cluster as it is now",
@@ -50,15 +50,15 @@ _INDENT = 31
 _MOST_CHANGES = 40
 
 
-def render(plan: Plan, report: Report, screen: Screen, *, wide: bool = False) -> Safe:
+def render(plan: Plan, report: Report, terminal: Terminal, *, wide: bool = False) -> Safe:
     reports = by_app(report)
-    lines = [*_verdict(plan, reports, screen)]
+    lines = [*_verdict(plan, reports, terminal)]
     for app in plan.apps:
-        lines += ["", *_app(app, reports.get(app.name), screen, wide=wide, several=len(plan.apps) > 1)]
+        lines += ["", *_app(app, reports.get(app.name), terminal, wide=wide, several=len(plan.apps) > 1)]
     if plan.untouched:
-        lines += ["", *screen.wrap(untouched_words(plan), indent=2, first="")]
+        lines += ["", *terminal.wrap(untouched_words(plan), indent=2, first="")]
     for note in plan.notes:
-        lines += screen.wrap(one_line(note), indent=9, first="  note")
+        lines += terminal.wrap(one_line(note), indent=9, first="  note")
     return output.text(lines)
 
 
@@ -93,15 +93,15 @@ def took(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _verdict(plan: Plan, reports: Mapping[str, AppReport], screen: Screen) -> Iterator[str]:
+def _verdict(plan: Plan, reports: Mapping[str, AppReport], terminal: Terminal) -> Iterator[str]:
     failed = [app for app in plan.apps if not app.passed]
     if failed:
         head = "Would fail."
         for number, app in enumerate(failed):
             words = verdict_words(app, reports.get(app.name))
             first = f"{head if not number else '':<11}"
-            for line in screen.wrap(words, indent=13, first=first):
-                yield line.replace(head, screen.paint(head, "bold", "red"), 1)
+            for line in terminal.wrap(words, indent=13, first=first):
+                yield line.replace(head, terminal.paint(head, "bold", "red"), 1)
     else:
         unknown = [app for app in plan.apps if not app.runs]
         head = "Unknown." if unknown else "Would pass."
@@ -111,26 +111,26 @@ def _verdict(plan: Plan, reports: Mapping[str, AppReport], screen: Screen) -> It
         elif plan.apps:
             words = ", ".join(app.name.partition("/")[2] for app in plan.apps)
         yield from (
-            line.replace(head, screen.paint(head, "bold", "yellow" if unknown else "green"), 1)
-            for line in screen.wrap(words, indent=13, first=head)
+            line.replace(head, terminal.paint(head, "bold", "yellow" if unknown else "green"), 1)
+            for line in terminal.wrap(words, indent=13, first=head)
         )
-    yield screen.paint(f"{'':<13}{plan.base} {screen.mark('arrow')} {plan.head}", "dim")
+    yield terminal.paint(f"{'':<13}{plan.base} {terminal.mark('arrow')} {plan.head}", "dim")
 
 
 def _app(
-    app: AppPlan, report: AppReport | None, screen: Screen, *, wide: bool, several: bool
+    app: AppPlan, report: AppReport | None, terminal: Terminal, *, wide: bool, several: bool
 ) -> Iterator[str]:
     if several:
-        yield screen.paint(app.name, "bold")
+        yield terminal.paint(app.name, "bold")
     run = app.decisive
     if run is not None and run.steps:
-        yield from waves(run.steps, screen)
+        yield from waves(run.steps, terminal)
         yield ""
     for one in app.runs:
-        yield from _ground(one, app, screen)
-    yield from _changes(app, screen)
+        yield from _ground(one, app, terminal)
+    yield from _changes(app, terminal)
     for words in dict.fromkeys((*app.notes, *(note for run in app.runs for note in run.notes))):
-        yield from screen.wrap(
+        yield from terminal.wrap(
             one_line(words),
             indent=_INDENT,
             first="  taken for granted" if words not in app.notes else "  note",
@@ -138,15 +138,15 @@ def _app(
     safety = app.safety
     if safety is not None:
         for number, reason in enumerate(safety.reasons or ()):
-            yield from screen.wrap(
+            yield from terminal.wrap(
                 one_line(reason.text), indent=_INDENT, first=f"  {safety_words(app)}" if not number else ""
             )
         if not safety.reasons:
-            yield from screen.wrap("nothing is lost", indent=_INDENT, first=f"  {safety_words(app)}")
+            yield from terminal.wrap("nothing is lost", indent=_INDENT, first=f"  {safety_words(app)}")
     if report is not None and run is not None and not run.passed:
         yield ""
         alone = Report(apps=(report,), groups=())
-        yield from terminal.lines_of(alone, screen, wide=wide, place=None)
+        yield from diagnose_text.lines_of(alone, terminal, wide=wide, place=None)
 
 
 def safety_words(app: AppPlan) -> str:
@@ -160,7 +160,7 @@ def safety_words(app: AppPlan) -> str:
             return "safe? unknown"
 
 
-def waves(steps: tuple[Step, ...], screen: Screen) -> Iterator[str]:
+def waves(steps: tuple[Step, ...], terminal: Terminal) -> Iterator[str]:
     """One line for each wave: what it has, and how it ended."""
     shown = ""
     for step in steps:
@@ -168,43 +168,43 @@ def waves(steps: tuple[Step, ...], screen: Screen) -> Iterator[str]:
         shown = step.phase
         line, used = head, len(head)
         for item in step.items:
-            note = f" {screen.mark('wait')} {one_line(item.note, 120)}" if item.note else ""
+            note = f" {terminal.mark('wait')} {one_line(item.note, 120)}" if item.note else ""
             words = f"{item.ref.kind} {item.ref.name}{note}"
-            if used > len(head) and used + len(words) + 4 > screen.width:
+            if used > len(head) and used + len(words) + 4 > terminal.width:
                 yield line.rstrip()
                 line, used = " " * len(head), len(head)
-            mark = screen.paint(screen.mark(_STATES[item.state]), _STATE_COLORS[item.state])
+            mark = terminal.paint(terminal.mark(_STATES[item.state]), _STATE_COLORS[item.state])
             line += f"{mark} {words}  "
             used += len(words) + 4
         if all(item.state is State.NOT_REACHED for item in step.items):
-            line += screen.paint(" not reached", "dim")
+            line += terminal.paint(" not reached", "dim")
         yield line.rstrip()
 
 
-def _ground(run: Run, app: AppPlan, screen: Screen) -> Iterator[str]:
+def _ground(run: Run, app: AppPlan, terminal: Terminal) -> Iterator[str]:
     if run.passed:
-        words = screen.paint(f"would pass in {took(run.seconds)}", "green")
+        words = terminal.paint(f"would pass in {took(run.seconds)}", "green")
         yield f"  {GROUNDS[run.cluster]:<{_INDENT - 2}}{words}"
         return
     where = GROUNDS[run.cluster] if run.steps else "on any cluster"
     words = f"would fail after {took(run.seconds)}" if run.steps else "would fail at once"
     if app.decisive is not run:
         words += f": {one_line(run.message, 400)}"
-    for line in screen.wrap(words, indent=_INDENT, first=f"  {where}"):
-        yield line.replace("would fail", screen.paint("would fail", "red"), 1)
+    for line in terminal.wrap(words, indent=_INDENT, first=f"  {where}"):
+        yield line.replace("would fail", terminal.paint("would fail", "red"), 1)
 
 
-def _changes(app: AppPlan, screen: Screen) -> Iterator[str]:
-    marks = MARKS if screen.unicode else _PLAIN_MARKS
+def _changes(app: AppPlan, terminal: Terminal) -> Iterator[str]:
+    marks = MARKS if terminal.unicode else _PLAIN_MARKS
     for number, change in enumerate(app.changes[:_MOST_CHANGES]):
         first = "  changes" if not number else ""
         words = f"{marks[change.sort]} {change_words(change)}"
-        for count, line in enumerate(screen.wrap(words, indent=_INDENT, first=first)):
+        for count, line in enumerate(terminal.wrap(words, indent=_INDENT, first=first)):
             mark = marks[change.sort]
             yield (
                 line
                 if count
-                else line.replace(f" {mark} ", f" {screen.paint(mark, _COLORS[change.sort])} ", 1)
+                else line.replace(f" {mark} ", f" {terminal.paint(mark, _COLORS[change.sort])} ", 1)
             )
     if len(app.changes) > _MOST_CHANGES:
         yield f"{'':<{_INDENT}}and {len(app.changes) - _MOST_CHANGES} more"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whysync.reports.output import one_safe_line
-from whysync.reports.screen import Screen, ago, one_line, short_age, table
+from whysync.reports.terminal import Terminal, ago, one_line, short_age, table
 
 
 @given(st.text(), st.integers(5, 50))
@@ -21,7 +21,7 @@ def test_one_line_is_one_line_and_not_too_long(text: str, longest: int) -> None:
 
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=15)), st.integers(30, 120))
 def test_wrapping_loses_no_word_and_keeps_to_the_width(words: list[str], width: int) -> None:
-    lines = Screen(width=width).wrap(" ".join(words), indent=10, first="  label")
+    lines = Terminal(width=width).wrap(" ".join(words), indent=10, first="  label")
     assert " ".join(lines).split() == ["label", *words]
     assert all(len(line) <= width for line in lines)
     assert all(line.startswith(" " * 10) for line in lines[1:])
@@ -51,21 +51,21 @@ def test_an_unknown_age_is_no_words() -> None:
 
 
 def test_paint_is_nothing_without_colour() -> None:
-    assert Screen().paint("x", "red") == "x"
-    assert one_safe_line(Screen(color=True).paint("x", "bold", "red")) == "\x1b[1;31mx\x1b[0m"
-    assert Screen(color=True).paint("", "red") == ""
+    assert Terminal().paint("x", "red") == "x"
+    assert one_safe_line(Terminal(color=True).paint("x", "bold", "red")) == "\x1b[1;31mx\x1b[0m"
+    assert Terminal(color=True).paint("", "red") == ""
 
 
 def test_a_table_lines_up_and_is_cut() -> None:
     rows = [("A", "B"), ("long word", "x" * 50)]
-    lines = table(rows, Screen())
+    lines = table(rows, Terminal())
     assert lines[0].index("B") == lines[1].index("x")
-    cut = table(rows, Screen(), most=20)
+    cut = table(rows, Terminal(), most=20)
     assert [len(line) <= 20 for line in cut] == [True, True]
     assert cut[1].endswith("…")
-    assert table([], Screen()) == []
+    assert table([], Terminal()) == []
 
 
 def test_marks_have_an_ascii_form() -> None:
     for name in ("bad", "good", "wait", "unsure", "arrow", "branch"):
-        assert Screen(unicode=False).mark(name).isascii()
+        assert Terminal(unicode=False).mark(name).isascii()

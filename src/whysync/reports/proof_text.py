@@ -8,18 +8,18 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.sentences import counted
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.terminal import Terminal, one_line
 
 
-def mark_of(fix: Fix, screen: Screen) -> str:
+def mark_of(fix: Fix, terminal: Terminal) -> str:
     """`✓ proven`, `~ likely`; nothing where it was not tried. A destructive fix is marked as such."""
     if fix.destroys:
         return "destructive"
     match fix.proof.status:
         case ProofStatus.PROVEN:
-            return f"{screen.mark('good')} proven"
+            return f"{terminal.mark('good')} proven"
         case ProofStatus.LIKELY:
-            return f"{screen.mark('wait')} likely"
+            return f"{terminal.mark('wait')} likely"
         case ProofStatus.NOT_RUN:
             return ""
 

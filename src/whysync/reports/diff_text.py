@@ -16,9 +16,9 @@ from whysync.json_tree import Json, Missing
 from whysync.kubernetes.field_writers import Ownership, OwnershipState, Writer, phrase
 from whysync.kubernetes.merge.last_applied import last_applied
 from whysync.reports import output
-from whysync.reports.diff_model import AppDiff, ChangedField, ResourceDiff, State
+from whysync.reports.app_diff import AppDiff, ChangedField, ResourceDiff, State
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen, ago, one_line
+from whysync.reports.terminal import Terminal, ago, one_line
 from whysync.reports.yaml_diff import TooLong, side_by_side, unified
 
 WIDE = 140
@@ -42,12 +42,12 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     side_by_side: bool = False
 
 
-def render(apps: Sequence[AppDiff], screen: Screen, shown: Shown) -> Safe:
+def render(apps: Sequence[AppDiff], terminal: Terminal, shown: Shown) -> Safe:
     """An app of many of which nothing is to be said takes one line."""
     out: list[str] = []
     was_long = False
     for app in apps:
-        lines = list(_app(app, screen, shown, alone=len(apps) == 1))
+        lines = list(_app(app, terminal, shown, alone=len(apps) == 1))
         is_long = len(lines) > 1
         if out and (is_long or was_long):
             out.append("")
@@ -56,35 +56,35 @@ def render(apps: Sequence[AppDiff], screen: Screen, shown: Shown) -> Safe:
     return output.text(out)
 
 
-def _app(app: AppDiff, screen: Screen, shown: Shown, *, alone: bool) -> Iterator[str]:
-    yield answer(app, screen)
+def _app(app: AppDiff, terminal: Terminal, shown: Shown, *, alone: bool) -> Iterator[str]:
+    yield answer(app, terminal)
     if app.comparison is None:
-        yield from screen.wrap(one_line(app.next), indent=_LABEL, first="  next")
+        yield from terminal.wrap(one_line(app.next), indent=_LABEL, first="  next")
         return
     if alone or app.differs or app.failed:
         yield ""
-        yield from _label("compared by", strategy_words(app), screen)
+        yield from _label("compared by", strategy_words(app), terminal)
         for note in app.comparison.notes:
-            yield from _label("but", note, screen)
+            yield from _label("but", note, terminal)
     if app.settings_problem:
-        yield from _label("argocd-cm", one_line(app.settings_problem, 2_000), screen)
+        yield from _label("argocd-cm", one_line(app.settings_problem, 2_000), terminal)
     for condition in app.comparison.conditions:
-        yield from _label(condition.type, one_line(condition.message, 2_000), screen)
+        yield from _label(condition.type, one_line(condition.message, 2_000), terminal)
     for one in app.in_state(State.ERROR):
-        yield from _label("cannot compare", one_line(f"{one.title}: {one.resource.error}", 2_000), screen)
+        yield from _label("cannot compare", one_line(f"{one.title}: {one.resource.error}", 2_000), terminal)
     for one in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
         yield ""
-        yield from _resource(one, app.case, screen, shown)
-    yield from _below(app, screen, shown)
+        yield from _resource(one, app.case, terminal, shown)
+    yield from _below(app, terminal, shown)
 
 
-def answer(app: AppDiff, screen: Screen) -> str:
+def answer(app: AppDiff, terminal: Terminal) -> str:
     """The first line."""
     name = app.case.app.name
     if app.comparison is None:
-        return f"{screen.mark('unsure')} {name}   cannot be compared: {one_line(app.problem)}"
+        return f"{terminal.mark('unsure')} {name}   cannot be compared: {one_line(app.problem)}"
     if app.failed:
-        mark = screen.paint(screen.mark("bad"), "red")
+        mark = terminal.paint(terminal.mark("bad"), "red")
         return f"{mark} {name}   Unknown: the comparison fails, as it would in Argo CD"
     counted = [
         (len(app.in_state(State.DIFFERS)), "differs", "differ"),
@@ -94,12 +94,12 @@ def answer(app: AppDiff, screen: Screen) -> str:
     told = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counted if count)
     total = len(app.resources)
     if told:
-        mark = screen.paint(screen.mark("bad"), "red")
+        mark = terminal.paint(terminal.mark("bad"), "red")
         return f"{mark} {name}   {told}, of {total} {'resource' if total == 1 else 'resources'}"
     if app.differs:
-        mark = screen.paint(screen.mark("bad"), "red")
+        mark = terminal.paint(terminal.mark("bad"), "red")
         return f"{mark} {name}   OutOfSync: managedNamespaceMetadata changed since the last sync"
-    mark = screen.paint(screen.mark("good"), "green")
+    mark = terminal.paint(terminal.mark("good"), "green")
     unseen = len(app.in_state(State.UNSEEN))
     but = f"; {unseen} more cannot be compared, as the facts lack one side" if unseen else ""
     seen = total - unseen
@@ -115,25 +115,25 @@ def strategy_words(app: AppDiff) -> str:
     return words
 
 
-def _label(label: str, text: str, screen: Screen) -> list[str]:
-    return screen.wrap(text, indent=max(_LABEL, len(label) + 4), first=f"  {label}")
+def _label(label: str, text: str, terminal: Terminal) -> list[str]:
+    return terminal.wrap(text, indent=max(_LABEL, len(label) + 4), first=f"  {label}")
 
 
-def _resource(one: ResourceDiff, case: Case, screen: Screen, shown: Shown) -> Iterator[str]:
-    yield screen.paint(f"===== {one.title} ======", "bold")
+def _resource(one: ResourceDiff, case: Case, terminal: Terminal, shown: Shown) -> Iterator[str]:
+    yield terminal.paint(f"===== {one.title} ======", "bold")
     if one.state in _WORDS:
         words = _WORDS[one.state]
         if one.state is State.EXTRA:
             words += f" ({extra_words(one)})"
         yield f"  {words}"
     for changed in one.fields:
-        yield from _field(changed, case, screen, shown)
+        yield from _field(changed, case, terminal, shown)
     if shown.ignored:
         for field in one.ignored:
-            yield from _ignored(field, screen)
+            yield from _ignored(field, terminal)
     if one.disagreement:
-        yield from screen.wrap(f"{one.disagreement}: {reason_for(one, case)}", indent=2)
-    yield from _yaml(one, screen, shown)
+        yield from terminal.wrap(f"{one.disagreement}: {reason_for(one, case)}", indent=2)
+    yield from _yaml(one, terminal, shown)
 
 
 def extra_words(one: ResourceDiff) -> str:
@@ -142,27 +142,27 @@ def extra_words(one: ResourceDiff) -> str:
     return "a sync with pruning deletes it"
 
 
-def _field(changed: ChangedField, case: Case, screen: Screen, shown: Shown) -> Iterator[str]:
-    yield from _values(changed.change, screen)
+def _field(changed: ChangedField, case: Case, terminal: Terminal, shown: Shown) -> Iterator[str]:
+    yield from _values(changed.change, terminal)
     label, words = writer_words(changed.ownership, case)
-    yield from screen.wrap(words, indent=_LABEL + 4, first=f"    {label}")
+    yield from terminal.wrap(words, indent=_LABEL + 4, first=f"    {label}")
     if shown.managers:
         for writer in (*changed.ownership.writers[1:], *changed.ownership.around[1:]):
-            yield from screen.wrap(named(writer, case), indent=_LABEL + 4, first="    also")
+            yield from terminal.wrap(named(writer, case), indent=_LABEL + 4, first="    also")
 
 
-def _values(change: FieldChange, screen: Screen) -> list[str]:
+def _values(change: FieldChange, terminal: Terminal) -> list[str]:
     """On one line where they fit."""
     git, live = value_words(change.desired), value_words(change.live)
-    arrow = screen.mark("arrow")
+    arrow = terminal.mark("arrow")
     path = change.path
-    line = f"  {screen.paint(path, 'cyan')}   Git {git} {arrow} live {live}"
-    if len(path) + len(git) + len(live) + 16 <= screen.width:
+    line = f"  {terminal.paint(path, 'cyan')}   Git {git} {arrow} live {live}"
+    if len(path) + len(git) + len(live) + 16 <= terminal.width:
         return [line]
     return [
-        f"  {screen.paint(path, 'cyan')}",
-        *screen.wrap(git, indent=_LABEL + 4, first="    Git"),
-        *screen.wrap(live, indent=_LABEL + 4, first="    live"),
+        f"  {terminal.paint(path, 'cyan')}",
+        *terminal.wrap(git, indent=_LABEL + 4, first="    Git"),
+        *terminal.wrap(live, indent=_LABEL + 4, first="    live"),
     ]
 
 
@@ -196,9 +196,9 @@ def named(writer: Writer, case: Case) -> str:
     return one_line(f"{phrase(writer)}{when}")
 
 
-def _ignored(field: IgnoredField, screen: Screen) -> Iterator[str]:
-    yield from _values(field.change, screen)
-    yield from screen.wrap(rule_words(field), indent=_LABEL + 4, first="    ignored by")
+def _ignored(field: IgnoredField, terminal: Terminal) -> Iterator[str]:
+    yield from _values(field.change, terminal)
+    yield from terminal.wrap(rule_words(field), indent=_LABEL + 4, first="    ignored by")
 
 
 def rule_words(field: IgnoredField) -> str:
@@ -231,48 +231,59 @@ def _is_blind(one: ResourceDiff) -> bool:
     return one.resource.strategy is Strategy.LEGACY and live is not None and last_applied(live) is None
 
 
-def _yaml(one: ResourceDiff, screen: Screen, shown: Shown) -> Iterator[str]:
+def _yaml(one: ResourceDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
     diff = one.resource.diff
     if diff is None:
         return
     try:
         if shown.side_by_side:
-            yield from _beside(one, screen)
+            yield from _beside(one, terminal)
             return
-        yield screen.paint("--- live", "red")
-        yield screen.paint("+++ after a sync", "green")
+        yield terminal.paint("--- live", "red")
+        yield terminal.paint("+++ after a sync", "green")
         for mark, text in unified(diff.normalized_live, diff.predicted_live):
-            yield _line(mark, text, screen)
+            yield _line(mark, text, terminal)
     except TooLong:
         yield "  (too long to show line by line)"
 
 
-def _line(mark: str, text: str, screen: Screen) -> str:
+def unified_lines(resource: ResourceDiff) -> Iterator[str]:
+    diff = resource.resource.diff
+    if diff is None or resource.state is State.UNSEEN:
+        return
+    try:
+        for mark, text in unified(diff.normalized_live, diff.predicted_live):
+            yield f"@@ {text}".rstrip() if mark == "@" else f"{mark}{text}".rstrip()
+    except TooLong:
+        yield "(too long to show line by line)"
+
+
+def _line(mark: str, text: str, terminal: Terminal) -> str:
     match mark:
         case "-":
-            return screen.paint(f"-{text}", "red")
+            return terminal.paint(f"-{text}", "red")
         case "+":
-            return screen.paint(f"+{text}", "green")
+            return terminal.paint(f"+{text}", "green")
         case "@":
-            return screen.paint(f"@@ {text}".rstrip(), "cyan")
+            return terminal.paint(f"@@ {text}".rstrip(), "cyan")
         case _:
             return f" {text}".rstrip()
 
 
-def _beside(one: ResourceDiff, screen: Screen) -> Iterator[str]:
+def _beside(one: ResourceDiff, terminal: Terminal) -> Iterator[str]:
     diff = one.resource.diff
     assert diff is not None
-    half = max((screen.width - 3) // 2, 20)
-    yield f"{screen.paint('live'.ljust(half), 'red')}   {screen.paint('after a sync', 'green')}"
+    half = max((terminal.width - 3) // 2, 20)
+    yield f"{terminal.paint('live'.ljust(half), 'red')}   {terminal.paint('after a sync', 'green')}"
     for live, mark, predicted in side_by_side(diff.normalized_live, diff.predicted_live):
         if mark == "@":
-            yield screen.paint(f"@@ {predicted}".rstrip(), "cyan")
+            yield terminal.paint(f"@@ {predicted}".rstrip(), "cyan")
             continue
         left, right = _cut(live, half), _cut(predicted, half)
         if mark in "<|":
-            left = screen.paint(left.ljust(half), "red")
+            left = terminal.paint(left.ljust(half), "red")
         if mark in ">|":
-            right = screen.paint(right, "green")
+            right = terminal.paint(right, "green")
         yield f"{left.ljust(half)} {mark} {right}".rstrip()
 
 
@@ -280,39 +291,39 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _below(app: AppDiff, screen: Screen, shown: Shown) -> Iterator[str]:
+def _below(app: AppDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
     """What counts for less: hidden differences, other opinions, what could not be seen."""
     lines: list[str] = []
     hidden = [(resource, field) for resource in app.resources for field in resource.ignored]
     if shown.ignored:
         for resource in app.resources:
             if resource.state is State.EQUAL and resource.ignored:
-                lines += ["", screen.paint(f"===== {resource.title} ======", "bold")]
+                lines += ["", terminal.paint(f"===== {resource.title} ======", "bold")]
                 lines.append("  equal, but for what is ignored")
                 for field in resource.ignored:
-                    lines += _ignored(field, screen)
-        lines += _idle_rules(app, screen)
+                    lines += _ignored(field, terminal)
+        lines += _idle_rules(app, terminal)
     elif hidden:
         fields = f"{len(hidden)} {'field' if len(hidden) == 1 else 'fields'}"
         lines += [
             "",
-            *_label("ignored", f"{fields} would differ but for ignore rules: --show-ignored", screen),
+            *_label("ignored", f"{fields} would differ but for ignore rules: --show-ignored", terminal),
         ]
     for one in app.in_state(State.EQUAL):
         if one.disagreement:
             told = f"{one.title}: {one.disagreement}: {reason_for(one, app.case)}"
-            lines += ["", *_label("otherwise", told, screen)]
+            lines += ["", *_label("otherwise", told, terminal)]
     unseen = app.in_state(State.UNSEEN)
     for side, lack in (("live object", "live"), ("manifest of Git's", "target")):
         names = [str(one.resource.ref) for one in unseen if getattr(one.resource, lack) is None]
         if names:
             more = f" and {len(names) - 5} more" if len(names) > 5 else ""
             told = f"{', '.join(names[:5])}{more}: no {side} among the facts, and Argo CD has one"
-            lines += ["", *_label("not seen", told, screen)]
+            lines += ["", *_label("not seen", told, terminal)]
     yield from lines
 
 
-def _idle_rules(app: AppDiff, screen: Screen) -> Iterator[str]:
+def _idle_rules(app: AppDiff, terminal: Terminal) -> Iterator[str]:
     if not app.idle_rules:
         return
     yield ""
@@ -322,4 +333,4 @@ def _idle_rules(app: AppDiff, screen: Screen) -> Iterator[str]:
         better = f"; write {idle.suggestion}" if idle.suggestion else ""
         told = f"{idle.why}{about}{better}"
         origin = idle.rule.origin
-        yield from screen.wrap(one_line(told), indent=len(origin) + 7, first=f"    {origin}")
+        yield from terminal.wrap(one_line(told), indent=len(origin) + 7, first=f"    {origin}")

@@ -9,32 +9,32 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.lint.outcome import Outcome
 from whysync.reports import output
 from whysync.reports.output import Safe
-from whysync.reports.screen import Screen, one_line
+from whysync.reports.terminal import Terminal, one_line
 
 _COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _MOST_NOTES = 10
 
 
-def render(outcome: Outcome, screen: Screen, *, wide: bool = False) -> Safe:
-    lines = [line for path, group in _by_file(outcome) for line in _file(path, group, screen)]
+def render(outcome: Outcome, terminal: Terminal, *, wide: bool = False) -> Safe:
+    lines = [line for path, group in _by_file(outcome) for line in _file(path, group, terminal)]
     lines += _suppressed(outcome) if wide else []
-    lines += _notes(outcome, screen, wide=wide)
-    lines.append(verdict(outcome, screen))
+    lines += _notes(outcome, terminal, wide=wide)
+    lines.append(verdict(outcome, terminal))
     return output.text(lines)
 
 
-def verdict(outcome: Outcome, screen: Screen) -> str:
+def verdict(outcome: Outcome, terminal: Terminal) -> str:
     """One line: how many of what, in how much."""
     looked = f"{_many(outcome.objects, 'object')} in {_many(outcome.files, 'file')}"
     hidden = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
     hidden += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
     behind = f" ({', '.join(hidden)})" if hidden else ""
     if not outcome.findings:
-        good = screen.paint(screen.mark("good"), "green")
+        good = terminal.paint(terminal.mark("good"), "green")
         return f"{good} nothing found: {looked}{behind}"
     counts = told_counts(outcome)
     bad = any(finding.severity is not Severity.INFO for finding in outcome.findings)
-    mark = screen.paint(screen.mark("bad"), "red") if bad else screen.mark("dot")
+    mark = terminal.paint(terminal.mark("bad"), "red") if bad else terminal.mark("dot")
     return f"{mark} {counts}: {looked}{behind}"
 
 
@@ -53,20 +53,20 @@ def _by_file(outcome: Outcome) -> Iterator[tuple[str, list[Finding]]]:
         yield path, list(group)
 
 
-def _file(path: str, findings: list[Finding], screen: Screen) -> Iterator[str]:
-    yield screen.paint(path or "(no file)", "bold")
+def _file(path: str, findings: list[Finding], terminal: Terminal) -> Iterator[str]:
+    yield terminal.paint(path or "(no file)", "bold")
     width = max(len(str(finding.line or "-")) for finding in findings)
     for finding in findings:
         line = str(finding.line or "-").rjust(width)
         severity = f"{finding.severity.value:<8}"
         first = f"  {line}  {severity}  "
         text = one_line(finding.verdict, 600)
-        wrapped = screen.wrap(f"{text}  [{finding.rule}]", indent=len(first), first=first)
-        wrapped[0] = wrapped[0].replace(severity, screen.paint(severity, _COLORS[finding.severity]), 1)
+        wrapped = terminal.wrap(f"{text}  [{finding.rule}]", indent=len(first), first=first)
+        wrapped[0] = wrapped[0].replace(severity, terminal.paint(severity, _COLORS[finding.severity]), 1)
         yield from wrapped
         if finding.hint:
-            arrow = f"{'':<{len(first)}}{screen.mark('arrow')} "
-            yield from screen.wrap(one_line(finding.hint, 300), indent=len(arrow), first=arrow)
+            arrow = f"{'':<{len(first)}}{terminal.mark('arrow')} "
+            yield from terminal.wrap(one_line(finding.hint, 300), indent=len(arrow), first=arrow)
     yield ""
 
 
@@ -77,14 +77,14 @@ def _suppressed(outcome: Outcome) -> Iterator[str]:
         yield ""
 
 
-def _notes(outcome: Outcome, screen: Screen, *, wide: bool) -> Iterator[str]:
+def _notes(outcome: Outcome, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     """What was not looked at; all of it where asked, else the first ones."""
     notes = outcome.notes if wide else outcome.notes[:_MOST_NOTES]
     for note in notes:
         where = f"{note.path}: " if note.path else ""
-        yield screen.paint(f"not checked  {where}{one_line(note.why)}", "dim")
+        yield terminal.paint(f"not checked  {where}{one_line(note.why)}", "dim")
     if len(outcome.notes) > len(notes):
-        yield screen.paint(
+        yield terminal.paint(
             f"not checked  and {len(outcome.notes) - len(notes)} more (-o wide shows all)", "dim"
         )
     if outcome.notes:

@@ -11,10 +11,10 @@ from whysync.diagnosis.fix import Proof, ProofStatus
 from whysync.diagnosis.report import Report
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
-from whysync.reports import json_v1, markdown, terminal
-from whysync.reports.screen import Screen
+from whysync.reports import diagnose_json, diagnose_markdown, diagnose_text
+from whysync.reports.terminal import Terminal
 
-SCREEN = Screen(width=80, color=False, unicode=True)
+TERMINAL = Terminal(width=80, color=False, unicode=True)
 TRACE = ("without the fix", "   +0:00  OutOfSync · Healthy \x1b[31m", "with the fix", "   +9:00  Synced")
 
 
@@ -27,7 +27,9 @@ def report(proof: Proof, *rejected: RejectedFix) -> Report:
 
 
 def shown(made: Report, *, wide: bool = False, proofs: bool = False) -> list[str]:
-    return [line.strip() for line in terminal.render(made, SCREEN, wide=wide, proofs=proofs).splitlines()]
+    return [
+        line.strip() for line in diagnose_text.render(made, TERMINAL, wide=wide, proofs=proofs).splitlines()
+    ]
 
 
 def test_a_gap_is_named_below_the_fix() -> None:
@@ -35,7 +37,9 @@ def test_a_gap_is_named_below_the_fix() -> None:
     lines = shown(made)
     assert any(line.endswith("… likely") for line in lines)
     assert "not known: the values" in lines
-    assert "likely: it helps on a model of the cluster; not known: the values" in markdown.render(made)
+    assert "likely: it helps on a model of the cluster; not known: the values" in diagnose_markdown.render(
+        made
+    )
 
 
 def test_why_there_is_no_proof_is_said_where_all_is_wanted() -> None:
@@ -50,8 +54,8 @@ def test_what_is_refuted_is_not_offered_and_can_be_seen() -> None:
     made = report(Proof(), refuted)
     assert not any("Prune last" in line for line in shown(made))
     assert any(line.startswith("refuted      Prune last: with it") for line in shown(made, wide=True))
-    assert "- Not “Prune last”: with it Deployment shop/web differs" in markdown.render(made)
-    data = json_v1.report_v1(made).apps[0].findings[0].rejected_fixes
+    assert "- Not “Prune last”: with it Deployment shop/web differs" in diagnose_markdown.render(made)
+    data = diagnose_json.report_v1(made).apps[0].findings[0].rejected_fixes
     assert [(one.title, one.why) for one in data] == [(refuted.title, refuted.why)]
 
 

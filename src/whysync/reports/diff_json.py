@@ -1,29 +1,16 @@
-"""`diff` as data, version 1, and as Markdown."""
+"""`diff -o json`, version 1."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from whysync.argocd.compare.ignored_fields import IdleRule, IgnoredField
 from whysync.argocd.diff.changes import FieldChange
 from whysync.json_tree import Json, Missing, Object
 from whysync.kubernetes.field_writers import Writer
-from whysync.reports.diff_model import AppDiff, ChangedField, ResourceDiff, State
-from whysync.reports.diff_view import (
-    answer,
-    extra_words,
-    rule_words,
-    strategy_words,
-    value_words,
-    writer_words,
-)
-from whysync.reports.markdown_text import BLANK, Md, code, fenced, md, page, row, rule
-from whysync.reports.output import Safe
-from whysync.reports.screen import Screen
-from whysync.reports.yaml_diff import TooLong, unified
-
-_PLAIN = Screen(width=100)
+from whysync.reports.app_diff import AppDiff, ChangedField, ResourceDiff, State
+from whysync.reports.diff_text import unified_lines
 
 
 def as_object(apps: Sequence[AppDiff]) -> Object:
@@ -72,7 +59,7 @@ def _resource(one: ResourceDiff) -> Object:
         "error": one.resource.error or None,
         "changes": [_changed(field) for field in one.fields],
         "ignored": [_ignored(field) for field in one.ignored],
-        "diff": "\n".join(_unified(one)) if one.state is not State.EQUAL else "",
+        "diff": "\n".join(unified_lines(one)) if one.state is not State.EQUAL else "",
     }
 
 
@@ -112,74 +99,3 @@ def _writer(writer: Writer) -> Object:
 
 def _time(instant: datetime | None) -> str | None:
     return instant.isoformat().replace("+00:00", "Z") if instant else None
-
-
-def _unified(one: ResourceDiff) -> Iterator[str]:
-    diff = one.resource.diff
-    if diff is None or one.state is State.UNSEEN:
-        return
-    try:
-        for mark, text in unified(diff.normalized_live, diff.predicted_live):
-            yield f"@@ {text}".rstrip() if mark == "@" else f"{mark}{text}".rstrip()
-    except TooLong:
-        yield "(too long to show line by line)"
-
-
-def as_markdown(apps: Sequence[AppDiff]) -> Safe:
-    return page(line for app in apps for line in _page(app))
-
-
-def _page(app: AppDiff) -> Iterator[Md]:
-    yield md("# {}", answer(app, _PLAIN))
-    yield BLANK
-    if app.comparison is None:
-        yield md("{}", app.next)
-        yield BLANK
-        return
-    yield md("Compared by {}.", strategy_words(app))
-    yield BLANK
-    if app.settings_problem:
-        yield md("- argocd-cm: {}", app.settings_problem)
-    for note in app.comparison.notes:
-        yield md("- {}", note)
-    for condition in app.comparison.conditions:
-        yield md("- **{}** {}", condition.type, condition.message)
-    for one in app.in_state(State.ERROR):
-        yield md("- cannot compare {}: {}", one.title, one.resource.error)
-    yield BLANK
-    for one in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
-        yield from _section(one, app)
-    yield from _hidden(app)
-
-
-def _section(one: ResourceDiff, app: AppDiff) -> Iterator[Md]:
-    yield md("## {}: {}", one.title, one.state)
-    yield BLANK
-    if one.state is State.EXTRA:
-        yield md("{}.", extra_words(one).capitalize())
-        yield BLANK
-    if one.disagreement:
-        yield md("{}.", one.disagreement)
-        yield BLANK
-    if one.fields:
-        yield row("field", "Git", "live", "written by")
-        yield rule(4)
-        for field in one.fields:
-            change = field.change
-            _, writer = writer_words(field.ownership, app.case)
-            values = (code(value_words(value)) for value in (change.desired, change.live))
-            yield row(code(change.path), *values, writer)
-        yield BLANK
-    yield from fenced(list(_unified(one)), "diff")
-    yield BLANK
-
-
-def _hidden(app: AppDiff) -> Iterator[Md]:
-    hidden = [(resource, field) for resource in app.resources for field in resource.ignored]
-    if not hidden:
-        return
-    yield md("## Ignored differences")
-    yield BLANK
-    for one, field in hidden:
-        yield md("- {} {}: {}", one.title, code(field.change.path), rule_words(field))
-    yield BLANK

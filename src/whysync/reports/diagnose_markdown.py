@@ -14,12 +14,12 @@ from whysync.fixes.patches import patch_text
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.advice import advice_for
 from whysync.queries.commands import app_argument, refresh
+from whysync.reports.diagnose_text import answer_of, safety_of, state_of
 from whysync.reports.list_view import since
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, joined, md, page, row, rule
 from whysync.reports.output import Safe
-from whysync.reports.proof_view import in_a_sentence
-from whysync.reports.screen import ago, one_line
-from whysync.reports.terminal import answer_of, safety_of, state_of
+from whysync.reports.proof_text import in_a_sentence
+from whysync.reports.terminal import ago, one_line
 
 
 def render(report: Report) -> Safe:

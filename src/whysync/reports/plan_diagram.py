@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from whysync.plan.plan import Change, ChangeKind, Item, Run, State, Step
-from whysync.reports.plan_view import MARKS, took
-from whysync.reports.screen import one_line
+from whysync.reports.plan_text import MARKS, took
+from whysync.reports.terminal import one_line
 from whysync.reports.xml_text import Xml, tag
 
 WIDTH: Final = 1040

@@ -1,0 +1,81 @@
+"""`diff -o markdown`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from whysync.reports.app_diff import AppDiff, ResourceDiff, State
+from whysync.reports.diff_text import (
+    answer,
+    extra_words,
+    rule_words,
+    strategy_words,
+    unified_lines,
+    value_words,
+    writer_words,
+)
+from whysync.reports.markdown_text import BLANK, Md, code, fenced, md, page, row, rule
+from whysync.reports.output import Safe
+from whysync.reports.terminal import Terminal
+
+_PLAIN = Terminal(width=100)
+
+
+def render(apps: Sequence[AppDiff]) -> Safe:
+    return page(line for app in apps for line in _page(app))
+
+
+def _page(app: AppDiff) -> Iterator[Md]:
+    yield md("# {}", answer(app, _PLAIN))
+    yield BLANK
+    if app.comparison is None:
+        yield md("{}", app.next)
+        yield BLANK
+        return
+    yield md("Compared by {}.", strategy_words(app))
+    yield BLANK
+    if app.settings_problem:
+        yield md("- argocd-cm: {}", app.settings_problem)
+    for note in app.comparison.notes:
+        yield md("- {}", note)
+    for condition in app.comparison.conditions:
+        yield md("- **{}** {}", condition.type, condition.message)
+    for one in app.in_state(State.ERROR):
+        yield md("- cannot compare {}: {}", one.title, one.resource.error)
+    yield BLANK
+    for one in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
+        yield from _section(one, app)
+    yield from _hidden(app)
+
+
+def _section(one: ResourceDiff, app: AppDiff) -> Iterator[Md]:
+    yield md("## {}: {}", one.title, one.state)
+    yield BLANK
+    if one.state is State.EXTRA:
+        yield md("{}.", extra_words(one).capitalize())
+        yield BLANK
+    if one.disagreement:
+        yield md("{}.", one.disagreement)
+        yield BLANK
+    if one.fields:
+        yield row("field", "Git", "live", "written by")
+        yield rule(4)
+        for field in one.fields:
+            change = field.change
+            _, writer = writer_words(field.ownership, app.case)
+            values = (code(value_words(value)) for value in (change.desired, change.live))
+            yield row(code(change.path), *values, writer)
+        yield BLANK
+    yield from fenced(list(unified_lines(one)), "diff")
+    yield BLANK
+
+
+def _hidden(app: AppDiff) -> Iterator[Md]:
+    hidden = [(resource, field) for resource in app.resources for field in resource.ignored]
+    if not hidden:
+        return
+    yield md("## Ignored differences")
+    yield BLANK
+    for one, field in hidden:
+        yield md("- {} {}: {}", one.title, code(field.change.path), rule_words(field))
+    yield BLANK
