@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.situations import REVISION, application
-from whysync.argocd.simulation.sources import Held, held_by, repositories_of, sources_of
+from whysync.argocd.simulation.sources import PinnedCommit, pinned_commit, repositories_of, sources_of
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.clock import Clock
 
@@ -37,30 +37,30 @@ def live(namespace: str) -> Object:
     return {**OLD, "metadata": {"name": "settings", "namespace": namespace, "annotations": notes}}
 
 
-def said(held: Held | None) -> list[Json]:
-    assert held is not None
-    assert held.commit == HELD
-    return [str(dig(manifest, "data", "a")) for manifest in held.manifests]
+def said(pinned: PinnedCommit | None) -> list[Json]:
+    assert pinned is not None
+    assert pinned.commit == HELD
+    return [str(dig(manifest, "data", "a")) for manifest in pinned.manifests]
 
 
 def test_it_said_what_it_has_applied() -> None:
-    assert said(held_by(operating(), [NEW, OTHER], [live("shop")])) == ["old", "b"]
+    assert said(pinned_commit(operating(), [NEW, OTHER], [live("shop")])) == ["old", "b"]
     placed: Object = {**NEW, "metadata": {"name": "settings", "namespace": "shop"}}
-    assert said(held_by(operating(), [placed], [live("shop")])) == ["old"]
+    assert said(pinned_commit(operating(), [placed], [live("shop")])) == ["old"]
 
 
 def test_of_an_object_in_another_namespace_it_says_nothing() -> None:
-    assert said(held_by(operating(), [NEW], [live("another")])) == ["new"]
+    assert said(pinned_commit(operating(), [NEW], [live("another")])) == ["new"]
 
 
 def test_before_there_is_a_result_what_was_asked_for_counts() -> None:
-    assert said(held_by(operating(result="", asked=HELD), [NEW], [])) == ["new"]
+    assert said(pinned_commit(operating(result="", asked=HELD), [NEW], [])) == ["new"]
 
 
 @pytest.mark.parametrize(
     "app",
     [
-        operating(under_way=False),  # it is over: nothing is held
+        operating(under_way=False),  # it is over: nothing is pinned
         operating(result=REVISION),  # the commit that was compared
         operating(result="", asked=""),
         operating(result="1.2.3"),  # of a chart
@@ -68,13 +68,13 @@ def test_before_there_is_a_result_what_was_asked_for_counts() -> None:
     ],
 )
 def test_where_no_commit_is_held_there_is_none(app: Object) -> None:
-    assert held_by(app, [NEW], [live("shop")]) is None
+    assert pinned_commit(app, [NEW], [live("shop")]) is None
 
 
 def test_the_branch_has_moved_on_and_the_held_commit_can_still_be_rendered() -> None:
     app = operating()
-    held = held_by(app, [NEW], [live("shop")])
-    found = repositories_of(app, [NEW], Clock(datetime(2026, 3, 2, tzinfo=UTC)), held)
+    pinned = pinned_commit(app, [NEW], [live("shop")])
+    found = repositories_of(app, [NEW], Clock(datetime(2026, 3, 2, tzinfo=UTC)), pinned)
     git = found.get("https://git.example.com/shop.git")
     assert git is not None
     assert git.resolve("main") == REVISION

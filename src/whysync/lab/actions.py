@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from whysync.argocd.simulation.commands.command_line import check_command
+from whysync.argocd.simulation.commands.command_line import command_problem
 from whysync.lab.commits import COMMIT_KEYS, commit_of
 from whysync.lab.scenario import (
     DEFAULT_REPO,
@@ -90,7 +90,7 @@ def _push(node: Node, folder: Path | None) -> Push:
 
 def _run(node: Node) -> Run:
     command = node.at("run")
-    problem = check_command(command.text())
+    problem = command_problem(command.text())
     if problem:
         command.wrong(
             f"{command.name} cannot be run: {problem}",

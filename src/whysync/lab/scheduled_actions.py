@@ -10,7 +10,7 @@ import msgspec
 from whysync.argocd.simulation.commands.actor import Actor
 from whysync.argocd.simulation.commands.argocd_cli import run_argocd
 from whysync.argocd.simulation.commands.command_line import command_of
-from whysync.argocd.simulation.commands.kubectl_cli import Terminal
+from whysync.argocd.simulation.commands.kubectl_cli import Kubectl
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.json_tree import Object
 from whysync.lab.admission import Admission
@@ -55,7 +55,7 @@ class ScheduledActors:
         self._destination = simulation.destinations[0]
         self._argocd = simulation.argocd
         self._admission = Admission(simulation.api_server, self._webhooks)
-        self._terminal = Terminal(simulation.api_server)
+        self._terminal = Kubectl(simulation.api_server)
 
     def reconcile(self) -> bool:
         now = self._terminal.now

@@ -19,7 +19,7 @@ from whysync.argocd.server.server import Denied
 from whysync.argocd.simulation.commands.actor import Actor
 from whysync.argocd.simulation.commands.argocd_cli import run_argocd
 from whysync.argocd.simulation.commands.command_line import BadCommand, Command, command_of
-from whysync.argocd.simulation.commands.kubectl_cli import Terminal
+from whysync.argocd.simulation.commands.kubectl_cli import Kubectl
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.comparison import would_be_written
 from whysync.diagnosis.fix import Fix, FixKind
@@ -161,7 +161,7 @@ class Player:
         )
         rights = [obj for obj in objects if obj.get("kind") in _RIGHTS]
         if rights and len(rights) == len(objects):
-            terminal = Terminal(self._world.simulation.api_server)
+            terminal = Kubectl(self._world.simulation.api_server)
             for right in rights:
                 said, failed = terminal.create(copy_object(right), manager="kubectl-create")
                 self._watch.deed(f"kubectl apply {ref_of(right)}", said if failed else "")
@@ -207,7 +207,7 @@ class Player:
         elif command.verb == "create" and command.words[:1] in (("secret",), ("configmap",)):
             said, failed = self._created_with_values(command)
         else:
-            said, failed = Terminal(world.simulation.api_server).run(command, by, world.simulation.argocd)
+            said, failed = Kubectl(world.simulation.api_server).run(command, by, world.simulation.argocd)
         self._watch.deed(written, said if failed else "")
         if failed and "not found" in said.lower():
             raise Unplayable(f"`{written}`: {said}")
@@ -241,7 +241,7 @@ class Player:
             "data": dict.fromkeys(keys, _UNKNOWN_VALUE),
         }
         self.gaps.append(f"which values {kind} {name} has to hold")
-        return Terminal(self._world.simulation.api_server).create(made)
+        return Kubectl(self._world.simulation.api_server).create(made)
 
     # --- what a person does beside it ------------------------------------------------------------
 

@@ -16,9 +16,9 @@ from datetime import timedelta
 
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.repo_server.repository import Folder, GitRepositories
-from whysync.argocd.simulation.from_facts import cluster_of, marked_live, with_project
+from whysync.argocd.simulation.from_facts import cluster_of, with_project, with_tracking_metadata
 from whysync.argocd.simulation.simulation import Simulation
-from whysync.argocd.simulation.sources import held_by, repositories_of, sources_of
+from whysync.argocd.simulation.sources import pinned_commit, repositories_of, sources_of
 from whysync.argocd.simulation.world import Controllers, World
 from whysync.diagnosis.case import Case
 from whysync.facts.snapshot import Gap, GapKind
@@ -210,12 +210,12 @@ def simulated(
     kinds = Kinds(case, live, desired)
     definitions = kinds.assumed()
     live += [_stub(row.ref) for row in part.stubs]
-    live = marked_live(application, desired, live, case.argocd, namespace)
+    live = with_tracking_metadata(application, desired, live, case.argocd, namespace)
     live = WorkloadChildren(live, well=well, now=case.now).completed()
     live += assumed_objects(case, live, desired, well)
     live += namespaces(case, live, desired)
     live += nodes_for(live, desired)
-    repositories = repositories_of(application, desired, clock, held_by(application, desired, live))
+    repositories = repositories_of(application, desired, clock, pinned_commit(application, desired, live))
     writers = writers_for(case, part, active=others, returning=returning)
     operators, makers = Operators(case), CrdCreators(case)
     settings = case.world.snapshot.settings
@@ -250,7 +250,7 @@ def simulated(
             namespace=namespace,
         )
     )
-    gaps = [*part.gaps, *kinds.gaps, *_gaps(case, simulation.strangers, part)]
+    gaps = [*part.gaps, *kinds.gaps, *_gaps(case, simulation.unserved, part)]
     made = SimulatedCase(
         case=case,
         simulation=simulation,

@@ -453,7 +453,7 @@ def test_a_world_loaded_from_facts_goes_on_from_there() -> None:
     )
     again.run(timedelta(minutes=1))
     assert again.argocd.sync_and_health("shop") == ("Synced", "Healthy")
-    assert again.strangers == []
+    assert again.unserved == []
 
 
 @settings(max_examples=10, deadline=None)

@@ -10,7 +10,7 @@ from whysync.argocd.app_controller.destination import IN_CLUSTER
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
 from whysync.argocd.settings import Settings
-from whysync.argocd.simulation.from_facts import cluster_of, marked_live, with_project
+from whysync.argocd.simulation.from_facts import cluster_of, with_project, with_tracking_metadata
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.sources import repositories_of
 from whysync.argocd.simulation.world import OtherParticipant, World
@@ -75,7 +75,7 @@ def application(
 def found(application: Object, desired: list[Object], live: list[Object], now: datetime) -> Simulation:
     """A simulation that goes on from facts."""
     clock = Clock(now)
-    objects = marked_live(application, desired, live, Settings(), "argocd")
+    objects = with_tracking_metadata(application, desired, live, Settings(), "argocd")
     return Simulation(
         World(
             clock=clock,

@@ -1,4 +1,4 @@
-"""Complete what facts may lack: the app's project, its cluster, tracking marks on live objects."""
+"""Completes incomplete facts: adds the app's project, its cluster, and tracking metadata of live objects."""
 
 from __future__ import annotations
 
@@ -19,38 +19,43 @@ def with_project(
     application: Object, projects: Iterable[Object], *, exists: bool = True
 ) -> tuple[Object, ...]:
     """The projects; if the facts lack the app's own and it `exists`, one that permits everything is added."""
-    known = tuple(projects)
+    existing = tuple(projects)
     app = decode(application, Application)[0] or Application()
-    if not exists or any(dig(project, "metadata", "name") == app.project for project in known):
-        return known
+    if not exists or any(dig(project, "metadata", "name") == app.project for project in existing):
+        return existing
     meta: Object = {"name": app.project, "namespace": app.namespace}
-    return (*known, {**DEFAULT_PROJECT, "metadata": meta})
+    return (*existing, {**DEFAULT_PROJECT, "metadata": meta})
 
 
-def marked_live(
+def with_tracking_metadata(
     application: Object, desired: Iterable[Object], live: Iterable[Object], settings: Settings, namespace: str
 ) -> list[Object]:
-    """The live objects, with the app's tracking marks on those that Git or the app's own rows name.
+    """The live objects, with the app's tracking metadata on those in Git or in the app's `status.resources`.
 
-    Nothing is added if any object is marked; facts that were written by hand often lack all marks.
+    If any object has tracking metadata, nothing is added: only handwritten facts lack it altogether.
     """
-    objects = [_sound(live_object) for live_object in live]
-    method, label = settings.tracking_method, settings.instance_label_key
-    if any(owner_of(obj, method=method, label_key=label) for obj in objects):
+    objects = [_without_invalid_managed_fields(live_object) for live_object in live]
+    method, label_key = settings.tracking_method, settings.instance_label_key
+    if any(owner_of(obj, method=method, label_key=label_key) for obj in objects):
         return objects
     app = decode(application, Application)[0] or Application()
-    own = {row.key for row in app.status.resources if not row.hook}
+    app_keys = {row.key for row in app.status.resources if not row.hook}
     for target in desired:
         ref = ref_of(target)
-        own |= {ref.key, ref.key._replace(namespace=ref.namespace or app.spec.destination.namespace)}
+        app_keys |= {ref.key, ref.key._replace(namespace=ref.namespace or app.spec.destination.namespace)}
     instance = instance_name(app.name, app.namespace, namespace)
-    return [_marked(obj, instance, app, settings) if ref_of(obj).key in own else obj for obj in objects]
+    return [
+        _with_tracking_metadata(obj, instance, app, settings) if ref_of(obj).key in app_keys else obj
+        for obj in objects
+    ]
 
 
-def _sound(obj: Object) -> Object:
-    """Without a record of writers that no API server could have written."""
-    rows = dig(obj, "metadata", "managedFields")
-    if rows is MISSING or (isinstance(rows, list) and all(_is_row(fields(row)) for row in rows)):
+def _without_invalid_managed_fields(obj: Object) -> Object:
+    """Without `managedFields` if no API server could have written them."""
+    entries = dig(obj, "metadata", "managedFields")
+    if entries is MISSING or (
+        isinstance(entries, list) and all(_is_managed_fields_entry(fields(entry)) for entry in entries)
+    ):
         return obj
     meta: Object = {
         key: value for key, value in fields(obj.get("metadata")).items() if key != "managedFields"
@@ -58,26 +63,28 @@ def _sound(obj: Object) -> Object:
     return {**obj, "metadata": meta}
 
 
-def _is_row(row: Object) -> bool:
-    has_header = text(row.get("apiVersion")) and text(row.get("fieldsType")) and text(row.get("operation"))
-    return bool(has_header) and _is_set(row.get("fieldsV1"))
+def _is_managed_fields_entry(entry: Object) -> bool:
+    has_header = (
+        text(entry.get("apiVersion")) and text(entry.get("fieldsType")) and text(entry.get("operation"))
+    )
+    return bool(has_header) and _is_fields_v1(entry.get("fieldsV1"))
 
 
-def _is_set(value: Json) -> bool:
-    """Objects all the way down, but for `v:` and the like that name values."""
-    waiting = [value]
-    while waiting:
-        here = waiting.pop()
-        if not isinstance(here, dict):
+def _is_fields_v1(value: Json) -> bool:
+    """Is it valid `fieldsV1`: nested objects whose keys have a known prefix?"""
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if not isinstance(current, dict):
             return False
-        for key, below in here.items():
+        for key, child in current.items():
             if key != "." and key[:2] not in ("f:", "k:", "v:", "i:"):
                 return False
-            waiting.append(below)
+            pending.append(child)
     return True
 
 
-def _marked(obj: Object, instance: str, app: Application, settings: Settings) -> Object:
+def _with_tracking_metadata(obj: Object, instance: str, app: Application, settings: Settings) -> Object:
     if dig(obj, "metadata", "ownerReferences"):
         return obj
     try:
@@ -87,27 +94,27 @@ def _marked(obj: Object, instance: str, app: Application, settings: Settings) ->
 
 
 def cluster_of(application: Object, secrets: Iterable[Object] = ()) -> WorldCluster:
-    """The cluster that an app names, with the settings of its Secret if there is one; without objects."""
+    """The destination cluster of an app, configured from its cluster Secret if any; without objects."""
     app = decode(application, Application)[0] or Application()
     destination, default = app.spec.destination, WorldCluster()
-    named = (
+    matching = (
         cluster_data
         for cluster_data in map(cluster_secret_data, secrets)
-        if _is_named(cluster_data, destination.server, destination.name)
+        if _is_destination(cluster_data, destination.server, destination.name)
     )
-    known = next(named, dict[str, str]())
+    secret = next(matching, dict[str, str]())
     return WorldCluster(
-        server=known.get("server", "")
+        server=secret.get("server", "")
         or destination.server
         or (default.server if destination.name in ("", default.name) else f"https://{destination.name}"),
-        name=known.get("name", "")
+        name=secret.get("name", "")
         or destination.name
         or (default.name if destination.server in ("", default.server) else destination.server),
-        namespaces=namespaces_in(known),
-        cluster_resources=known.get("clusterResources") == "true",
+        namespaces=namespaces_in(secret),
+        cluster_resources=secret.get("clusterResources") == "true",
     )
 
 
-def _is_named(cluster: Mapping[str, str], server: str, name: str) -> bool:
-    known = cluster.get("server", "")
-    return bool(known) and (known == server if server else cluster.get("name") == name)
+def _is_destination(cluster: Mapping[str, str], server: str, name: str) -> bool:
+    cluster_server = cluster.get("server", "")
+    return bool(cluster_server) and (cluster_server == server if server else cluster.get("name") == name)

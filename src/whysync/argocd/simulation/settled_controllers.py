@@ -1,7 +1,7 @@
-"""Controllers of a cluster that was found running: objects at rest stay unchanged until they are written.
+"""Controllers of a cluster that is loaded from facts: settled objects stay unchanged until they are written.
 
-A ControllerManager would look at every object, and create a ReplicaSet for each Deployment that the facts
-have without one. Here only objects in motion are looked at from the start.
+A ControllerManager would reconcile every object, and create a ReplicaSet for each Deployment for which the
+facts lack it. Here only unsettled objects are reconciled from the start.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.controllers.controller_manager import ControllerManager
 
 _STUCK: Final = frozenset({"CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName"})
-_COUNTED: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
-_ALWAYS: Final = frozenset({"HorizontalPodAutoscaler", "Namespace", "Node", "ServiceAccount"})
+_WORKLOADS: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
+_ALWAYS_UNSETTLED: Final = frozenset({"HorizontalPodAutoscaler", "Namespace", "Node", "ServiceAccount"})
 
 
 class SettledControllerManager(ControllerManager):
@@ -23,20 +23,20 @@ class SettledControllerManager(ControllerManager):
         super().__init__(api_server, behavior, nodes=nodes)
         journal = self.api_server.store.journal
         for change in journal:
-            watching = self._by_kind.get(change.place[0], ()) if is_in_motion(change.obj) else ()
+            watching = self._by_kind.get(change.place[0], ()) if is_unsettled(change.obj) else ()
             for controller in (*watching, *self._all):
                 controller.on_event(change)
         self._seen_changes = len(journal)
 
 
-def is_in_motion(obj: Object) -> bool:
-    """Would a controller do something about it though nothing else happens?"""
+def is_unsettled(obj: Object) -> bool:
+    """Would a controller write the object or its children even if nothing else changes?"""
     kind = text(obj.get("kind"))
     meta, status = fields(obj.get("metadata")), fields(obj.get("status"))
-    if kind in _ALWAYS or meta.get("deletionTimestamp"):
+    if kind in _ALWAYS_UNSETTLED or meta.get("deletionTimestamp"):
         return True
     if kind == "Pod":
-        return _pod_moves(status)
+        return _is_pod_unsettled(status)
     if kind == "Job":
         done = any(
             dig(condition, "status") == "True" and dig(condition, "type") in ("Complete", "Failed")
@@ -46,21 +46,21 @@ def is_in_motion(obj: Object) -> bool:
     if kind == "PersistentVolumeClaim":
         return status.get("phase") != "Bound"
     if kind == "ResourceQuota":
-        return not status.get("hard")  # nobody has counted yet, and until then it limits nothing
-    if kind in _COUNTED:
+        return not status.get("hard")  # not counted yet; until then it limits nothing
+    if kind in _WORKLOADS:
         if not items(dig(obj, "spec", "template", "spec", "containers")):
-            return False  # cut too short to run
+            return False  # truncated facts
         if any(
             dig(condition, "type") == "ReplicaFailure" and dig(condition, "status") == "True"
             for condition in items(status.get("conditions"))
         ):
-            return True  # pods that could not be made are tried again
+            return True  # the controller retries Pods that it could not create
         return not status or integer(status.get("observedGeneration")) < integer(meta.get("generation"))
     return False
 
 
-def _pod_moves(status: Object) -> bool:
-    """It is on its way up, or waits for something; one that fails again and again is as it is."""
+def _is_pod_unsettled(status: Object) -> bool:
+    """Is the Pod starting or waiting? A Pod in a crash or pull loop counts as settled."""
     if status.get("phase") in ("Succeeded", "Failed"):
         return False
     states = [
@@ -71,5 +71,5 @@ def _pod_moves(status: Object) -> bool:
     if any(text(dig(state, "state", "waiting", "reason")) in _STUCK for state in states):
         return False
     mains = [fields(container_status) for container_status in items(status.get("containerStatuses"))]
-    runs = not mains or all("running" in fields(main.get("state")) for main in mains)
-    return status.get("phase") != "Running" or not runs
+    all_running = not mains or all("running" in fields(main.get("state")) for main in mains)
+    return status.get("phase") != "Running" or not all_running

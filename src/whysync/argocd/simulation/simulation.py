@@ -17,7 +17,7 @@ from whysync.argocd.app_controller.app_of_apps import definitions
 from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.app_controller.destination import IN_CLUSTER, Destination
 from whysync.argocd.repo_server.repository import GitRepositories
-from whysync.argocd.simulation.commands.kubectl_cli import Terminal
+from whysync.argocd.simulation.commands.kubectl_cli import Kubectl
 from whysync.argocd.simulation.settled_controllers import SettledControllerManager
 from whysync.argocd.simulation.world import Controllers, World, WorldCluster
 from whysync.json_tree import Object
@@ -33,7 +33,7 @@ class LogBook(Protocol):
 
 @runtime_checkable
 class Logged(Protocol):
-    """A participant that keeps the logs of containers, as the kubelet does."""
+    """A participant that has container logs, as the kubelet does."""
 
     @property
     def logs(self) -> LogBook: ...
@@ -77,11 +77,11 @@ class Simulation:
         self.repository = world.repository
         self.destinations = tuple(_destination(cluster, world) for cluster in world.clusters)
         self.api_server = self.destinations[0].api_server
-        """The API server of the first cluster; mostly there is no other."""
-        self.strangers: list[Object] = []
-        """Objects of the World of kinds that the API server does not serve."""
+        """The API server of the first cluster, usually the only one."""
+        self.unserved: list[Object] = []
+        """Objects of the World whose kinds the API server does not serve."""
         for cluster, destination in zip(world.clusters, self.destinations, strict=True):
-            self.strangers += destination.api_server.load(cluster.objects)
+            self.unserved += destination.api_server.load(cluster.objects)
         self._load_definitions(world)
         self.argocd = ApplicationController(
             self.destinations,
@@ -102,11 +102,11 @@ class Simulation:
         for cluster, destination in zip(world.clusters, self.destinations, strict=True):
             _create(cluster.created, destination.api_server)
             destination.api_server.webhooks.update(cluster.webhooks)
-        for other in world.others:
-            other.start(self)
+        for participant in world.others:
+            participant.start(self)
 
     def _load_definitions(self, world: World) -> None:
-        """Argo CD's own CRDs, where an app of apps needs them."""
+        """Loads Argo CD's CRDs if Git contains Applications (app of apps)."""
         repository = world.repository
         if not isinstance(repository, GitRepositories) or not repository.has_applications():
             return
@@ -116,18 +116,18 @@ class Simulation:
 
     @property
     def git(self) -> GitRepositories:
-        """The repositories, where they are in memory."""
+        """The in-memory repositories."""
         assert isinstance(self.repository, GitRepositories)
         return self.repository
 
     # --- time ------------------------------------------------------------------------------------
 
     def run(self, duration: timedelta) -> None:
-        """Raises `TimelineNeverSettles` where at one instant everybody undoes what another does."""
+        """Raises `TimelineNeverSettles` if participants undo each other's writes without time passing."""
         self.timeline.run(duration)
 
     def until(self, holds: Callable[[], bool], limit: timedelta) -> bool:
-        """Let time pass until something holds; false where `limit` is over first."""
+        """Runs until `holds` returns true; false if that takes longer than `limit`."""
         return self.timeline.run(limit, until=holds)
 
 
@@ -152,8 +152,8 @@ def _controllers(cluster: WorldCluster, api_server: ApiServer) -> Participant:
 
 
 def _create(objects: Iterable[Object], api_server: ApiServer) -> None:
-    terminal = Terminal(api_server)
+    kubectl = Kubectl(api_server)
     for obj in objects:
-        message, failed = terminal.create(obj)
+        message, failed = kubectl.create(obj)
         if failed:
             raise NotCreated(obj, message)

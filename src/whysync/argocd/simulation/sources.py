@@ -14,47 +14,52 @@ from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.merge.last_applied import last_applied
 
-_COMMIT: Final = 40
+_COMMIT_LENGTH: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceOf:
+class AppSource:
     url: str
     path: str
     branch: str
     commit: str
-    """With which the app was compared last; empty where that is not known."""
+    """The commit that the app was last compared to; empty if unknown."""
     type: str
     renders: bool
-    """False for one that only lends its files to others."""
+    """False for a source whose files are only referenced by other sources (`ref`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    all: tuple[SourceOf, ...]
+    all: tuple[AppSource, ...]
 
     @property
-    def main(self) -> SourceOf:
-        """The one that all manifests are said to come from: which comes from which the facts do not tell."""
+    def main(self) -> AppSource:
+        """The source that all manifests are assigned to: facts do not contain the source of a manifest."""
         return next((source for source in self.all if source.renders), self.all[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """A commit that an operation under way keeps, though the branch has moved on."""
+class PinnedCommit:
+    """The commit that a running operation syncs although its branch has newer commits."""
 
     commit: str
     manifests: tuple[Object, ...]
 
 
-def held_by(application: Object, desired: Iterable[Object], live: Iterable[Object]) -> Held | None:
-    """What such a commit rendered to the facts do not tell: what it has applied tells for itself."""
+def pinned_commit(
+    application: Object, desired: Iterable[Object], live: Iterable[Object]
+) -> PinnedCommit | None:
+    """The commit of the running operation, if it differs from the compared one.
+
+    Facts do not contain its manifests; they are taken from the last-applied annotations.
+    """
     if "operation" not in application or has_multiple_sources(fields(application.get("spec"))):
         return None
     status = fields(application.get("status"))
     state = fields(status.get("operationState"))
     commit = text(dig(state, "syncResult", "revision")) or text(dig(state, "operation", "sync", "revision"))
-    if len(commit) < _COMMIT or commit == dig(status, "sync", "revision"):
+    if len(commit) < _COMMIT_LENGTH or commit == dig(status, "sync", "revision"):
         return None
     namespace = text(dig(application, "spec", "destination", "namespace"))
     applied = {
@@ -62,33 +67,33 @@ def held_by(application: Object, desired: Iterable[Object], live: Iterable[Objec
         for live_object in live
         if (applied_object := last_applied(live_object)) is not None
     }
-    made = [
+    manifests = [
         applied.get(key) or applied.get(key._replace(namespace=namespace)) or desired_object
         for desired_object in desired
         for key in (ref_of(desired_object).key,)
     ]
-    return Held(commit=commit, manifests=tuple(made))
+    return PinnedCommit(commit=commit, manifests=tuple(manifests))
 
 
 def sources_of(application: Object) -> Sources:
     spec = fields(application.get("spec"))
     status = fields(application.get("status"))
     sync = fields(status.get("sync"))
-    several = has_multiple_sources(spec)
-    raw = [fields(source) for source in items(spec.get("sources"))] if several else [source_of(spec)]
+    has_multiple = has_multiple_sources(spec)
+    raw = [fields(source) for source in items(spec.get("sources"))] if has_multiple else [source_of(spec)]
     commits = (
         [text(revision) for revision in items(sync.get("revisions"))]
-        if several
+        if has_multiple
         else [text(sync.get("revision"))]
     )
     types = (
-        [text(source_type_) for source_type_ in items(status.get("sourceTypes"))]
-        if several
+        [text(source_type) for source_type in items(status.get("sourceTypes"))]
+        if has_multiple
         else [text(status.get("sourceType"))]
     )
     return Sources(
         all=tuple(
-            SourceOf(
+            AppSource(
                 url=text(source.get("repoURL")),
                 path=(text(source.get("path")) or text(source.get("chart"))).strip("/") or ".",
                 branch=text(source.get("targetRevision")),
@@ -102,9 +107,9 @@ def sources_of(application: Object) -> Sources:
 
 
 def repositories_of(
-    application: Object, desired: Iterable[Object], clock: Clock, held: Held | None = None
+    application: Object, desired: Iterable[Object], clock: Clock, pinned: PinnedCommit | None = None
 ) -> GitRepositories:
-    """Each branch points at the commit that was compared last; `held` is one before it, still needed."""
+    """Repositories in which each branch points to the last compared commit; `pinned` is an earlier commit."""
     sources = sources_of(application)
     repositories: dict[str, GitRepository] = {}
     for source in sources.all:
@@ -113,9 +118,9 @@ def repositories_of(
         )
         objects = tuple(desired) if source is sources.main else ()
         branch = source.branch or git.default_branch
-        if held is not None and source is sources.main:
-            before = Folder(manifests=held.manifests, source_type=source.type)
-            git.push({source.path: before}, branch=branch, commit=held.commit)
+        if pinned is not None and source is sources.main:
+            before = Folder(manifests=pinned.manifests, source_type=source.type)
+            git.push({source.path: before}, branch=branch, commit=pinned.commit)
         folder = Folder(manifests=objects, source_type=source.type)
         git.push({source.path: folder}, branch=branch, commit=source.commit)
     return GitRepositories(repositories.values())

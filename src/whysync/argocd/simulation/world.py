@@ -1,7 +1,7 @@
 """World: the plain value that a simulation is built from.
 
-Whoever simulates translates its input (a Case, a rendered commit, a lab scenario) into a World;
-`Simulation(world)` builds the clusters, Argo CD and the other participants from it.
+Proofs, plans and the lab translate their input (a Case, a rendered commit, a scenario) into a World, from
+which `Simulation(world)` builds the clusters, Argo CD and the other participants.
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ VERSION: Final = "v3.6.0"
 
 
 class Controllers(Enum):
-    """Which controllers of Kubernetes run in a cluster."""
+    """The Kubernetes controllers that run in a cluster."""
 
     GARBAGE_COLLECTION = auto()
-    """Only the cleanup after deletions."""
+    """Only garbage collection."""
     ALL = auto()
     """All controllers, the scheduler and the kubelets."""
     SETTLED = auto()
-    """All of them, but objects at rest stay unchanged until they are written."""
+    """All controllers, but settled objects stay unchanged until they are written."""
 
 
 class OtherParticipant(Participant, Protocol):
-    """Somebody else who acts: a user with a plan, a controller that Kubernetes does not have."""
+    """A participant besides Kubernetes and Argo CD: a scripted user, or a third-party controller."""
 
     def start(self, simulation: Simulation) -> None:
-        """Called once, when everything else is built."""
+        """Called once, after everything else is built."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldCluster:
     server: str = IN_CLUSTER
-    """As Argo CD knows the cluster."""
+    """The server URL in the app's destination."""
     name: str = "in-cluster"
     namespaces: tuple[str, ...] = ()
     """The only namespaces that Argo CD manages; empty means all."""
     cluster_resources: bool = False
     """With `namespaces`: cluster-scoped objects are managed too."""
     objects: tuple[Object, ...] = ()
-    """Stored as they are, like objects that were read from a running cluster."""
+    """Stored unchanged, like objects that were read from a running cluster."""
     created: tuple[Object, ...] = ()
     """Created through the API in this order, before webhooks are called."""
     webhooks: Mapping[str, Webhook] = field(default_factory=dict[str, Webhook])
     """Responses of admission webhooks by name; webhooks without a response fail."""
     controllers: Controllers = Controllers.GARBAGE_COLLECTION
     behavior: Behavior = field(default_factory=Behavior)
-    """Of pods and of what Kubernetes asks outside the cluster."""
+    """The behavior of Pods and of systems outside the cluster."""
     nodes: int = 3
-    """Created if there are fewer."""
+    """The minimum number of Nodes; missing ones are created."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,16 +76,16 @@ class World:
     applications: tuple[Object, ...] = ()
     projects: tuple[Object, ...] = ()
     config_maps: tuple[Object, ...] = ()
-    """Argo CD's settings."""
+    """Argo CD's ConfigMaps."""
     secrets: tuple[Object, ...] = ()
-    """Argo CD's Secrets of clusters and repositories, shown in a snapshot next to the settings."""
+    """Argo CD's cluster and repository Secrets; the lab adds them to its snapshot."""
     clusters: tuple[WorldCluster, ...] = (WorldCluster(),)
     others: tuple[OtherParticipant, ...] = ()
-    """They act after the controllers and before Argo CD."""
+    """Other participants, which act after the controllers and before Argo CD."""
     namespace: str = "argocd"
-    """Argo CD's own."""
+    """The namespace of Argo CD."""
     version: str = VERSION
     timings: Timings | None = None
-    """How fast Argo CD works; by default as its settings have it."""
+    """Timings of the application controller; by default from argocd-cmd-params-cm."""
     cluster_ops: ClusterOpsFactory | None = None
-    """How a sync reads and writes a cluster; by default with kubectl on the cluster in memory."""
+    """How a sync reads and writes a cluster; by default with kubectl on the in-memory cluster."""

@@ -9,8 +9,8 @@ import pytest
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
 from whysync.argocd.simulation.commands.actor import Actor
 from whysync.argocd.simulation.commands.argocd_cli import run_argocd
-from whysync.argocd.simulation.commands.command_line import BadCommand, check_command, command_of
-from whysync.argocd.simulation.commands.kubectl_cli import Terminal
+from whysync.argocd.simulation.commands.command_line import BadCommand, command_of, command_problem
+from whysync.argocd.simulation.commands.kubectl_cli import Kubectl
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.world import World
 from whysync.json_tree import Json, Object, dig, fields, items
@@ -86,7 +86,7 @@ class Stage:
         done = (
             run_argocd(command, by, self.argocd)
             if command.tool == "argocd"
-            else Terminal(self.simulation.api_server).run(command, by, self.argocd)
+            else Kubectl(self.simulation.api_server).run(command, by, self.argocd)
         )
         self.simulation.run(timedelta(seconds=1))
         return done
@@ -339,7 +339,7 @@ def test_what_cannot_be_played(line: str, why: str) -> None:
     with pytest.raises(BadCommand) as problem:
         command_of(line)
     assert str(problem.value) == why
-    assert check_command(line) == why
+    assert command_problem(line) == why
 
 
 @pytest.mark.parametrize(
@@ -353,4 +353,4 @@ def test_what_cannot_be_played(line: str, why: str) -> None:
     ],
 )
 def test_what_a_line_lacks(line: str, why: str) -> None:
-    assert check_command(line) == why
+    assert command_problem(line) == why

@@ -1,4 +1,4 @@
-"""Who runs a command, and what comes back."""
+"""The user who runs a command, and the result of a command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from whysync.json_tree import Object
 
 Outcome = tuple[str, bool]
-"""What the command prints, and whether it failed."""
+"""The output of a command, and whether it failed."""
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):

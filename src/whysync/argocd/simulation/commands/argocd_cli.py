@@ -1,4 +1,4 @@
-"""`argocd app …` in the hands of people: requests to Argo CD's API server, which may refuse them."""
+"""`argocd app`, `argocd proj` and `argocd cluster`: requests to Argo CD's API server, which may deny them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from whysync.argocd.simulation.commands.merge import merged
 from whysync.argocd.sync.app_request import APPROVED
 from whysync.json_tree import Json, Object, fields, items
 
-_OF_SOURCE = {"--path": "path", "--repo": "repoURL", "--revision": "targetRevision"}
-_OF_DESTINATION = {"--dest-namespace": "namespace", "--dest-server": "server", "--dest-name": "name"}
+_SOURCE_FIELDS = {"--path": "path", "--repo": "repoURL", "--revision": "targetRevision"}
+_DESTINATION_FIELDS = {"--dest-namespace": "namespace", "--dest-server": "server", "--dest-name": "name"}
 
 
 def run_argocd(command: Command, by: Actor, argocd: ApplicationController) -> Outcome:
-    """What the command prints, and whether it failed. `wait` returns at once: time is not its own."""
+    """The output of the command, and whether it failed. `wait` returns at once: commands take no time."""
     user = by.user or "admin"
     try:
         if command.noun == "proj":
@@ -42,16 +42,18 @@ def run_argocd(command: Command, by: Actor, argocd: ApplicationController) -> Ou
                     argocd.refresh(app, hard=hard)
                 return "", False
             case "delete":
-                how = command.flag("--propagation-policy", "foreground")
-                kept = command.flag("--cascade") == "false"
-                argocd.server.prepare_deletion(app, None if kept else how, user=user, groups=by.groups)
+                propagation = command.flag("--propagation-policy", "foreground")
+                is_orphaned = command.flag("--cascade") == "false"
+                argocd.server.prepare_deletion(
+                    app, None if is_orphaned else propagation, user=user, groups=by.groups
+                )
                 argocd.delete(app)
                 return f"application '{name}' deleted", False
             case "wait":
                 return "", False
             case "confirm-deletion":
                 argocd.server.update(app, user=user, groups=by.groups)
-                return _confirmed(name, app, argocd), False
+                return _confirm_deletion(name, app, argocd), False
             case _:
                 argocd.server.update(app, user=user, groups=by.groups)
                 return _set(command, app, argocd)
@@ -60,24 +62,24 @@ def run_argocd(command: Command, by: Actor, argocd: ApplicationController) -> Ou
 
 
 def _set_cluster(command: Command, argocd: ApplicationController) -> Outcome:
-    """`argocd cluster set NAME --namespace a --namespace b`: the whole list, as Argo CD keeps it."""
-    name, spaces = command.words[0], command.flags.get("--namespace", ())
-    named = (
+    """`argocd cluster set NAME --namespace a --namespace b`: replaces the list of namespaces."""
+    name, namespaces = command.words[0], command.flags.get("--namespace", ())
+    candidates = (
         destination
         for destination in argocd.context.destinations.values()
         if name in (destination.name, destination.server)
     )
-    matching = next(named, None)
-    if matching is None or not spaces:
+    matching = next(candidates, None)
+    if matching is None or not namespaces:
         return f'rpc error: code = NotFound desc = cluster "{name}" not found', True
-    argocd.context.set_namespaces(matching, spaces)
+    argocd.context.set_namespaces(matching, namespaces)
     for app in argocd.applications:
         argocd.refresh(app)
     return f"Cluster '{name}' updated.", False
 
 
 def _operation(command: Command) -> Object:
-    """What the CLI asks for; all else is the API server's to fill in."""
+    """The operation that the CLI requests; the API server adds the defaults."""
     sync: Object = {}
     if command.has("--revision"):
         sync["revision"] = command.flag("--revision")
@@ -105,56 +107,58 @@ def _operation(command: Command) -> Object:
     return operation
 
 
-def _resource(written: str) -> Json:
+def _resource(argument: str) -> Json:
     """`apps:Deployment:web` or `apps:Deployment:shop/web`."""
-    group, _, rest = written.partition(":")
-    kind, _, place = rest.partition(":")
-    space, _, name = place.rpartition("/")
+    group, _, rest = argument.partition(":")
+    kind, _, qualified_name = rest.partition(":")
+    namespace, _, name = qualified_name.rpartition("/")
     resource: Object = {"kind": kind, "name": name}
     if group:
         resource["group"] = group
-    if space:
-        resource["namespace"] = space
+    if namespace:
+        resource["namespace"] = namespace
     return resource
 
 
-def _confirmed(name: str, app: str, argocd: ApplicationController) -> str:
-    """As the CLI does it: an annotation with the time, which pruning and deleting look for."""
+def _confirm_deletion(name: str, app: str, argocd: ApplicationController) -> str:
+    """Adds the approval annotation with the current time, as the CLI does."""
     now = go_time(argocd.context.clock.now)
     argocd.edit(app, lambda body: fields(merged(body, {"metadata": {"annotations": {APPROVED: now}}})))
     return f"Application '{name}' updated successfully"
 
 
 def _set(command: Command, app: str, argocd: ApplicationController) -> Outcome:
-    argocd.edit(app, lambda body: {**body, "spec": _with_settings(fields(body.get("spec")), command)})
+    argocd.edit(app, lambda body: {**body, "spec": _changed_spec(fields(body.get("spec")), command)})
     return "", False
 
 
-def _with_settings(spec: Object, command: Command) -> Object:
-    changed: Object = {"syncPolicy": _policy(fields(spec.get("syncPolicy")), command)}
+def _changed_spec(spec: Object, command: Command) -> Object:
+    changed: Object = {"syncPolicy": _changed_sync_policy(fields(spec.get("syncPolicy")), command)}
     if command.has("--project"):
         changed["project"] = command.flag("--project")
-    place: Object = {key: command.flag(flag) for flag, key in _OF_DESTINATION.items() if command.has(flag)}
-    if "server" in place:
-        place["name"] = None
-    elif "name" in place:
-        place["server"] = None
-    if place:
-        changed["destination"] = place
-    source: Object = {key: command.flag(flag) for flag, key in _OF_SOURCE.items() if command.has(flag)}
-    several = [fields(source) for source in items(spec.get("sources"))]
-    number = int(command.flag("--source-position", "1")) - 1
-    if source and several and number < len(several):
+    destination: Object = {
+        key: command.flag(flag) for flag, key in _DESTINATION_FIELDS.items() if command.has(flag)
+    }
+    if "server" in destination:
+        destination["name"] = None
+    elif "name" in destination:
+        destination["server"] = None
+    if destination:
+        changed["destination"] = destination
+    source: Object = {key: command.flag(flag) for flag, key in _SOURCE_FIELDS.items() if command.has(flag)}
+    sources = [fields(source) for source in items(spec.get("sources"))]
+    position = int(command.flag("--source-position", "1")) - 1
+    if source and sources and position < len(sources):
         changed["sources"] = [
-            {**other_source, **source} if at == number else other_source
-            for at, other_source in enumerate(several)
+            {**other_source, **source} if index == position else other_source
+            for index, other_source in enumerate(sources)
         ]
     elif source:
         changed["source"] = source
     return fields(merged(spec, changed))
 
 
-def _policy(before: Object, command: Command) -> Object:
+def _changed_sync_policy(before: Object, command: Command) -> Object:
     policy: Object = {}
     match command.flag("--sync-policy"):
         case "none":

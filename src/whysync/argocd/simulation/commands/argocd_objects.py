@@ -1,4 +1,4 @@
-"""`kubectl` on Argo CD's own objects: Applications, AppProjects and its ConfigMaps go through Argo CD."""
+"""`kubectl` on Applications, AppProjects and Argo CD's ConfigMaps, which the simulated Argo CD stores."""
 
 from __future__ import annotations
 
@@ -20,37 +20,47 @@ _CONFIG_MAPS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
 _PROJECTS: Final = ("appproject", "appprojects", "appproject.argoproj.io", "appprojects.argoproj.io")
 
 
-def is_argocds(kind: str, name: str, command: Command, argocd: ApplicationController) -> bool:
+def is_argocd_object(kind: str, name: str, command: Command, argocd: ApplicationController) -> bool:
     if is_application(kind) or kind.lower() in _PROJECTS:
         return True
-    here = command.flag("--namespace") == argocd.context.namespace
-    return here and kind.lower() in ("configmap", "configmaps", "cm") and name in _CONFIG_MAPS
+    in_argocd_namespace = command.flag("--namespace") == argocd.context.namespace
+    return in_argocd_namespace and kind.lower() in ("configmap", "configmaps", "cm") and name in _CONFIG_MAPS
 
 
-def on_argocds(
-    command: Command, kind: str, name: str, rest: tuple[str, ...], by: Actor, argocd: ApplicationController
+def run_on_argocd_object(
+    command: Command,
+    kind: str,
+    name: str,
+    arguments: tuple[str, ...],
+    by: Actor,
+    argocd: ApplicationController,
 ) -> Outcome:
     try:
-        return _changed(command, kind, name, rest, by, argocd)
+        return _run(command, kind, name, arguments, by, argocd)
     except Refused as problem:
         return f"Error from server ({problem.reason}): {problem.message}", True
 
 
-def _changed(
-    command: Command, kind: str, name: str, rest: tuple[str, ...], by: Actor, argocd: ApplicationController
+def _run(
+    command: Command,
+    kind: str,
+    name: str,
+    arguments: tuple[str, ...],
+    by: Actor,
+    argocd: ApplicationController,
 ) -> Outcome:
     if is_application(kind):
-        return _on_application(command, name, rest, by, argocd)
+        return _run_on_application(command, name, arguments, by, argocd)
     context = argocd.context
-    known = context.projects if kind.lower() in _PROJECTS else context.config_maps
+    stored = context.projects if kind.lower() in _PROJECTS else context.config_maps
     plural = "appprojects.argoproj.io" if kind.lower() in _PROJECTS else "configmaps"
-    existing = known.get(name)
+    existing = stored.get(name)
     if existing is None:
         return f'Error from server (NotFound): {plural} "{name}" not found', True
     if command.verb == "delete" and kind.lower() in _PROJECTS:
-        argocd.drop_project(name)  # kubectl asks nobody whether Applications still use it
+        argocd.drop_project(name)  # kubectl does not check whether Applications still use it
         return f"{plural}/{name} deleted", False
-    change = _change(command, rest, by)
+    change = _change(command, arguments, by)
     if change is None:
         return f"an object of Argo CD is nothing to {command.verb}", True
     if kind.lower() in _PROJECTS:
@@ -60,8 +70,8 @@ def _changed(
     return f"{plural}/{name} {DONE[command.verb]}", False
 
 
-def _on_application(
-    command: Command, name: str, rest: tuple[str, ...], by: Actor, argocd: ApplicationController
+def _run_on_application(
+    command: Command, name: str, arguments: tuple[str, ...], by: Actor, argocd: ApplicationController
 ) -> Outcome:
     app = f"{command.flag('--namespace', argocd.context.namespace)}/{name}"
     if app not in argocd.applications:
@@ -69,19 +79,19 @@ def _on_application(
     if command.verb == "delete":
         argocd.delete(app)
         return f"application/{name} deleted", False
-    change = _change(command, rest, by)
+    change = _change(command, arguments, by)
     if change is None:
         return f"an Application is nothing to {command.verb}", True
     argocd.edit(app, change)
     return f"application/{name} {DONE[command.verb]}", False
 
 
-def _change(command: Command, rest: tuple[str, ...], by: Actor) -> Callable[[Object], Object] | None:
+def _change(command: Command, arguments: tuple[str, ...], by: Actor) -> Callable[[Object], Object] | None:
     """`None` for a command that does not apply to these objects."""
     match command.verb:
         case "annotate" | "label":
-            place = "annotations" if command.verb == "annotate" else "labels"
-            patch: Json = {"metadata": {place: pairs_of(rest)}}
+            metadata_field = "annotations" if command.verb == "annotate" else "labels"
+            patch: Json = {"metadata": {metadata_field: pairs_of(arguments)}}
         case "patch" | "edit":
             patch = json.loads(command.flag("--patch", "{}")) if not by.input else by.input[0]
             if isinstance(patch, list):

@@ -1,4 +1,4 @@
-"""`argocd proj …`: what a project permits is widened."""
+"""`argocd proj …`: commands that permit more in a project."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from whysync.json_tree import Json, Object, fields, items
 
 
 def run_proj(command: Command, argocd: ApplicationController, user: str, groups: tuple[str, ...]) -> Outcome:
-    """Raises `Denied` for those who may not change the project."""
-    words = list(command.words)
-    deed = words.pop(0) if command.verb == "windows" else ""
-    name = words[0] if words else ""
+    """Raises `Denied` if the user may not change the project."""
+    arguments = list(command.words)
+    subcommand = arguments.pop(0) if command.verb == "windows" else ""
+    name = arguments[0] if arguments else ""
     project = argocd.context.projects.get(name)
     if project is None:
         return f'rpc error: code = NotFound desc = appprojects.argoproj.io "{name}" not found', True
     argocd.server.update_project(name, user=user, groups=groups)
     spec = fields(project.get("spec"))
-    match command.verb, tuple(words[1:]):
+    match command.verb, tuple(arguments[1:]):
         case "add-source", (url,):
-            changed = _added(spec, "sourceRepos", url)
+            changed = _with_item(spec, "sourceRepos", url)
         case "add-destination", (server, namespace):
-            changed = _added(spec, "destinations", {"server": server, "namespace": namespace})
+            changed = _with_item(spec, "destinations", {"server": server, "namespace": namespace})
         case "allow-cluster-resource", (group, kind):
-            changed = _added(spec, "clusterResourceWhitelist", {"group": group, "kind": kind})
+            changed = _with_item(spec, "clusterResourceWhitelist", {"group": group, "kind": kind})
         case "allow-namespace-resource", (group, kind):
-            changed = _allowed(spec, group, kind)
-        case "windows", (id,) if deed == "enable-manual-sync" and id.isdecimal():
-            changed = _manual(spec, int(id))
+            changed = _with_allowed_kind(spec, group, kind)
+        case "windows", (id,) if subcommand == "enable-manual-sync" and id.isdecimal():
+            changed = _with_manual_sync(spec, int(id))
         case _:
             return f"proj {command.verb} lacks something", True
     argocd.set_project({**project, "spec": changed})
@@ -38,22 +38,22 @@ def run_proj(command: Command, argocd: ApplicationController, user: str, groups:
     return "", False
 
 
-def _added(spec: Object, place: str, value: Json) -> Object:
-    known = items(spec.get(place))
-    return {**spec, place: known if value in known else [*known, value]}
+def _with_item(spec: Object, field: str, value: Json) -> Object:
+    values = items(spec.get(field))
+    return {**spec, field: values if value in values else [*values, value]}
 
 
-def _allowed(spec: Object, group: str, kind: str) -> Object:
-    """A blacklist that names it forbids it; a whitelist has to name it, where there is one."""
-    wanted: Object = {"group": group, "kind": kind}
-    black = [entry for entry in items(spec.get("namespaceResourceBlacklist")) if entry != wanted]
-    changed: Object = {**spec, "namespaceResourceBlacklist": black}
+def _with_allowed_kind(spec: Object, group: str, kind: str) -> Object:
+    """Removes the kind from the blacklist, and adds it to the whitelist if the project has one."""
+    group_kind: Object = {"group": group, "kind": kind}
+    blacklist = [entry for entry in items(spec.get("namespaceResourceBlacklist")) if entry != group_kind]
+    changed: Object = {**spec, "namespaceResourceBlacklist": blacklist}
     if "namespaceResourceWhitelist" in spec:
-        return _added(changed, "namespaceResourceWhitelist", wanted)
+        return _with_item(changed, "namespaceResourceWhitelist", group_kind)
     return changed
 
 
-def _manual(spec: Object, id: int) -> Object:
+def _with_manual_sync(spec: Object, id: int) -> Object:
     windows: list[Json] = [
         {**fields(window), "manualSync": True} if number == id else window
         for number, window in enumerate(items(spec.get("syncWindows")))

@@ -1,4 +1,4 @@
-"""Command lines as people type them, taken apart: as much of `kubectl` and `argocd` as can be played."""
+"""Parses the `kubectl` and `argocd` command lines that a simulation can run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PROJ: Final = (
     "windows",
 )
 _NOUNS: Final = (["argocd", "app"], ["argocd", "proj"], ["argocd", "cluster"])
-# Flags that stand alone; all others take a value.
+# Flags without a value; all others take one.
 _SWITCHES: Final = frozenset((
     "--server-side", "--force-conflicts", "--overwrite", "--refresh", "--hard-refresh", "--prune", "--force",
     "--replace", "--dry-run", "--apply-out-of-sync-only", "--async", "--auto-prune",
@@ -45,7 +45,7 @@ _KNOWN_FLAGS: Final = frozenset((
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """`kubectl -n shop scale deployment/web --replicas 5`, taken apart. `noun` is `app` or `proj`."""
+    """A parsed command line. `noun` is the word after `argocd`: `app`, `proj` or `cluster`."""
 
     tool: str
     verb: str
@@ -65,15 +65,15 @@ class BadCommand(ValueError):
 
 
 def command_of(line: str) -> Command:
-    """Raises `BadCommand` with what is wrong."""
+    """Raises `BadCommand` if the line cannot be parsed or run."""
     try:
         words = shlex.split(line, comments=False)
     except ValueError as problem:
         raise BadCommand(f"it cannot be split into words: {problem}") from problem
     if words[:1] != ["kubectl"] and words[:2] not in _NOUNS:
         raise BadCommand("it must begin with kubectl, argocd app, argocd proj or argocd cluster")
-    plain, flags = _sorted(words)
-    match plain:
+    arguments, flags = _split_flags(words)
+    match arguments:
         case ["kubectl", verb, *rest] if verb in _KUBECTL:
             return Command(tool="kubectl", verb=verb, words=tuple(rest), flags=flags)
         case ["argocd", "app", verb, app, *rest] if verb in _ARGOCD:
@@ -83,31 +83,31 @@ def command_of(line: str) -> Command:
         case ["argocd", "proj", verb, project, *rest] if verb in _PROJ:
             return Command(tool="argocd", noun="proj", verb=verb, words=(project, *rest), flags=flags)
         case _:
-            raise BadCommand(f"{' '.join(plain[:3])!r} is nothing that can be played")
+            raise BadCommand(f"{' '.join(arguments[:3])!r} is nothing that can be played")
 
 
-def _sorted(words: list[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    plain: list[str] = []
+def _split_flags(words: list[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    arguments: list[str] = []
     flags: dict[str, tuple[str, ...]] = {}
-    rest = iter(words)
-    for word in rest:
+    remaining = iter(words)
+    for word in remaining:
         if not word.startswith("-") or word == "-":
-            plain.append(word)
+            arguments.append(word)
             continue
         name, equals, value = word.partition("=")
         name = _SHORT.get(name, name)
         if name not in _KNOWN_FLAGS:
             raise BadCommand(f"the flag {name} is nothing that can be played")
         if not equals:
-            value = "true" if name in _SWITCHES else next(rest, "")
+            value = "true" if name in _SWITCHES else next(remaining, "")
             if not value:
                 raise BadCommand(f"{name} lacks its value")
         flags[name] = (*flags.get(name, ()), value)
-    return plain, flags
+    return arguments, flags
 
 
-def check_command(line: str) -> str:
-    """What is wrong with a command line; empty where nothing is."""
+def command_problem(line: str) -> str:
+    """What is wrong with a command line; empty if it is valid."""
     try:
         command = command_of(line)
     except BadCommand as problem:

@@ -1,4 +1,4 @@
-"""`deployment/web`, `deploy web`, `certificates.cert-manager.io/web`: which object of a cluster is meant."""
+"""Resource names as `kubectl` accepts them: `deploy`, `deployments`, `certificates.cert-manager.io`."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _SHORT: Final = {
 }  # fmt: skip
 
 
-def served_kind(cluster: Cluster, written: str) -> ServedKind | None:
-    """By plural, singular or short name, with or without the group behind it."""
-    name, _, group = written.lower().partition(".")
+def served_kind(cluster: Cluster, resource: str) -> ServedKind | None:
+    """The kind with this plural, singular or short name, which may be followed by its group."""
+    name, _, group = resource.lower().partition(".")
     name = _SHORT.get(name, name)
     matching = [
         kind
         for kind in cluster.kinds()
         if name in (kind.plural, kind.kind.lower()) and (not group or kind.group == group)
     ]
-    # Of the versions of a kind the best comes first in discovery; the core group before others.
+    # Discovery lists the preferred version of a kind first; the core group comes before others.
     return min(matching, key=lambda kind: (kind.group != "", kind.group == "events.k8s.io"), default=None)
 
 
-def is_application(written: str) -> bool:
-    return written.lower().partition(".")[0] in ("application", "applications", "app", "apps")
+def is_application(resource: str) -> bool:
+    return resource.lower().partition(".")[0] in ("application", "applications", "app", "apps")
 
 
 def patch_verb(kind: ServedKind | None) -> str:
-    """Custom resources know no strategic patch."""
+    """Custom resources do not support strategic merge patches."""
     builtin = kind is not None and ("." not in kind.group or kind.group.endswith(".k8s.io"))
     return "strategic-patch" if builtin else "merge-patch"

@@ -1,4 +1,4 @@
-"""`kubectl` in the hands of people: each verb writes with the manager that the real one has."""
+"""`kubectl` as users run it; each verb writes with the field manager that kubectl uses for it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from datetime import datetime
 
 from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.simulation.commands.actor import Actor, Outcome
-from whysync.argocd.simulation.commands.argocd_objects import is_argocds, on_argocds
+from whysync.argocd.simulation.commands.argocd_objects import is_argocd_object, run_on_argocd_object
 from whysync.argocd.simulation.commands.command_line import Command
 from whysync.argocd.simulation.commands.kinds import patch_verb, served_kind
-from whysync.argocd.simulation.commands.kubectl_create import made_by
+from whysync.argocd.simulation.commands.kubectl_create import object_to_create
 from whysync.argocd.simulation.commands.kubectl_output import DONE, pairs_of, target_of
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer, Request, ServedKind
@@ -20,7 +20,7 @@ from whysync.kubernetes.kubectl.client_side_apply import client_side_apply
 _ROLLOUT = {"restart": "restarted", "pause": "paused", "resume": "resumed"}
 
 
-class Terminal:
+class Kubectl:
     def __init__(self, api_server: ApiServer) -> None:
         self._api_server = api_server
 
@@ -30,87 +30,97 @@ class Terminal:
 
     def run(self, command: Command, by: Actor, argocd: ApplicationController) -> Outcome:
         if command.has("--filename"):
-            outcomes = [self._file(command, document) for document in by.input]
+            outcomes = [self._run_on_manifest(command, document) for document in by.input]
             return "; ".join(message for message, _ in outcomes), any(failed for _, failed in outcomes)
         if command.verb == "create":
-            made = made_by(command)
-            return self._file(command, made) if made is not None else ("error: must specify -f", True)
+            obj = object_to_create(command)
+            return (
+                self._run_on_manifest(command, obj) if obj is not None else ("error: must specify -f", True)
+            )
         if command.verb == "rollout":
             return self._rollout(command, argocd)
-        words = command.words[1:] if command.verb == "set" else command.words
-        kind, name, rest = target_of(words)
-        if is_argocds(kind, name, command, argocd):
-            return on_argocds(command, kind, name, rest, by, argocd)
+        arguments = command.words[1:] if command.verb == "set" else command.words
+        kind, name, remaining = target_of(arguments)
+        if is_argocd_object(kind, name, command, argocd):
+            return run_on_argocd_object(command, kind, name, remaining, by, argocd)
         served = served_kind(self._api_server, kind)
         if served is None:
             return f'error: the server doesn\'t have a resource type "{kind}"', True
-        space = command.flag("--namespace", "default") if served.namespaced else ""
-        answer = self._one(command, by, served, served.path(space, name), rest)
+        namespace = command.flag("--namespace", "default") if served.namespaced else ""
+        answer = self._run_on_object(command, by, served, served.path(namespace, name), remaining)
         label = f"{served.plural}/{name}"
         if not answer.ok:
-            gone = answer.code == 404 and command.has("--ignore-not-found")
-            return ("", False) if gone else (_refusal(answer), True)
+            is_ignored = answer.code == 404 and command.has("--ignore-not-found")
+            return ("", False) if is_ignored else (_error_text(answer), True)
         return f"{label} {DONE[command.verb]}", False
 
     def _rollout(self, command: Command, argocd: ApplicationController) -> Outcome:
-        """`restart` marks the template, `pause` and `resume` switch; Argo CD's own parts run elsewhere."""
-        deed, *words = command.words
-        if deed not in _ROLLOUT:
-            return f'error: unknown command "rollout {deed}"', True
-        targets = [words] if words and "/" not in words[0] else [[word] for word in words]
+        """`restart` annotates the Pod template; `pause` and `resume` set `paused`.
+
+        Argo CD's own workloads are skipped: the simulated cluster does not have them.
+        """
+        action, *arguments = command.words
+        if action not in _ROLLOUT:
+            return f'error: unknown command "rollout {action}"', True
+        targets = (
+            [arguments] if arguments and "/" not in arguments[0] else [[argument] for argument in arguments]
+        )
         for target in targets:
             kind, name, _ = target_of(tuple(target))
-            space = command.flag("--namespace", "default")
-            if space == argocd.context.namespace and name.startswith("argocd-"):
+            namespace = command.flag("--namespace", "default")
+            if namespace == argocd.context.namespace and name.startswith("argocd-"):
                 continue
             served = served_kind(self._api_server, kind)
             if served is None:
                 return f'error: the server doesn\'t have a resource type "{kind}"', True
             stamp: Object = {"kubectl.kubernetes.io/restartedAt": self._api_server.clock.stamp()}
             patch: Json = {"spec": {"template": {"metadata": {"annotations": stamp}}}}
-            if deed != "restart":
-                patch = {"spec": {"paused": True if deed == "pause" else None}}
-            answer = self._strategic(served, served.path(space, name), patch, "kubectl-rollout")
+            if action != "restart":
+                patch = {"spec": {"paused": True if action == "pause" else None}}
+            answer = self._strategic(served, served.path(namespace, name), patch, "kubectl-rollout")
             if not answer.ok:
-                return _refusal(answer), True
-        return _ROLLOUT[deed], False
+                return _error_text(answer), True
+        return _ROLLOUT[action], False
 
     def create(self, obj: Object, *, manager: str = "kubectl-create") -> Outcome:
-        """One object, as it stood before anything happens."""
-        served = _served(self._api_server, obj)
+        """Creates an object of the initial state."""
+        served = _kind_of_object(self._api_server, obj)
         if served is None:
             return f'no matches for kind "{text(obj.get("kind"))}"', True
-        space = text(dig(obj, "metadata", "namespace"))
+        namespace = text(dig(obj, "metadata", "namespace"))
         answer = self._api_server.send(
-            Request(verb="create", path=served.collection(space), body=obj, manager=manager)
+            Request(verb="create", path=served.collection(namespace), body=obj, manager=manager)
         )
-        return ("", False) if answer.ok else (_refusal(answer), True)
+        return ("", False) if answer.ok else (_error_text(answer), True)
 
-    def _know_owners(self, obj: Object, space: str) -> None:
-        """An owner that is named without its uid: who writes such a thing has looked it up before."""
+    def _resolve_owner_uids(self, obj: Object, namespace: str) -> None:
+        """Adds the uid to owner references that lack it."""
         for raw in items(dig(obj, "metadata", "ownerReferences")):
             owner = fields(raw)
-            served = _served(self._api_server, owner)
+            served = _kind_of_object(self._api_server, owner)
             if owner.get("uid") or served is None:
                 continue
-            path = served.path(space if served.namespaced else "", text(owner.get("name")))
+            path = served.path(namespace if served.namespaced else "", text(owner.get("name")))
             answer = self._api_server.send(Request(verb="get", path=path))
             owner["uid"] = text(dig(answer.body, "metadata", "uid")) if answer.ok and answer.body else ""
 
-    def _file(self, command: Command, obj: Object) -> Outcome:
+    def _run_on_manifest(self, command: Command, obj: Object) -> Outcome:
         obj = copy_object(obj)
-        served = _served(self._api_server, obj)
+        served = _kind_of_object(self._api_server, obj)
         name = text(dig(obj, "metadata", "name"))
         if served is None:
-            wanted = f'"{text(obj.get("kind"))}" in version "{text(obj.get("apiVersion"))}"'
-            return f'error: resource mapping not found for name: "{name}": no matches for kind {wanted}', True
-        space = ""
+            missing_kind = f'"{text(obj.get("kind"))}" in version "{text(obj.get("apiVersion"))}"'
+            return (
+                f'error: resource mapping not found for name: "{name}": no matches for kind {missing_kind}',
+                True,
+            )
+        namespace = ""
         if served.namespaced:
             meta = fields(obj.get("metadata"))
-            space = text(meta.get("namespace")) or command.flag("--namespace", "default")
-            obj["metadata"] = {**meta, "namespace": space}
-            self._know_owners(obj, space)
-        path, collection = served.path(space, name), served.collection(space)
+            namespace = text(meta.get("namespace")) or command.flag("--namespace", "default")
+            obj["metadata"] = {**meta, "namespace": namespace}
+            self._resolve_owner_uids(obj, namespace)
+        path, collection = served.path(namespace, name), served.collection(namespace)
         manager = command.flag("--field-manager")
         match command.verb:
             case "apply" if command.has("--server-side"):
@@ -146,27 +156,27 @@ class Terminal:
                 answer = self._api_server.send(Request(verb="delete", path=path))
                 outcome = "deleted"
         if not answer.ok:
-            return _refusal(answer), True
+            return _error_text(answer), True
         return f"{served.plural}/{name} {outcome}", False
 
-    def _one(
-        self, command: Command, by: Actor, served: ServedKind, path: str, rest: tuple[str, ...]
+    def _run_on_object(
+        self, command: Command, by: Actor, served: ServedKind, path: str, arguments: tuple[str, ...]
     ) -> Answer:
         manager = command.flag("--field-manager")
         match command.verb:
             case "delete":
-                spared = command.flag("--cascade") in ("orphan", "false")
-                how: Json = {"propagationPolicy": "Orphan" if spared else "Background"}
-                return self._api_server.send(Request(verb="delete", path=path, body=how))
+                is_orphaning = command.flag("--cascade") in ("orphan", "false")
+                delete_options: Json = {"propagationPolicy": "Orphan" if is_orphaning else "Background"}
+                return self._api_server.send(Request(verb="delete", path=path, body=delete_options))
             case "scale":
-                wanted: Json = {"spec": {"replicas": int(command.flag("--replicas", "1"))}}
-                return self._merge(f"{path}/scale", wanted, manager or "kubectl")
+                scale: Json = {"spec": {"replicas": int(command.flag("--replicas", "1"))}}
+                return self._merge(f"{path}/scale", scale, manager or "kubectl")
             case "annotate" | "label":
-                place = "annotations" if command.verb == "annotate" else "labels"
-                changed: Json = {"metadata": {place: pairs_of(rest)}}
+                metadata_field = "annotations" if command.verb == "annotate" else "labels"
+                changed: Json = {"metadata": {metadata_field: pairs_of(arguments)}}
                 return self._merge(path, changed, manager or f"kubectl-{command.verb}")
             case "set":
-                return self._set_image(path, rest, manager or "kubectl-set")
+                return self._set_image(path, arguments, manager or "kubectl-set")
             case "edit":
                 change: Json = dict(by.input[0]) if by.input else {}
                 return self._strategic(served, path, change, manager or "kubectl-edit")
@@ -201,7 +211,7 @@ class Terminal:
         return self._api_server.send(Request(verb="strategic-patch", path=path, body=patch, manager=manager))
 
 
-def _served(api_server: ApiServer, obj: Object) -> ServedKind | None:
+def _kind_of_object(api_server: ApiServer, obj: Object) -> ServedKind | None:
     version, kind = text(obj.get("apiVersion")), text(obj.get("kind"))
     return next(
         (served for served in api_server.kinds() if (served.api_version, served.kind) == (version, kind)),
@@ -209,7 +219,7 @@ def _served(api_server: ApiServer, obj: Object) -> ServedKind | None:
     )
 
 
-def _refusal(answer: Answer) -> str:
+def _error_text(answer: Answer) -> str:
     reason = text(dig(answer.body, "reason")) if answer.body else ""
     message = text(dig(answer.body, "message")) if answer.body else answer.text.strip()
     return f"Error from server ({reason}): {message}" if reason else f"Error from server: {message}"

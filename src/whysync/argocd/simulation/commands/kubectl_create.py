@@ -1,4 +1,4 @@
-"""`kubectl create KIND NAME …`: the small objects that it makes without a file."""
+"""`kubectl create KIND NAME …`: objects that are created without a file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from whysync.argocd.simulation.commands.command_line import Command
 from whysync.json_tree import Object
 
 
-def made_by(command: Command) -> Object | None:
-    """Without a namespace: that is told beside it. `None` for what it cannot make so."""
+def object_to_create(command: Command) -> Object | None:
+    """The object without its namespace, or `None` if the kind needs a file."""
     match command.words:
         case ("namespace" | "ns", name):
             return _object("Namespace", name)

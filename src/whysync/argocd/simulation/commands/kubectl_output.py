@@ -1,4 +1,4 @@
-"""The words of a `kubectl` command line: what they name, and what is said when it is done."""
+"""Arguments of a `kubectl` command line, and the verbs that it prints."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ DONE: Final = {
 }  # fmt: skip
 
 
-def target_of(words: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:
-    """Kind, name and the rest: `deployment/web …` and `deployment web …` are the same."""
-    if not words:
+def target_of(arguments: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:
+    """Kind, name and the remaining arguments of `deployment/web …` or `deployment web …`."""
+    if not arguments:
         return "", "", ()
-    kind, slash, name = words[0].partition("/")
+    kind, slash, name = arguments[0].partition("/")
     if slash:
-        return kind, name, words[1:]
-    return kind, words[1] if len(words) > 1 else "", words[2:]
+        return kind, name, arguments[1:]
+    return kind, arguments[1] if len(arguments) > 1 else "", arguments[2:]
 
 
-def pairs_of(words: tuple[str, ...]) -> Object:
-    """`key=value` sets, `key-` takes away."""
+def pairs_of(arguments: tuple[str, ...]) -> Object:
+    """Changes of labels or annotations: `key=value` sets a key, `key-` removes it (`None`)."""
     pairs: Object = {}
-    for word in words:
-        key, equals, value = word.partition("=")
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
         pairs[key if equals else key.removesuffix("-")] = value if equals else None
     return pairs

@@ -1,4 +1,4 @@
-"""A JSON merge patch (RFC 7386), as scenarios write changes."""
+"""JSON merge patch (RFC 7386)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from whysync.json_tree import Json, Object, copy
 
 
 def merged(before: Json, patch: Json) -> Json:
-    """`before` may be changed; `null` takes a field away."""
+    """`before` with `patch` applied; `null` removes a field."""
     if not isinstance(patch, dict):
         return copy(patch)
     after: Object = dict(before) if isinstance(before, dict) else {}
