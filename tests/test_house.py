@@ -169,7 +169,7 @@ _TEXT_BRANCHES = {
     "proofs/pod_behavior.py": "the kubelet's message",
     "queries/hook_runs.py": "the Job controller's message",
     "queries/lua_guards.py": "Lua source",
-    "queries/probe_kills.py": "the kubelet's event",
+    "queries/probes.py": "the kubelet's event",
     "reports/diagnose_text.py": "commands of a fix",
     "reports/lab_timeline.py": "Argo CD's operation message",
     "rules/apply/wave_in_progress.py": "Argo CD's operation message",

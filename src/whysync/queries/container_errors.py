@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 
 import msgspec
 
@@ -11,11 +12,15 @@ from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomId
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import ContainerConfigInvalid, DependencyMissing
 from whysync.queries.group_failures import FailureGroup, grouped
 
+_KEY_SELECTORS = {"ConfigMap": "configMapKeyRef", "Secret": "secretKeyRef"}
+_POD_SPECS = ("/spec/template/spec", "/spec/jobTemplate/spec/template/spec", "/spec")
 _REASONS = frozenset(
     {"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError"}
 )
@@ -115,3 +120,33 @@ def _lacks_object(message: str) -> bool:
 def plain_message(message: str) -> str:
     """Without the Pod's full title, which the finding names already."""
     return one_line(message.partition(" (pod: ")[0].removeprefix("Error: "))
+
+
+def keys_of(holder: Manifest) -> tuple[str, ...]:
+    body: Object = holder.body
+    return tuple(sorted({*fields(body.get("data")), *fields(body.get("binaryData"))}))
+
+
+def asked_at(user: Manifest, kind: str, name: str, key: str) -> str:
+    """The pointer to the key in the environment of one of its containers; empty where it is not there."""
+    source = _KEY_SELECTORS.get(kind, "")
+    for template in _POD_SPECS:
+        for group in ("initContainers", "containers"):
+            for number, container in enumerate(items(user.at(f"{template}/{group}"))):
+                for index, raw in enumerate(items(fields(container).get("env"))):
+                    asked = fields(dig(raw, "valueFrom", source))
+                    if (text(asked.get("name")), text(asked.get("key"))) == (name, key):
+                        return f"{template}/{group}/{number}/env/{index}/valueFrom/{source}/key"
+    return ""
+
+
+def key_alike(wanted: str, known: Iterable[str]) -> str:
+    """The key that is most likely meant: the same letters, else nearly the same."""
+    names = tuple(known)
+    same = [name for name in names if _letters(name) == _letters(wanted)]
+    close = get_close_matches(wanted, names, n=1, cutoff=0.8)
+    return (same or close or [""])[0]
+
+
+def _letters(name: str) -> str:
+    return "".join(char for char in name.lower() if char.isalnum())

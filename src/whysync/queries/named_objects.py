@@ -7,13 +7,38 @@ from typing import TYPE_CHECKING
 from whysync.diagnosis.owning_resource import row_over
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Named
-from whysync.queries.kind_scopes import is_namespaced
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _CREATORS = frozenset(
     {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController", "Rollout"}
+)
+_CLUSTER_SCOPED = frozenset(
+    {
+        "APIService",
+        "CSIDriver",
+        "CertificateSigningRequest",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "CustomResourceDefinition",
+        "FlowSchema",
+        "GatewayClass",
+        "IngressClass",
+        "MutatingWebhookConfiguration",
+        "Namespace",
+        "Node",
+        "PersistentVolume",
+        "PodSecurityPolicy",
+        "PriorityClass",
+        "PriorityLevelConfiguration",
+        "RuntimeClass",
+        "StorageClass",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+        "VolumeSnapshotClass",
+    }
 )
 _PODS = {"pods": "Pod", "pod": "Pod"}
 
@@ -46,3 +71,10 @@ def _space(case: Case, key: Key) -> str:
     if key.namespace or key in case.rows or key not in case.desired_by_key:
         return key.namespace
     return case.destination_namespace if is_namespaced(case, key.kind) else ""
+
+
+def is_namespaced(case: Case, kind: str) -> bool:
+    for crd in case.world.snapshot.live:
+        if crd.ref.kind == "CustomResourceDefinition" and crd.at("/spec/names/kind") == kind:
+            return crd.at("/spec/scope") != "Cluster"
+    return kind not in _CLUSTER_SCOPED

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.diagnosis import Case, Fix, Set
+from whysync.diagnosis import Case, Evidence, Fix, Set, cite
 from whysync.diagnosis.pods import PodHistory
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Json, Missing, dig, fields, items, text
@@ -103,4 +103,14 @@ def running_but_not_ready(story: PodHistory) -> tuple[str, str, str] | None:
         running = isinstance(dig(status, "state", "running"), dict)
         if running and status.get("ready") is False and name in probes:
             return name, f"/status/containerStatuses/{index}", probes[name]
+    return None
+
+
+def killed_for_probe(case: Case, workload: Ref, probe: str = "") -> Evidence | None:
+    """Of its Pods, one whose container failed that probe (or any that kills) and was restarted for it."""
+    kinds = (probe,) if probe else ("liveness", "startup")
+    for story in case.pods_of(workload):
+        for manifest, event in case.events_about(story.pod.ref):
+            if any(f"failed {kind} probe, will be restarted" in event.says for kind in kinds if kind):
+                return cite(manifest, "/message", says="the kubelet kills it for the probe")
     return None

@@ -24,3 +24,15 @@ def instant(value: Json | Missing) -> datetime | None:
 def age_at(case: Case, manifest: Manifest | None, pointer: str) -> timedelta | None:
     """How long ago the instant at that pointer was."""
     return case.age(instant(manifest.at(pointer))) if manifest is not None else None
+
+
+def age_text(age: timedelta | None) -> str:
+    """An age in the largest unit that stays exact enough: `40 s`, `12 min`, `3 h`, `2 days`."""
+    if age is None:
+        return "an unknown time"
+    if age.total_seconds() < 60:
+        return f"{max(0, int(age.total_seconds()))} s"
+    total = max(0, int(age.total_seconds()) // 60)
+    if total < 120:
+        return f"{total} min"
+    return f"{total // 60} h" if total < 2880 else f"{total // 1440} days"

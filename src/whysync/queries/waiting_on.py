@@ -102,15 +102,3 @@ def _completed(case: Case, group: str, kind: str, name: str) -> Ref:
         if (known.group, known.kind, known.name) == (group, kind, name):
             return known.ref
     return Ref(group=group, version="v1", kind=kind, namespace=case.destination_namespace, name=name)
-
-
-def minutes(age: timedelta | None) -> str:
-    """`40 s`, `12 min`, `3 h`, `2 days`: as exact as a person needs it."""
-    if age is None:
-        return "an unknown time"
-    if age.total_seconds() < 60:
-        return f"{max(0, int(age.total_seconds()))} s"
-    total = max(0, int(age.total_seconds()) // 60)
-    if total < 120:
-        return f"{total} min"
-    return f"{total // 60} h" if total < 2880 else f"{total // 1440} days"

@@ -15,7 +15,8 @@ from whysync.messages.logs import LogFailure
 from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import beside, kubectl, remark
 from whysync.queries.log_lines import line_in_words, root_in_words
-from whysync.queries.waiting_on import AwaitedObject, minutes
+from whysync.queries.timestamps import age_text
+from whysync.queries.waiting_on import AwaitedObject
 
 
 def _wait(age: int, usual: int | None = None) -> AwaitedObject:
@@ -39,7 +40,7 @@ def test_ten_minutes_are_long_unless_earlier_syncs_took_longer() -> None:
     ("age", "words"), [(0, "0 s"), (119, "119 min"), (120, "2 h"), (2879, "47 h"), (2880, "2 days")]
 )
 def test_ages_are_as_exact_as_a_person_needs(age: int, words: str) -> None:
-    assert minutes(timedelta(minutes=age)) == words
+    assert age_text(timedelta(minutes=age)) == words
 
 
 def test_a_root_names_address_and_port() -> None:

@@ -32,8 +32,8 @@ from whysync.queries.commands import CONTROLLER, app_argument, argocd_namespace,
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.storage import users_of_storage
-from whysync.queries.timestamps import age_at
-from whysync.queries.waiting_on import minutes, wait_of
+from whysync.queries.timestamps import age_at, age_text
+from whysync.queries.waiting_on import wait_of
 
 PATIENCE = timedelta(minutes=2)
 DELETED = "/metadata/deletionTimestamp"
@@ -89,7 +89,7 @@ def _silent(case: Case) -> Iterator[Finding]:
         explains=(DELETION,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        verdict=f"{case.application.ref} is being deleted since {minutes(case.being_deleted_for)}"
+        verdict=f"{case.application.ref} is being deleted since {age_text(case.being_deleted_for)}"
         f" and does not go away: {held} holds it{remaining}",
         evidence=(
             *_cited(case.application),
@@ -168,7 +168,7 @@ def _finding(
     since = age_at(case, live, DELETED)
     if live is not None and finalizers and PROTECTIONS.issuperset(finalizers):
         return _in_use(case, live, explains=explains, evidence=evidence, finalizers=finalizers)
-    age = f" since {minutes(since)}" if since is not None else ""
+    age = f" since {age_text(since)}" if since is not None else ""
     held = ", ".join(finalizers) or "a finalizer"
     return Finding(
         about=ref,
@@ -203,7 +203,7 @@ def _in_use(
     """Kubernetes itself removes these finalizers, as soon as nothing uses the object any more."""
     users = users_of_storage(case, live)
     since = age_at(case, live, DELETED)
-    age = f" for {minutes(since)}" if since is not None else ""
+    age = f" for {age_text(since)}" if since is not None else ""
     names = ", ".join(str(user.ref) for user, _ in users[:3]) + (" and more" if len(users) > 3 else "")
     why = f"{names} still uses it" if users else f"something still uses it ({', '.join(finalizers)})"
     look = [on_object("describe", user.ref) for user, _ in users[:3]]

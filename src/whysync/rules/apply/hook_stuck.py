@@ -52,7 +52,8 @@ from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sidecars import KeptAlive, Switch
 from whysync.queries.stuck_wait import StuckWait, why_stalled
-from whysync.queries.waiting_on import AwaitedObject, minutes, wait_of
+from whysync.queries.timestamps import age_text
+from whysync.queries.waiting_on import AwaitedObject, wait_of
 
 TTL = "/spec/ttlSecondsAfterFinished"
 DEADLINE = "/spec/activeDeadlineSeconds"
@@ -77,7 +78,7 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         because=tuple(id for id in symptoms_about(case, wait.ref) if id != OPERATION or not stall.certain),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
-        verdict=f"the sync waits for hook {wait.ref}{others} since {minutes(wait.age)}:"
+        verdict=f"the sync waits for hook {wait.ref}{others} since {age_text(wait.age)}:"
         f" {stall.words if said is None else f'it last said {said.value!r}'}",
         root=stall.words if stall.certain else None,
         evidence=(*_evidence(case, stall), *((said,) if said is not None else ())),

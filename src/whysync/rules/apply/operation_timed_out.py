@@ -42,7 +42,8 @@ from whysync.queries.commands import (
     terminate,
 )
 from whysync.queries.group_failures import grouped
-from whysync.queries.waiting_on import is_running, is_too_long, minutes, slowest_sync, wait_of
+from whysync.queries.timestamps import age_text
+from whysync.queries.waiting_on import is_running, is_too_long, slowest_sync, wait_of
 
 SILENT = ("", "one or more tasks are running")
 ENDED = "Terminated"
@@ -79,7 +80,7 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
             because=tuple(symptom.id for symptom in unwell),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD ended the sync after {minutes(took)}: its time limit was reached{waited}",
+            verdict=f"Argo CD ended the sync after {age_text(took)}: its time limit was reached{waited}",
             evidence=(
                 *group.cited(says="the controller ended it"),
                 cite(case.application, "/status/operationState/startedAt", says="when it began"),
@@ -142,13 +143,13 @@ def _hanging(case: Case) -> Iterator[Finding]:
     age, usual = case.age(operation.started_at), slowest_sync(case)
     if wait_of(case) is not None or not is_too_long(age, usual) or OPERATION not in case.symptom_ids:
         return
-    before = f"; the slowest one before took {minutes(usual)}" if usual is not None else ""
+    before = f"; the slowest one before took {age_text(usual)}" if usual is not None else ""
     yield Finding(
         about=case.application.ref,
         explains=(OPERATION,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        verdict=f"the sync has been running for {minutes(age)} and does not say what it waits for{before}",
+        verdict=f"the sync has been running for {age_text(age)} and does not say what it waits for{before}",
         evidence=(
             cite(case.application, "/status/operationState/phase", says="it has not ended"),
             cite(case.application, "/status/operationState/startedAt", says="since when"),

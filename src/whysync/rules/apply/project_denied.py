@@ -32,7 +32,7 @@ from whysync.messages.patterns.projects import ProjectDenied, ProjectRule
 from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import hard_refresh, sync
 from whysync.queries.group_failures import grouped
-from whysync.queries.kind_scopes import is_namespaced
+from whysync.queries.named_objects import is_namespaced
 
 LISTS = {
     ProjectRule.SOURCE: "/spec/sourceRepos",

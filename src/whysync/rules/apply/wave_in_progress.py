@@ -23,7 +23,8 @@ from whysync.diagnosis.symptom import OPERATION
 from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import app_argument
 from whysync.queries.stuck_wait import why_stalled
-from whysync.queries.waiting_on import is_running, is_too_long, minutes, slowest_sync, wait_of
+from whysync.queries.timestamps import age_text
+from whysync.queries.waiting_on import is_running, is_too_long, slowest_sync, wait_of
 
 
 @rule(cause="wave-in-progress", since="0.1", on_absence=True)
@@ -38,13 +39,13 @@ def wave_in_progress(case: Case) -> Iterator[Finding]:
             return
         if is_too_long(age, slowest_sync(case)):
             return  # operation_timed_out tells it
-        verdict = f"the sync has been running for {minutes(age)}, and nothing has failed so far"
+        verdict = f"the sync has been running for {age_text(age)}, and nothing has failed so far"
     elif wait.what not in (Awaited.HOOK, Awaited.HEALTH) or why_stalled(case, wait) is not None:
         return
     else:
         what = "to finish" if wait.what is Awaited.HOOK else "to become healthy"
         more = f" and {wait.others} more" if wait.others else ""
-        verdict = f"the sync waits for {wait.ref}{more} {what}, since {minutes(age)}: normal so far"
+        verdict = f"the sync waits for {wait.ref}{more} {what}, since {age_text(age)}: normal so far"
     yield Finding(
         about=wait.ref if wait else case.application.ref,
         explains=(OPERATION,),

@@ -29,7 +29,8 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import on_object, remark, sync, terminate
 from whysync.queries.stuck_wait import StuckWait, why_stalled
-from whysync.queries.waiting_on import AwaitedObject, is_hook_result, minutes, wait_of
+from whysync.queries.timestamps import age_text
+from whysync.queries.waiting_on import AwaitedObject, is_hook_result, wait_of
 
 
 @rule(cause="wave-stalled", since="0.1")
@@ -48,7 +49,7 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
         because=tuple(_unwell(case, wait.ref)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
-        verdict=f"the sync waits for {wait.ref}{others} to become healthy since {minutes(wait.age)}:"
+        verdict=f"the sync waits for {wait.ref}{others} to become healthy since {age_text(wait.age)}:"
         f" {stall.words}{_held_up(case)}",
         root=stall.words if stall.certain else None,
         evidence=tuple(_evidence(case, wait, stall)),

@@ -29,7 +29,7 @@ from whysync.messages.patterns.projects import AppNamespaceNotPermitted
 from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import API_SERVER, CONTROLLER, argocd_namespace, kubectl, restart
 from whysync.queries.group_failures import grouped
-from whysync.queries.waiting_on import minutes
+from whysync.queries.timestamps import age_text
 
 NAMESPACES = join(("data", "application.namespaces"))
 
@@ -76,7 +76,7 @@ def _never_looked_at(case: Case) -> Iterator[Finding]:
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if served is False else Confidence.MEDIUM,
         verdict=f"Argo CD does not serve Applications in namespace {case.app.namespace}:"
-        f" nothing has looked at this one in {minutes(age)}",
+        f" nothing has looked at this one in {age_text(age)}",
         evidence=(
             cite(case.application, "/metadata/namespace", says="where the Application lives"),
             cite(case.application, "/status", says="no status at all"),

@@ -26,7 +26,7 @@ from whysync.diagnosis.symptom import SYNC_LOOP
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.queries.drift import live_values
 from whysync.queries.ignore_rules import ignore_fields
-from whysync.queries.waiting_on import minutes
+from whysync.queries.timestamps import age_text
 
 SELF_HEAL = "/spec/syncPolicy/automated/selfHeal"
 # Nobody writes these back: the API server does so itself while a request passes, or never keeps them.
@@ -92,7 +92,7 @@ def _fixes(case: Case, untold: list[Drift]) -> Iterator[Fix]:
 
 
 def _period(loop: SyncLoop) -> str:
-    return f", one every {minutes(loop.period)}" if loop.period and loop.period.total_seconds() >= 60 else ""
+    return f", one every {age_text(loop.period)}" if loop.period and loop.period.total_seconds() >= 60 else ""
 
 
 def _who(case: Case, contested: list[Drift]) -> str:

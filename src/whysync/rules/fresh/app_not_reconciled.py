@@ -26,7 +26,7 @@ from whysync.diagnosis.symptom import NEVER_RECONCILED, OVERDUE
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import join
 from whysync.queries.commands import argocd_namespace, kubectl, refresh
-from whysync.queries.waiting_on import minutes
+from whysync.queries.timestamps import age_text
 
 CONTROLLER_PODS = "app.kubernetes.io/name=argocd-application-controller"
 ASKED = join(("metadata", "annotations", REFRESH))
@@ -47,7 +47,7 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
         explains=(OVERDUE, *behind),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if asked or (known and behind) else Confidence.MEDIUM,
-        verdict=f"no controller has looked at this app for {minutes(age)}"
+        verdict=f"no controller has looked at this app for {age_text(age)}"
         + (": a refresh that was asked for has not been taken up" if asked else ""),
         evidence=(
             cite(case.application, "/status/reconciledAt", says="last compared then"),
@@ -77,7 +77,7 @@ def _never(case: Case) -> Iterator[Finding]:
         explains=(NEVER_RECONCILED,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        verdict=f"no controller has ever looked at this app, which was made {minutes(age)} ago",
+        verdict=f"no controller has ever looked at this app, which was made {age_text(age)} ago",
         evidence=(
             cite(case.application, "/metadata/creationTimestamp", says="when it was made"),
             cite(case.application, "/status", says="no status at all"),

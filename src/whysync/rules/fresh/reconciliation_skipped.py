@@ -23,7 +23,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, 
 from whysync.diagnosis.freshness import SKIP_RECONCILE
 from whysync.diagnosis.symptom import RECONCILIATION_SKIPPED
 from whysync.kubernetes.api.pointer import join
-from whysync.queries.waiting_on import minutes
+from whysync.queries.timestamps import age_text
 
 POINTER = join(("metadata", "annotations", SKIP_RECONCILE))
 
@@ -61,7 +61,7 @@ def reconciliation_skipped(case: Case) -> Iterator[Finding]:
 def _how_old(case: Case) -> str:
     age = case.age(case.app.status.reconciled_at)
     old = age is not None and age >= timedelta(minutes=1)
-    return f"its status is {minutes(age)} old" if old else "its status is as old as that"
+    return f"its status is {age_text(age)} old" if old else "its status is as old as that"
 
 
 def _unseen(case: Case) -> str:

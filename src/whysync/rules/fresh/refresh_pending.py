@@ -24,7 +24,7 @@ from datetime import timedelta
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.symptom import OVERDUE, RECONCILIATION_SKIPPED
 from whysync.queries.commands import refresh
-from whysync.queries.waiting_on import minutes
+from whysync.queries.timestamps import age_text
 
 # timeout.reconciliation, its jitter, and the repo-server's cache of revisions: the longest normal wait.
 PATIENCE = timedelta(seconds=120 + 60 + 180)
@@ -40,7 +40,7 @@ def refresh_pending(case: Case) -> Iterator[Finding]:
         if symptom.kind is not SymptomKind.BEHIND:
             continue
         waited = (
-            f"last compared {minutes(age)} ago" if age is not None else "when it last compared is unknown"
+            f"last compared {age_text(age)} ago" if age is not None else "when it last compared is unknown"
         )
         yield Finding(
             about=case.application.ref,

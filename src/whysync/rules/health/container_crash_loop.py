@@ -41,7 +41,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop
 from whysync.queries.commands import kubectl
 from whysync.queries.previous_revision import with_revert
-from whysync.queries.probe_kills import killed_for_probe
+from whysync.queries.probes import killed_for_probe
 
 
 @rule(cause="crashloop", since="0.1")

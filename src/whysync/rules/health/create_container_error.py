@@ -28,8 +28,14 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import DependencyMissing
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import beside, kubectl, on_object, sync
-from whysync.queries.config_keys import asked_at, key_alike, keys_of
-from whysync.queries.container_errors import container_errors, missing_dependencies, plain_message
+from whysync.queries.container_errors import (
+    asked_at,
+    container_errors,
+    key_alike,
+    keys_of,
+    missing_dependencies,
+    plain_message,
+)
 from whysync.queries.previous_revision import with_revert
 
 NON_ROOT = "runAsNonRoot and image"

@@ -31,8 +31,15 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import ImagePull, PullProblem
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import beside, kubectl, remark
-from whysync.queries.image_refusals import ImageRefusal, image_refusal, registry_answer, registry_words
-from whysync.queries.image_tags import names_another_tag, pointers_of, runs_elsewhere
+from whysync.queries.images import (
+    ImageRefusal,
+    image_refusal,
+    names_another_tag,
+    pointers_of,
+    registry_answer,
+    registry_words,
+    runs_elsewhere,
+)
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.waiting_on import awaited_hook
 

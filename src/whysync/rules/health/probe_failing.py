@@ -30,8 +30,13 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import on_object
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.previous_revision import with_revert
-from whysync.queries.probe_kills import killed_for_probe
-from whysync.queries.probes import crashes_too, probe_in_git, running_but_not_ready, startup_probes
+from whysync.queries.probes import (
+    crashes_too,
+    killed_for_probe,
+    probe_in_git,
+    running_but_not_ready,
+    startup_probes,
+)
 
 _DOWN = "while it is down, it is not ready"
 _EITHER = "killed for the probe, or failing it because it is down"

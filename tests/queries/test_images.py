@@ -6,7 +6,7 @@ import pytest
 
 from tests.situations import application, case_of
 from whysync.json_tree import Object
-from whysync.queries.image_tags import runs_elsewhere
+from whysync.queries.images import runs_elsewhere
 
 
 def pod(number: int, image: str, *, ready: bool = True) -> Object:
