@@ -8,7 +8,7 @@ from tests.situations import application, case_of, row
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Object
 from whysync.messages.patterns.apply import NamespaceMissing, QuotaExceeded
-from whysync.queries.already_fixed import fixed_by, gave_up_but_fixed, has_room
+from whysync.queries.already_fixed import fixed_since_autosync_gave_up, has_room, proof_of_fix
 
 TOLD = (
     'services "web" is forbidden: exceeded quota: team, requested: services=1, '
@@ -52,19 +52,19 @@ def case(
 
 def test_room_in_the_quota_of_the_namespace() -> None:
     full, raised = case(quota("shop", "2")), case(quota("shop", "3"))
-    assert fixed_by(full, FAILURE, "shop") is None
-    assert fixed_by(raised, FAILURE, "shop") is not None
-    assert fixed_by(raised, FAILURE) is not None, "the app's own namespace"
-    assert [one.ref.kind for one in gave_up_but_fixed(raised)] == ["ResourceQuota"]
+    assert proof_of_fix(full, FAILURE, "shop") is None
+    assert proof_of_fix(raised, FAILURE, "shop") is not None
+    assert proof_of_fix(raised, FAILURE) is not None, "the app's own namespace"
+    assert [one.ref.kind for one in fixed_since_autosync_gave_up(raised)] == ["ResourceQuota"]
 
 
 def test_room_in_another_namespace_is_none_here() -> None:
     """Quotas of all namespaces often have one name."""
     both = case(quota("shop", "2"), quota("another", "9"))
-    assert fixed_by(both, FAILURE, "shop") is None
-    assert fixed_by(both, FAILURE, "another") is not None
-    assert gave_up_but_fixed(both) == ()
-    assert gave_up_but_fixed(case(quota("another", "9"))) == ()
+    assert proof_of_fix(both, FAILURE, "shop") is None
+    assert proof_of_fix(both, FAILURE, "another") is not None
+    assert fixed_since_autosync_gave_up(both) == ()
+    assert fixed_since_autosync_gave_up(case(quota("another", "9"))) == ()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_room_in_another_namespace_is_none_here() -> None:
     ],
 )
 def test_nothing_was_given_up(one: Case) -> None:
-    assert gave_up_but_fixed(one) == ()
+    assert fixed_since_autosync_gave_up(one) == ()
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def test_a_namespace_that_is_going_is_not_there() -> None:
     there: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     going: Object = {**there, "metadata": {"name": "shop", "deletionTimestamp": "2026-03-02T03:00:00Z"}}
     missing = NamespaceMissing(text="", namespace="shop")
-    assert fixed_by(case(there), missing) is not None
-    assert fixed_by(case(going), missing) is None
-    assert fixed_by(case(), missing) is None
+    assert proof_of_fix(case(there), missing) is not None
+    assert proof_of_fix(case(going), missing) is None
+    assert proof_of_fix(case(), missing) is None

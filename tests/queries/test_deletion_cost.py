@@ -8,7 +8,7 @@ from tests.proofs.worlds import bundle
 from tests.situations import application, case_of
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.deletion_cost import lost_with
+from whysync.queries.deletion_cost import deletion_cost
 
 CLAIM = Ref(version="v1", kind="PersistentVolumeClaim", namespace="db", name="data-pg-0")
 SET = Ref(group="apps", version="v1", kind="StatefulSet", namespace="db", name="pg")
@@ -21,7 +21,7 @@ def _object(api: str, kind: str, name: str, namespace: str = "", **more: Object)
 
 
 def _lost(ref: Ref, *objects: Object) -> str:
-    return lost_with(case_of(bundle(), application(), *objects), ref)
+    return deletion_cost(case_of(bundle(), application(), *objects), ref)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.situations import application, case_of
 from whysync.json_tree import Object
-from whysync.queries.images import runs_elsewhere
+from whysync.queries.images import running_tag
 
 
 def pod(number: int, image: str, *, ready: bool = True) -> Object:
@@ -34,11 +34,11 @@ def pod(number: int, image: str, *, ready: bool = True) -> Object:
     ],
 )
 def test_which_one_may_be_meant(image: str, running: list[str], told: str | None) -> None:
-    found = runs_elsewhere(
+    found = running_tag(
         case_of(application(), *(pod(number, one) for number, one in enumerate(running))), image
     )
     assert (found[0] if found else None) == told
 
 
 def test_one_that_is_not_ready_does_not_run() -> None:
-    assert runs_elsewhere(case_of(application(), pod(1, "shop:2", ready=False)), "shop:1") is None
+    assert running_tag(case_of(application(), pod(1, "shop:2", ready=False)), "shop:1") is None

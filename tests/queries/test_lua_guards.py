@@ -6,7 +6,7 @@ import pytest
 
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
-from whysync.queries.lua_guards import guarded
+from whysync.queries.lua_guards import with_nil_checks
 
 
 def queue(status: Object | None) -> Manifest:
@@ -39,7 +39,7 @@ return hs
 
 
 def test_the_lines_that_stop_ask_first() -> None:
-    found = guarded(PHASE, queue(None))
+    found = with_nil_checks(PHASE, queue(None))
     assert found is not None
     script, verdict = found
     assert verdict.code == "Progressing"
@@ -48,7 +48,7 @@ def test_the_lines_that_stop_ask_first() -> None:
 
 
 def test_only_what_is_absent_is_asked_for() -> None:
-    found = guarded(PHASE, queue({"phase": "Ready"}))
+    found = with_nil_checks(PHASE, queue({"phase": "Ready"}))
     assert found is not None
     script, verdict = found
     assert verdict.code == "Healthy"
@@ -58,10 +58,10 @@ def test_only_what_is_absent_is_asked_for() -> None:
 
 @pytest.mark.parametrize("status", [None, {"phase": "Ready"}])
 def test_a_loop_over_what_is_not_there_goes_round_no_time(status: Object | None) -> None:
-    found = guarded(LOOP, queue(status))
+    found = with_nil_checks(LOOP, queue(status))
     assert found is not None
     assert found[1].code == "Healthy"
-    whole = guarded(found[0], queue({"conditions": [{"status": "False"}]}))
+    whole = with_nil_checks(found[0], queue({"conditions": [{"status": "False"}]}))
     assert whole is None, "it runs on others without another change"
 
 
@@ -73,7 +73,7 @@ if obj.status.a == 1 or obj.status.b == 1 then
 end
 return hs
 """
-    found = guarded(script, queue(None))
+    found = with_nil_checks(script, queue(None))
     assert found is not None
     assert "if obj.status ~= nil and (obj.status.a == 1 or obj.status.b == 1) then" in found[0]
 
@@ -82,7 +82,7 @@ return hs
     "script",
     [
         "return {status = 'Healthy'}\n",  # nothing is wrong with it
-        "return {status = obj.status.phase .. 'x'}\n",  # no line that can be guarded
+        "return {status = obj.status.phase .. 'x'}\n",  # no line that can be with_nil_checks
         "this is no Lua\n",
         "",
         "while true do end\n",
@@ -90,4 +90,4 @@ return hs
     ],
 )
 def test_what_cannot_be_mended_so_is_left_alone(script: str) -> None:
-    assert guarded(script, queue(None)) is None
+    assert with_nil_checks(script, queue(None)) is None

@@ -6,7 +6,7 @@ import pytest
 
 from tests.situations import application, case_of, row
 from whysync.json_tree import Json, Object
-from whysync.queries.misspelt_fields import meant
+from whysync.queries.misspelt_fields import intended_field
 
 
 def found(spec: Object, pointer: str) -> str | None:
@@ -18,7 +18,7 @@ def found(spec: Object, pointer: str) -> str | None:
     }
     app = application(status={"resources": [row("Deployment", "web", "OutOfSync")]})
     case = case_of(app, git)
-    return meant(case, case.desired[0].ref, pointer)
+    return intended_field(case, case.desired[0].ref, pointer)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def of_crd(spec: Object, pointer: str) -> str | None:
         "spec": spec,
     }
     case = case_of(application(), crd, git)
-    return meant(
+    return intended_field(
         case,
         next(desired_object.ref for desired_object in case.desired if desired_object.ref.kind == "Database"),
         pointer,

@@ -6,8 +6,8 @@ import pytest
 
 from whysync.json_tree import MISSING, Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role
-from whysync.queries.last_applied import once_declared
-from whysync.queries.mistyped_fields import is_told, mistyped
+from whysync.queries.last_applied import last_applied_manifest
+from whysync.queries.mistyped_fields import has_schema, mistyped
 
 LAST = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -41,7 +41,7 @@ def test_what_fits_and_what_nobody_knows_is_not_told() -> None:
     assert mistyped(service(ports=[{"port": 80, "targetPort": "http"}], selector=None, unknown="x")) == ()
     body: Object = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"size": "1"}}
     widget = Manifest(body, role=Role.DESIRED)
-    assert (mistyped(widget), is_told(widget)) == ((), False)
+    assert (mistyped(widget), has_schema(widget)) == ((), False)
 
 
 def test_numbers_with_a_fraction() -> None:
@@ -82,7 +82,10 @@ def live(kind: str, applied: str) -> Manifest:
 def test_what_was_declared_once_is_known_from_what_was_applied_last() -> None:
     mark = '{"argocd.argoproj.io/tracking-id":"x"}'
     applied = f'{{"kind":"ConfigMap","metadata":{{"name":"a","annotations":{mark}}}}}'
-    assert once_declared(live("ConfigMap", applied)) == {"kind": "ConfigMap", "metadata": {"name": "a"}}
+    assert last_applied_manifest(live("ConfigMap", applied)) == {
+        "kind": "ConfigMap",
+        "metadata": {"name": "a"},
+    }
 
 
 @pytest.mark.parametrize(
@@ -96,5 +99,5 @@ def test_what_was_declared_once_is_known_from_what_was_applied_last() -> None:
     ],
 )
 def test_what_is_not_known_in_full_is_not_told(kind: str, applied: str) -> None:
-    assert once_declared(live(kind, applied)) is None
-    assert once_declared(None) is None
+    assert last_applied_manifest(live(kind, applied)) is None
+    assert last_applied_manifest(None) is None

@@ -12,7 +12,7 @@ from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.already_fixed import has_room
-from whysync.queries.quotas import enough, lacking
+from whysync.queries.quotas import ready_and_desired, required_hard_limits
 
 
 def quota(hard: dict[str, Json], used: dict[str, Json]) -> Manifest:
@@ -40,18 +40,18 @@ def quota(hard: dict[str, Json], used: dict[str, Json]) -> Manifest:
 def test_what_it_would_have_to_allow(
     name: str, hard: Json, used: Json, asked: str, times: int, told: str
 ) -> None:
-    assert enough(quota({name: hard}, {name: used}), f"{name}={asked}", times) == {name: told}
+    assert required_hard_limits(quota({name: hard}, {name: used}), f"{name}={asked}", times) == {name: told}
 
 
 def test_only_what_is_too_little() -> None:
     found = quota({"pods": "20", "requests.cpu": "2"}, {"pods": "2", "requests.cpu": "2"})
-    assert enough(found, "pods=1,requests.cpu=1", 2) == {"requests.cpu": "4"}
-    assert enough(found, "pods=1", 2) == {}
+    assert required_hard_limits(found, "pods=1,requests.cpu=1", 2) == {"requests.cpu": "4"}
+    assert required_hard_limits(found, "pods=1", 2) == {}
 
 
 @pytest.mark.parametrize("asked", ["", "pods", "pods=many", "services=1"])
 def test_what_cannot_be_counted(asked: str) -> None:
-    assert enough(quota({"pods": "1"}, {"pods": "1"}), asked, 1) is None
+    assert required_hard_limits(quota({"pods": "1"}, {"pods": "1"}), asked, 1) is None
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.integers(1, 50), st.booleans())
@@ -60,7 +60,7 @@ def test_what_is_raised_so_has_room_and_no_more_than_a_thousandth_too_much(
 ) -> None:
     name, unit = ("requests.memory", "Ki") if memory else ("requests.cpu", "m")
     found = quota({name: "0"}, {name: f"{used}{unit}"})
-    raised = enough(found, f"{name}={asked}{unit}", times)
+    raised = required_hard_limits(found, f"{name}={asked}{unit}", times)
     assert raised is not None
     after = quota({name: raised[name]}, {name: f"{used}{unit}"}).body
     assert has_room(after, f"{name}={asked * times}{unit}")
@@ -91,5 +91,5 @@ def test_how_many_run(kind: str, replicas: int, status: Object, told: tuple[int,
         "status": status,
     }
     ref = Ref(group="apps", version="v1", kind=kind, namespace="shop", name="web")
-    assert lacking(case_of(application(), live), ref) == told
-    assert lacking(case_of(application()), ref) is None
+    assert ready_and_desired(case_of(application(), live), ref) == told
+    assert ready_and_desired(case_of(application()), ref) is None

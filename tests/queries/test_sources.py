@@ -6,7 +6,7 @@ import pytest
 
 from tests.situations import REVISION, application, case_of
 from whysync.json_tree import Object
-from whysync.queries.sources import commits_since_the_last_sync
+from whysync.queries.sources import commits_since_last_sync
 
 SINCE = f"git log --oneline {REVISION[:8]}.."
 WHY = "   # what changed since it was last synced"
@@ -19,7 +19,7 @@ def commits(source: Object, revision: str = REVISION) -> tuple[str, ...]:
             status={"history": [{"id": 1, "revision": revision}]},
         )
     )
-    return commits_since_the_last_sync(case, case.app.sources[0])
+    return commits_since_last_sync(case, case.app.sources[0])
 
 
 @pytest.mark.parametrize(

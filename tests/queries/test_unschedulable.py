@@ -7,7 +7,7 @@ import pytest
 from tests.situations import application, case_of
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
-from whysync.queries.unschedulable import why_unfit
+from whysync.queries.unschedulable import why_unschedulable
 
 
 def node(name: str, cpu: str, **labels: str) -> Object:
@@ -40,8 +40,8 @@ def pod(selector: Object | None = None, **requests: str) -> Manifest:
     ],
 )
 def test_what_no_node_has(one: Manifest, why: str) -> None:
-    assert why_unfit(case_of(application(), *NODES), one) == why
+    assert why_unschedulable(case_of(application(), *NODES), one) == why
 
 
 def test_without_nodes_nothing_is_said() -> None:
-    assert why_unfit(case_of(application()), pod(cpu="24")) == ""
+    assert why_unschedulable(case_of(application()), pod(cpu="24")) == ""

@@ -20,7 +20,7 @@ from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.api.yaml import dump
-from whysync.queries.commands import argocd_namespace, remark
+from whysync.queries.commands import argocd_namespace, comment
 from whysync.queries.ignore_rules import RESPECT
 
 _IGNORE = "/spec/ignoreDifferences"
@@ -72,7 +72,7 @@ def _same_commands(members: list[AppReport]) -> Fix | None:
         common = [c for c in fix.commands if all(c in other[0].commands for other in others)]
         rest = [command for command in fix.commands if command not in common]
         if common and not all(command.startswith("#") for command in common):
-            then = (remark(f"then for each of the {len(members)} apps: {rest[0]}"),) if rest else ()
+            then = (comment(f"then for each of the {len(members)} apps: {rest[0]}"),) if rest else ()
             return msgspec.structs.replace(fix, commands=(*common, *then))
     return None
 

@@ -14,12 +14,12 @@ from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.queries.commands import (
     CONTROLLER,
     app_argument,
-    beside,
+    comment,
     refresh,
-    remark,
     restart,
     sync,
     terminate,
+    with_comment,
 )
 
 _LONG: Final = timedelta(minutes=10)
@@ -38,14 +38,14 @@ def worth_telling(fix: Fix, case: Case) -> tuple[str, ...]:
     steps = following(fix, case)
     if len(steps) < 2 or not (is_running(case) or _has_failed(case) or fix.afterwards):
         return ()
-    return (remark("commit it and push"), *steps) if is_in_git(fix) else steps
+    return (comment("commit it and push"), *steps) if is_in_git(fix) else steps
 
 
 def _following(fix: Fix, case: Case) -> Iterator[str]:
     if is_running(case):
         yield _ended(fix, case)
     if fix.kind is FixKind.SETTINGS and fix.target is not None and fix.target.name == _READ_AT_START:
-        yield beside(restart(case, CONTROLLER), "it reads these settings when it starts")
+        yield with_comment(restart(case, CONTROLLER), "it reads these settings when it starts")
     yield refresh(case)
     if _needs_a_sync(fix, case):
         yield sync(case)
@@ -62,10 +62,10 @@ def _ended(fix: Fix, case: Case) -> str:
     operation = case.operation
     age = case.age(operation.started_at) if operation is not None else None
     if is_in_git(fix):
-        return beside(terminate(case), "it still applies the old commit, and keeps a new sync waiting")
+        return with_comment(terminate(case), "it still applies the old commit, and keeps a new sync waiting")
     if age is None or age < _LONG:
         return waiting(case)
-    return beside(terminate(case), "it hangs, and keeps a new sync waiting")
+    return with_comment(terminate(case), "it hangs, and keeps a new sync waiting")
 
 
 def _needs_a_sync(fix: Fix, case: Case) -> bool:

@@ -18,7 +18,7 @@ from whysync.fixes.patches import RESOURCES, cluster_patch, holds_a_mask, new_fi
 from whysync.json_tree import Object, copy_object, fields
 from whysync.kubernetes.api.yaml import dump
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
-from whysync.queries.commands import kubectl, remark
+from whysync.queries.commands import comment, kubectl
 
 _SERVERS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
 EMPTY_LIST: Object = {"apiVersion": "v1", "kind": "List", "items": []}
@@ -97,7 +97,7 @@ def as_commands(fix: Fix, case: Case) -> tuple[str, ...]:
 
 def _applied(manifest: Object) -> Iterator[str]:
     name = new_file_name(manifest)
-    yield remark(f"save it as {name} (-o yaml shows it)")
+    yield comment(f"save it as {name} (-o yaml shows it)")
     yield f"kubectl apply -f {quote(name)}"
 
 
@@ -125,13 +125,13 @@ def _in_git(fix: Fix, case: Case) -> Iterator[str]:
     path = sources[0] if len(sources) == 1 else ""
     if fix.create is not None:
         name = new_file_name(fix.create)
-        yield remark(f"save it as {name}{f' in {path}' if path else ''} (-o yaml shows it)")
+        yield comment(f"save it as {name}{f' in {path}' if path else ''} (-o yaml shows it)")
         yield f"git add {quote(f'{path}/{name}'.lstrip('/'))}"
     elif fix.drops:
-        yield remark(f"in Git: delete the manifest of {fix.target}{f' from {path}' if path else ''}")
+        yield comment(f"in Git: delete the manifest of {fix.target}{f' from {path}' if path else ''}")
     else:
         for edit in fix.edits:
-            yield remark(f"in Git: {_in_words(edit)} of {fix.target}")
+            yield comment(f"in Git: {_in_words(edit)} of {fix.target}")
     yield f"git commit -am {quote(fix.title)} && git push"
 
 

@@ -15,7 +15,7 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.pointer import join, resolve, split
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.api.yaml import dump
-from whysync.queries.commands import kubectl, remark
+from whysync.queries.commands import comment, kubectl
 
 RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMap": "configmap"}
 
@@ -139,7 +139,7 @@ def merge_patch(before: Json, after: Json) -> Json:
 def _cluster_patch_text(fix: Fix, ref: Ref, before: Object, after: Object) -> str:
     kind, patch = cluster_patch(fix, before, after)
     words = ("patch", RESOURCES.get(ref.kind, ref.kind.lower()), ref.name, "--type", kind)
-    head = remark(kubectl(*words, "--patch-file", "THIS_FILE", namespace=ref.namespace))
+    head = comment(kubectl(*words, "--patch-file", "THIS_FILE", namespace=ref.namespace))
     return f"{head}\n{dump(patch)}"
 
 

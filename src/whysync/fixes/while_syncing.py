@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix
-from whysync.queries.commands import app_argument, beside, terminate
+from whysync.queries.commands import app_argument, terminate, with_comment
 
 _SYNC = "argocd app sync "
 
@@ -21,7 +21,7 @@ def is_running(case: Case) -> bool:
 
 def waiting(case: Case) -> str:
     command = f"argocd app wait {app_argument(case)} --operation --timeout 600"
-    return beside(command, f"a sync runs: wait for it, or end it: {terminate(case)}")
+    return with_comment(command, f"a sync runs: wait for it, or end it: {terminate(case)}")
 
 
 def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:

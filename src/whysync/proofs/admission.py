@@ -31,7 +31,7 @@ from whysync.messages.patterns.apply import AlreadyExists, LimitRange, QuotaExce
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SecretEncoding
 from whysync.proofs.partial_objects import unmasked
-from whysync.queries.already_fixed import fixed_by, has_room
+from whysync.queries.already_fixed import has_room, proof_of_fix
 
 NAME: Final = "seen.whysync.dev"
 _CONFIGURATIONS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -168,7 +168,7 @@ class Refusals:
             reported = _reported(case, result.ref)
             if desired is None or reported is None:
                 continue
-            if fixed_by(case, reported.failure, result.ref.namespace) is not None:
+            if proof_of_fix(case, reported.failure, result.ref.namespace) is not None:
                 continue
             self._by_key[(reported.ref or result.ref).key] = Refusal(
                 ref=result.ref,

@@ -43,7 +43,7 @@ def render_again(case: Case, fixed: bool, verdict: str, title: str) -> AlreadyFi
     return already_fixed(fixed, verdict, Fix.run(hard_refresh(case), title=title))
 
 
-def fixed_by(case: Case, failure: Failure, namespace: str = "") -> Manifest | None:
+def proof_of_fix(case: Case, failure: Failure, namespace: str = "") -> Manifest | None:
     """The live object that shows that it is fixed: an existing namespace, a quota with room.
 
     `namespace` is that of the object that failed: quotas of other namespaces often have the same name.
@@ -74,7 +74,7 @@ def has_room(quota: Object, requested: str) -> bool:
     return True
 
 
-def gave_up_but_fixed(case: Case) -> tuple[Manifest, ...]:
+def fixed_since_autosync_gave_up(case: Case) -> tuple[Manifest, ...]:
     """The live objects that show that a commit which auto-sync gave up would now succeed."""
     operation = case.operation
     if operation is None or operation.phase not in FAILED_PHASES or not case.is_automated:
@@ -90,7 +90,7 @@ def gave_up_but_fixed(case: Case) -> tuple[Manifest, ...]:
         if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES
         for failure in understand(result.message).failures
     ]
-    shown = [fixed_by(case, failure, namespace) for failure, namespace in failures]
+    shown = [proof_of_fix(case, failure, namespace) for failure, namespace in failures]
     if not given_up or not shown or any(manifest is None for manifest in shown):
         return ()
     return tuple({manifest.key: manifest for manifest in shown if manifest is not None}.values())

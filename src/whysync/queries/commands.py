@@ -40,14 +40,14 @@ def app_argument(case: Case) -> str:
     return quote(case.app.qualified_name)
 
 
-def remark(words: str) -> str:
+def comment(words: str) -> str:
     """A line for the reader between commands; foreign words in it stay on that line."""
     return f"# {' '.join(words.split())}"
 
 
-def beside(command: str, words: str) -> str:
-    """A command with a remark behind it."""
-    return f"{command}   {remark(words)}"
+def with_comment(command: str, words: str) -> str:
+    """A command with a comment behind it."""
+    return f"{command}   {comment(words)}"
 
 
 def sync(case: Case, *flags: str) -> str:

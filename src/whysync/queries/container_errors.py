@@ -127,7 +127,7 @@ def keys_of(holder: Manifest) -> tuple[str, ...]:
     return tuple(sorted({*fields(body.get("data")), *fields(body.get("binaryData"))}))
 
 
-def asked_at(user: Manifest, kind: str, name: str, key: str) -> str:
+def env_key_pointer(user: Manifest, kind: str, name: str, key: str) -> str:
     """The pointer to the key in the environment of one of its containers; empty where it is not there."""
     source = _KEY_SELECTORS.get(kind, "")
     for template in _POD_SPECS:
@@ -140,7 +140,7 @@ def asked_at(user: Manifest, kind: str, name: str, key: str) -> str:
     return ""
 
 
-def key_alike(wanted: str, known: Iterable[str]) -> str:
+def similar_key(wanted: str, known: Iterable[str]) -> str:
     """The key that is most likely meant: the same letters, else nearly the same."""
     names = tuple(known)
     same = [name for name in names if _letters(name) == _letters(wanted)]

@@ -26,7 +26,7 @@ _OTHERS: Final = {
 }
 
 
-def lost_with(case: Case, ref: Ref) -> str:
+def deletion_cost(case: Case, ref: Ref) -> str:
     """In one phrase; empty if nothing is known to be lost but the object."""
     live = case.live_of(ref.key)
     match ref.kind:

@@ -17,12 +17,12 @@ from whysync.messages.family import Family
 from whysync.queries.commands import (
     app_argument,
     argocd_namespace,
-    beside,
     hard_refresh,
     kubectl,
     on_object,
     refresh,
     sync,
+    with_comment,
 )
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.sources import failing_source, is_oci, oci_chart
@@ -119,7 +119,7 @@ def _cluster(case: Case) -> str:
 
 
 def _logs(case: Case, component: str) -> str:
-    return beside(
+    return with_comment(
         f"kubectl -n {argocd_namespace(case)} logs -l app.kubernetes.io/name={component} --tail=200"
         f" | grep -i {app_argument(case)}",
         "what was logged before and after it",
@@ -139,7 +139,7 @@ def _read_source(case: Case, group: Group) -> tuple[str, ...]:
         probe = f"git ls-remote {quote(source.repo_url)} {quote(source.target_revision or 'HEAD')}"
     inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server --"
     return (
-        beside(f"{inside} {probe}", "the same request, from where it fails"),
+        with_comment(f"{inside} {probe}", "the same request, from where it fails"),
         _logs(case, "argocd-repo-server"),
         hard_refresh(case),
     )
@@ -153,7 +153,7 @@ def _credentials(case: Case, group: Group) -> tuple[str, ...]:
 def _render(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (
-        beside(f"argocd app manifests {app_argument(case)} --source git", "renders it again"),
+        with_comment(f"argocd app manifests {app_argument(case)} --source git", "renders it again"),
         _logs(case, "argocd-repo-server"),
         hard_refresh(case),
     )
@@ -184,7 +184,7 @@ def _settings(case: Case, group: Group) -> tuple[str, ...]:
 def _reach_cluster(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (
-        beside("argocd cluster list", "is it this cluster only?"),
+        with_comment("argocd cluster list", "is it this cluster only?"),
         _logs(case, "argocd-application-controller"),
         refresh(case),
     )
@@ -192,12 +192,15 @@ def _reach_cluster(case: Case, group: Group) -> tuple[str, ...]:
 
 def _try_again(case: Case, group: Group) -> tuple[str, ...]:
     del group
-    return (beside("kubectl get --raw '/readyz?verbose'", "on the destination cluster"), sync(case))
+    return (with_comment("kubectl get --raw '/readyz?verbose'", "on the destination cluster"), sync(case))
 
 
 def _api_services(case: Case, group: Group) -> tuple[str, ...]:
     del group
-    return (beside("kubectl get apiservice | grep -v True", "on the destination cluster"), refresh(case))
+    return (
+        with_comment("kubectl get apiservice | grep -v True", "on the destination cluster"),
+        refresh(case),
+    )
 
 
 def _permission(case: Case, group: Group) -> tuple[str, ...]:
@@ -217,7 +220,7 @@ def _account(case: Case, group: Group) -> tuple[str, ...]:
 def _dry_run(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (
-        beside(
+        with_comment(
             f"argocd app manifests {app_argument(case)} | kubectl apply --dry-run=server -f -", "all answers"
         ),
         sync(case),

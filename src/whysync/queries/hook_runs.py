@@ -25,8 +25,8 @@ from whysync.messages.patterns.operations import OperationTerminated
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import beside, kubectl, on_object, remark, sync
-from whysync.queries.log_lines import root_in_words
+from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
+from whysync.queries.log_lines import root_cause_text
 from whysync.queries.sync_position import is_deleted_before_next_run
 
 _REFUSALS = (
@@ -41,7 +41,7 @@ _REFUSALS = (
     WebhookDown,
 )
 DEADLINE_POINTER = "/spec/activeDeadlineSeconds"
-RUN_TO_AN_END = ("Job", "Pod", "Workflow")
+RUN_TO_COMPLETION = ("Job", "Pod", "Workflow")
 """Kinds of hooks that end by themselves; any other kind fails because its health does."""
 
 
@@ -50,7 +50,7 @@ def was_never_created(result: ResourceResult) -> bool:
     return any(isinstance(failure, _REFUSALS) for failure in understand(result.message).failures)
 
 
-def ended_with_the_operation(case: Case) -> bool:
+def was_terminated_by_timeout(case: Case) -> bool:
     return any(report.failure.by_timeout for report in case.failures(OperationTerminated))
 
 
@@ -64,16 +64,16 @@ def job_past_deadline(case: Case, ref: Ref, result: ResourceResult) -> Manifest 
     return job if exceeded or "longer than specified deadline" in result.message else None
 
 
-def end_in_words(case: Case, result: ResourceResult, word: LogRootCause | None, late: Manifest | None) -> str:
+def how_it_ended(case: Case, result: ResourceResult, word: LogRootCause | None, late: Manifest | None) -> str:
     if late is not None:
         after = f"was ended by its own deadline of {late.at(DEADLINE_POINTER)} s"
-        return f"{after}: {root_in_words(word.failure)}" if word is not None else f"{after}, still at work"
+        return f"{after}: {root_cause_text(word.failure)}" if word is not None else f"{after}, still at work"
     return f"failed: {_failure_in_words(case, result, word)}"
 
 
 def _failure_in_words(case: Case, result: ResourceResult, word: LogRootCause | None) -> str:
     if word is not None:
-        return root_in_words(word.failure)
+        return root_cause_text(word.failure)
     for story in case.pods_of(result.ref):
         for container in story.failing:
             reason = f" ({container.exit_reason})" if container.exit_reason not in ("", "Error") else ""
@@ -83,7 +83,7 @@ def _failure_in_words(case: Case, result: ResourceResult, word: LogRootCause | N
     return result.message or "its log would tell why"
 
 
-def evidence_of_end(
+def end_evidence(
     case: Case, index: int, result: ResourceResult, word: LogRootCause | None, late: Manifest | None
 ) -> Iterator[Evidence]:
     base = f"/status/operationState/syncResult/resources/{index}"
@@ -115,7 +115,7 @@ def delete_kept_run(case: Case, ref: Ref) -> Iterator[str]:
         yield on_object("delete", ref)
 
 
-def more_time_in_git(case: Case, late: Manifest | None) -> AlreadyFixed | None:
+def longer_deadline_in_git(case: Case, late: Manifest | None) -> AlreadyFixed | None:
     declared = case.desired_of(late.key) if late is not None else None
     if late is None or declared is None:
         return None
@@ -139,7 +139,7 @@ def fixes_of_failed_run(
 
 
 def _after_the_cause(case: Case, ref: Ref, word: LogRootCause | None) -> Iterator[Fix]:
-    if ref.kind not in RUN_TO_AN_END:
+    if ref.kind not in RUN_TO_COMPLETION:
         yield Fix.run(
             on_object("describe", ref) + "   # why it is not healthy",
             sync(case),
@@ -170,7 +170,7 @@ def _after_the_cause(case: Case, ref: Ref, word: LogRootCause | None) -> Iterato
         )
         return
     yield Fix.run(
-        save if word is None else remark("mend what the log names, then"),
+        save if word is None else comment("mend what the log names, then"),
         sync(case),
         title=f"{mend}, then sync: Argo CD deletes the failed run first",
     )
@@ -181,7 +181,7 @@ def _run_again(case: Case, ref: Ref) -> Iterator[Fix]:
     yield Fix.run(
         *delete_kept_run(case, ref),
         sync(case, "--async"),
-        beside(kubectl("logs", "-f", f"job/{ref.name}", namespace=ref.namespace), "while it runs"),
+        with_comment(kubectl("logs", "-f", f"job/{ref.name}", namespace=ref.namespace), "while it runs"),
         title="See what it waits for: run it again and read along (its Pods went with the deadline)",
     )
 

@@ -41,7 +41,7 @@ class ImageRefusal(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         used = f" (imagePullSecret {', '.join(self.secrets)})" if self.secrets and self._is_login else ""
-        return registry_words(self.reason, self.answer) + used
+        return registry_reason(self.reason, self.answer) + used
 
     @property
     def root(self) -> str:
@@ -80,7 +80,7 @@ def _texts(
             yield event.says, (cite(manifest, pointer, says="the registry's answer"),)
 
 
-def registry_words(reason: PullProblem, answer: str) -> str:
+def registry_reason(reason: PullProblem, answer: str) -> str:
     """The answer adds something only where the reason has several causes."""
     told = answer if reason in _ANSWERED else ""
     words = [part for part in (_IN_WORDS.get(reason, reason.value), told) if part]
@@ -94,7 +94,7 @@ def registry_answer(message: str, image: str) -> str:
     return both_ends(answer.strip('":. ')) if found else ""
 
 
-def runs_elsewhere(case: Case, image: str) -> tuple[str, Evidence] | None:
+def running_tag(case: Case, image: str) -> tuple[str, Evidence] | None:
     """The only other tag that runs, or of several the one that is spelt nearly alike; else nothing."""
     name, tag = _parted(image)
     running: dict[str, Evidence] = {}
@@ -110,7 +110,7 @@ def runs_elsewhere(case: Case, image: str) -> tuple[str, Evidence] | None:
     return next(iter(running.items())) if len(running) == 1 else None
 
 
-def pointers_of(manifest: Manifest | None, image: str) -> Iterator[str]:
+def image_pointers(manifest: Manifest | None, image: str) -> Iterator[str]:
     """Where a workload names it."""
     for group in ("initContainers", "containers"):
         at = f"{_TEMPLATE}/{group}"
@@ -119,12 +119,12 @@ def pointers_of(manifest: Manifest | None, image: str) -> Iterator[str]:
                 yield f"{at}/{index}/image"
 
 
-def names_another_tag(desired: Manifest | None, live: Manifest | None, image: str) -> bool:
+def git_has_another_tag(desired: Manifest | None, live: Manifest | None, image: str) -> bool:
     """Does Git name another tag by now, where the live workload still names this one?
 
     Of a Pod alone nothing can be told: its image may have been written anew on the way, by a webhook.
     """
-    named = [desired.at(pointer) for pointer in pointers_of(live, image)] if desired is not None else []
+    named = [desired.at(pointer) for pointer in image_pointers(live, image)] if desired is not None else []
     name = _parted(image)[0]
     return bool(named) and all(
         isinstance(image_name, str)

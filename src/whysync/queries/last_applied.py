@@ -12,7 +12,7 @@ _LONGEST = 10_000
 _MASKED = "<masked "
 
 
-def once_declared(live: Manifest | None) -> Object | None:
+def last_applied_manifest(live: Manifest | None) -> Object | None:
     """The manifest that was applied last, without Argo CD's mark; `None` where it is not known in full."""
     if live is None or live.ref.kind == "Secret":
         return None

@@ -25,12 +25,12 @@ _SAID_OF = {
 _OF_HOSTS = (LogReason.CONNECTION_REFUSED, LogReason.TIMEOUT, LogReason.DNS)
 
 
-def root_in_words(failure: LogFailure) -> str:
+def root_cause_text(failure: LogFailure) -> str:
     """`connection refused to 10.0.1.45:5432` where the line tells of what; else its own words."""
     said = _SAID_OF.get(failure.reason)
     telling = bool(said) and (failure.reason not in _OF_HOSTS or _is_address(failure.subject))
     if not telling or not failure.subject:
-        return line_in_words(failure.text)
+        return log_line_text(failure.text)
     return f"{said} {failure.subject}{_port(failure)}"
 
 
@@ -45,7 +45,7 @@ def _is_address(subject: str) -> bool:
     return any(char in ".:-" or char.isdigit() for char in subject)
 
 
-def line_in_words(line: str) -> str:
+def log_line_text(line: str) -> str:
     bare = _prefix().sub("", line.strip()[:2000], count=1).strip() or line.strip()
     return bare if len(bare) <= _LONGEST else f"{bare[:_LONGEST].rstrip()}…"
 

@@ -24,7 +24,7 @@ _MOST: Final = 6
 """Lines that may have to change; a script that needs more is one for its author."""
 
 
-def guarded(script: str, live: Manifest) -> tuple[str, HealthVerdict] | None:
+def with_nil_checks(script: str, live: Manifest) -> tuple[str, HealthVerdict] | None:
     """The script with its checks, and what it says of the object then."""
     name = f"{live.ref.group}/{live.ref.kind}"
     lines = script.splitlines()

@@ -17,7 +17,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import DependencyMissing
 from whysync.queries.group_failures import grouped
-from whysync.queries.producers import Producer, creates, producer_of
+from whysync.queries.producers import Producer, creates_object, producer_of
 from whysync.queries.references import Reference, is_absent, references_of
 from whysync.queries.sync_position import (
     applied_before,
@@ -192,7 +192,7 @@ def declared_source(case: Case, need: MissingObject) -> Manifest | None:
     for manifest in case.desired:
         if manifest.ref.kind == need.kind and manifest.ref.name == need.name:
             return manifest
-    return next((m for m in case.desired if creates(m, need.kind, need.name)), None)
+    return next((m for m in case.desired if creates_object(m, need.kind, need.name)), None)
 
 
 def producer_of_missing(case: Case, need: MissingObject) -> Producer | None:

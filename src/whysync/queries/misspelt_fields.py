@@ -1,4 +1,4 @@
-"""Which field was meant by one that no schema knows: a near name beside it, unset, for such a value."""
+"""Misspelled fields: the schema field whose name is closest, that is unset and accepts the value."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 _NEAR: Final = 0.8
 _APART: Final = 0.05
-"""A second name that is as near as this leaves it open which was meant."""
+"""A second candidate within this distance makes the suggestion ambiguous."""
 _TEXT: Final = frozenset({"string", "bytes", "quantity", "int-or-string", "time", "microtime", "duration"})
 _NUMBER: Final = frozenset({"int", "float", "quantity", "int-or-string"})
 
 
-def meant(case: Case, ref: Ref, pointer: str) -> str | None:
-    """The pointer of the field that was meant; `None` where that is not plain."""
+def intended_field(case: Case, ref: Ref, pointer: str) -> str | None:
+    """The pointer of the field that was probably intended; `None` if no candidate stands out."""
     desired = case.desired_of(ref.key)
     parts = pointers.split(pointer)
     if desired is None or len(parts) < 2:

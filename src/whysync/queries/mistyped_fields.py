@@ -91,6 +91,6 @@ def _turned(value: Json, wanted: str) -> Json | Missing:
     return MISSING
 
 
-def is_told(manifest: Manifest) -> bool:
+def has_schema(manifest: Manifest) -> bool:
     """Is the schema of its kind at hand, so that nothing found means that nothing is wrong?"""
     return type_of(manifest.ref.api_version, manifest.ref.kind) is not None

@@ -23,7 +23,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import beside, on_object
+from whysync.queries.commands import on_object, with_comment
 from whysync.queries.introducing_commit import available_until, revision_introduced_by, versions
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _stuck(case: Case, ref: Ref) -> Iterator[str]:
     new = text(live.status.get("updateRevision"))
     for story in case.pods_of(ref):
         if text(story.pod.labels.get("controller-revision-hash")) == new and not _is_ready(story.pod):
-            yield beside(on_object("delete", story.pod.ref), "it is not replaced while it is not ready")
+            yield with_comment(on_object("delete", story.pod.ref), "it is not replaced while it is not ready")
 
 
 def way_back(ref: Ref, before: PreviousRevision) -> Fix:

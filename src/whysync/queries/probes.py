@@ -81,7 +81,7 @@ def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection 
     return None
 
 
-def crashes_too(case: Case, about: Ref, explains: tuple[SymptomId, ...]) -> bool:
+def also_crashes(case: Case, about: Ref, explains: tuple[SymptomId, ...]) -> bool:
     """Does the same resource crash again and again? Which of the two came first, nothing tells."""
     if any(c.waiting == "CrashLoopBackOff" for story in case.pods_of(about) for c in story.containers):
         return True
@@ -106,7 +106,7 @@ def running_but_not_ready(story: PodHistory) -> tuple[str, str, str] | None:
     return None
 
 
-def killed_for_probe(case: Case, workload: Ref, probe: str = "") -> Evidence | None:
+def killed_by_probe(case: Case, workload: Ref, probe: str = "") -> Evidence | None:
     """Of its Pods, one whose container failed that probe (or any that kills) and was restarted for it."""
     kinds = (probe,) if probe else ("liveness", "startup")
     for story in case.pods_of(workload):

@@ -68,7 +68,7 @@ def _custom(case: Case) -> Iterator[Manifest]:
             yield manifest
 
 
-def creates(manifest: Manifest, kind: str, name: str) -> bool:
+def creates_object(manifest: Manifest, kind: str, name: str) -> bool:
     """Does a controller create an object of this kind and name from this custom resource?"""
     made, path = _TARGETS.get((manifest.ref.group, manifest.ref.kind), ("", ()))
     return made == kind and (text(dig(manifest.body, *path)) or manifest.ref.name) == name
@@ -76,7 +76,7 @@ def creates(manifest: Manifest, kind: str, name: str) -> bool:
 
 def _by_target(case: Case, kind: str, namespace: str, name: str) -> Iterator[Producer]:
     for manifest in _custom(case):
-        if creates(manifest, kind, name) and _is_near(case, manifest, namespace):
+        if creates_object(manifest, kind, name) and _is_near(case, manifest, namespace):
             yield Producer(manifest=manifest)
 
 

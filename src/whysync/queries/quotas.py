@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MI: Final = 2**20
 
 
-def lacking(case: Case, ref: Ref) -> tuple[int, int] | None:
+def ready_and_desired(case: Case, ref: Ref) -> tuple[int, int] | None:
     """How many replicas of a workload run, and how many are wanted, where it is the same version of all.
 
     In the middle of a rollout the numbers tell nothing: pods of the version before it count too.
@@ -31,7 +31,7 @@ def lacking(case: Case, ref: Ref) -> tuple[int, int] | None:
     return (ready, wanted) if ready == there < wanted else None
 
 
-def enough(quota: Manifest, requested: str, times: int) -> dict[str, str] | None:
+def required_hard_limits(quota: Manifest, requested: str, times: int) -> dict[str, str] | None:
     """What the quota would have to allow for so many more of what was asked for; only what is too little.
 
     Nothing where all of it fits; `None` where that cannot be counted.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 
-class Switch(msgspec.Struct, frozen=True, kw_only=True):
+class InjectionSwitch(msgspec.Struct, frozen=True, kw_only=True):
     """The label or annotation of a Pod template that stops an injector, or makes it end with the Job."""
 
     part: str
@@ -30,14 +30,16 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
 
 # By the name that the injector gives its container.
 _SWITCHES = {
-    "istio-proxy": Switch(part="labels", name="sidecar.istio.io/inject", value="false"),
-    "linkerd-proxy": Switch(part="annotations", name="linkerd.io/inject", value="disabled"),
-    "vault-agent": Switch(
+    "istio-proxy": InjectionSwitch(part="labels", name="sidecar.istio.io/inject", value="false"),
+    "linkerd-proxy": InjectionSwitch(part="annotations", name="linkerd.io/inject", value="disabled"),
+    "vault-agent": InjectionSwitch(
         part="annotations", name="vault.hashicorp.com/agent-pre-populate-only", value="true"
     ),
-    "daprd": Switch(part="annotations", name="dapr.io/enabled", value="false"),
-    "kuma-sidecar": Switch(part="labels", name="kuma.io/sidecar-injection", value="disabled"),
-    "consul-dataplane": Switch(part="annotations", name="consul.hashicorp.com/connect-inject", value="false"),
+    "daprd": InjectionSwitch(part="annotations", name="dapr.io/enabled", value="false"),
+    "kuma-sidecar": InjectionSwitch(part="labels", name="kuma.io/sidecar-injection", value="disabled"),
+    "consul-dataplane": InjectionSwitch(
+        part="annotations", name="consul.hashicorp.com/connect-inject", value="false"
+    ),
 }
 # What a script calls to end the sidecar when its work is done.
 _QUIT = {
@@ -49,7 +51,7 @@ _QUIT = {
 }
 
 
-class KeptAlive(msgspec.Struct, frozen=True, kw_only=True):
+class RunningSidecar(msgspec.Struct, frozen=True, kw_only=True):
     """`injected` when the workload's own template does not have the container."""
 
     sidecar: str
@@ -58,7 +60,7 @@ class KeptAlive(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
 
     @property
-    def switch(self) -> Switch | None:
+    def switch(self) -> InjectionSwitch | None:
         return _SWITCHES.get(self.sidecar)
 
     @property
@@ -66,7 +68,7 @@ class KeptAlive(msgspec.Struct, frozen=True, kw_only=True):
         return _QUIT.get(self.sidecar, "")
 
 
-def kept_alive(case: Case, ref: Ref) -> KeptAlive | None:
+def sidecar_of_finished_job(case: Case, ref: Ref) -> RunningSidecar | None:
     """The container that still runs in a Pod of the Job whose other containers have all succeeded."""
     own = _declared(case.live_of(ref.key) or case.desired_of(ref.key))
     for story in case.pods_of(ref):
@@ -81,7 +83,7 @@ def kept_alive(case: Case, ref: Ref) -> KeptAlive | None:
                 continue  # one of its own containers is still at work
         index, sidecar = (injected or running)[0]
         first, done = ended[0]
-        return KeptAlive(
+        return RunningSidecar(
             sidecar=text(sidecar.get("name")),
             ended=text(done.get("name")),
             injected=bool(injected),

@@ -13,7 +13,7 @@ from whysync.json_tree import fields, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import Message
 from whysync.messages.wrappers import LayerKind
-from whysync.queries.commands import beside
+from whysync.queries.commands import with_comment
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -69,14 +69,14 @@ def is_commit(revision: str) -> bool:
     return _COMMIT.fullmatch(revision) is not None
 
 
-def commits_since_the_last_sync(case: Case, source: Source | None) -> tuple[str, ...]:
+def commits_since_last_sync(case: Case, source: Source | None) -> tuple[str, ...]:
     """The command that lists them, where it is known what was synced last: one of them broke it."""
     revision = synced_commit(case, source)
     if source is None or not revision:
         return ()
     until = source.target_revision if _REF.fullmatch(source.target_revision) else "HEAD"
     command = f"git log --oneline {revision[:8]}..{quote(until)} -- {quote(source.path or '.')}"
-    return (beside(command, "what changed since it was last synced"),)
+    return (with_comment(command, "what changed since it was last synced"),)
 
 
 def repository_address(url: str, source: Source | None) -> str:

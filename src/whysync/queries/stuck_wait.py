@@ -15,9 +15,9 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import Awaited
 from whysync.messages.patterns.pods import ImagePull
-from whysync.queries.sidecars import KeptAlive, kept_alive
+from whysync.queries.sidecars import RunningSidecar, sidecar_of_finished_job
 from whysync.queries.timestamps import age_at
-from whysync.queries.unschedulable import label_of_no_node, why_unfit
+from whysync.queries.unschedulable import missing_node_label, why_unschedulable
 from whysync.queries.waiting_on import AwaitedObject, result_of
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
     """That cannot be pulled."""
     label: str = ""
     """That its Pod asks for, and no node has."""
-    alive: KeptAlive | None = None
+    alive: RunningSidecar | None = None
     """The sidecar that keeps it from ending."""
 
 
-def why_stalled(case: Case, wait: AwaitedObject) -> StuckWait | None:
+def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
     """`None` while it may still end well."""
     live, declared = case.live_of(wait.ref.key), case.desired_of(wait.ref.key)
     row = case.rows.get(wait.ref.key)
@@ -109,7 +109,7 @@ def _gone(
 
 def _sidecar(case: Case, wait: AwaitedObject) -> StuckWait | None:
     """Its work is done, and a container next to it keeps the Pod running."""
-    alive = kept_alive(case, wait.ref) if wait.age is None or wait.age >= _NOTICED else None
+    alive = sidecar_of_finished_job(case, wait.ref) if wait.age is None or wait.age >= _NOTICED else None
     if alive is None:
         return None
     return StuckWait(
@@ -148,7 +148,7 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
                 case, story.pod, pointer
             ):
                 evidence = (cite(story.pod, f"{pointer}/message", says="no node takes its Pod"),)
-                why, label = why_unfit(case, story.pod), label_of_no_node(case, story.pod)
+                why, label = why_unschedulable(case, story.pod), missing_node_label(case, story.pod)
                 return StuckWait(
                     words="no node takes its Pod" + (f": {why}" if why else ""),
                     evidence=evidence,

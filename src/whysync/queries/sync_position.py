@@ -49,7 +49,7 @@ def applied_before(manifest: Manifest, other: Manifest) -> bool:
     )
 
 
-def place_in_words(manifest: Manifest) -> str:
+def phase_and_wave(manifest: Manifest) -> str:
     return f"{first_phase(manifest)}, wave {wave_of(manifest)}"
 
 

@@ -30,14 +30,14 @@ def other_app_of(case: Case, drift: Drift) -> str:
     return result if result != case.app.name and result in case.world.apps_by_name else ""
 
 
-def is_mark_of_a_tool(case: Case, drift: Drift) -> bool:
+def is_label_of_a_tool(case: Case, drift: Drift) -> bool:
     """A label that Helm, a pipeline or a person wrote names no Application, whatever Argo CD makes of it."""
     writer = drift.writer
     by_tool = writer is not None and writer.kind not in (WriterKind.ARGOCD, WriterKind.UNKNOWN)
     return by_tool and drift.pointer == INSTANCE and not other_app_of(case, drift)
 
 
-def let_go(case: Case, ref: Ref) -> Fix | None:
+def drop_from_this_app(case: Case, ref: Ref) -> Fix | None:
     """Out of this app's source, where the live object is another app's by its mark, and that app has it too.
 
     A mark alone would not do: it may be of an app that has let the object go, or is gone itself.

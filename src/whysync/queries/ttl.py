@@ -8,7 +8,7 @@ from whysync.kubernetes.api.manifest import Manifest
 _TTL = ("/spec/ttlSecondsAfterFinished", "/spec/ttlStrategy", "/spec/ttlSecondsAfterFinish")
 
 
-def time_to_live_of(manifest: Manifest) -> str | None:
+def ttl_pointer(manifest: Manifest) -> str | None:
     """The pointer of the field by which a finished Job or Workflow is deleted."""
     for pointer in _TTL:
         if not isinstance(manifest.at(pointer), Missing):

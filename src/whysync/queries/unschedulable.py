@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 
-def label_of_no_node(case: Case, pod: Manifest) -> str:
+def missing_node_label(case: Case, pod: Manifest) -> str:
     """`pool=load-tests`, which its selector asks for; empty where a node has each, or none is at hand."""
     nodes = case.live_of_kind("Node")
     for label, value in sorted(fields(pod.spec.get("nodeSelector")).items()):
@@ -21,12 +21,12 @@ def label_of_no_node(case: Case, pod: Manifest) -> str:
     return ""
 
 
-def why_unfit(case: Case, pod: Manifest) -> str:
+def why_unschedulable(case: Case, pod: Manifest) -> str:
     """Empty where the nodes are not at hand, or where it is a matter of what else runs on them."""
     nodes = case.live_of_kind("Node")
     if not nodes:
         return ""
-    lacking = label_of_no_node(case, pod)
+    lacking = missing_node_label(case, pod)
     if lacking:
         return f"no node has the label {lacking}"
     wanted = fields(pod.spec.get("nodeSelector"))

@@ -16,7 +16,7 @@ from whysync.fixes.follow_up import worth_telling
 from whysync.fixes.formats import EMPTY_LIST, as_commands, as_patch, as_yaml
 from whysync.fixes.patches import patch_text
 from whysync.kubernetes.api.yaml import dump
-from whysync.queries.commands import remark
+from whysync.queries.commands import comment
 from whysync.reports import output
 from whysync.reports.diagnose_json import FixV1, fix_v1
 from whysync.reports.json_yaml import as_json, yaml_text
@@ -83,7 +83,7 @@ def render(every: Sequence[Chosen], *, form: str, exact: bool = False) -> Safe:
 def _yaml(chosen: Chosen) -> str:
     """The object after the fix. Commands are comments of an empty List, which `kubectl apply` accepts."""
     commands = chosen.fix.commands
-    comments = output.text(remark(line) for line in (chosen.fix.title, *commands)) if commands else ""
+    comments = output.text(comment(line) for line in (chosen.fix.title, *commands)) if commands else ""
     return f"{comments}{as_yaml(chosen.fix, chosen.case)}"
 
 

@@ -13,8 +13,8 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.log_patterns import LogReason
 from whysync.messages.logs import LogFailure
 from whysync.messages.patterns.operations import Awaited
-from whysync.queries.commands import beside, kubectl, remark
-from whysync.queries.log_lines import line_in_words, root_in_words
+from whysync.queries.commands import comment, kubectl, with_comment
+from whysync.queries.log_lines import log_line_text, root_cause_text
 from whysync.queries.timestamps import age_text
 from whysync.queries.waiting_on import AwaitedObject
 
@@ -46,13 +46,13 @@ def test_ages_are_as_exact_as_a_person_needs(age: int, words: str) -> None:
 def test_a_root_names_address_and_port() -> None:
     line = 'connection to server at "10.0.1.45", port 5432 failed: Connection refused'
     failure = LogFailure(line=1, text=line, reason=LogReason.CONNECTION_REFUSED, subject="10.0.1.45")
-    assert root_in_words(failure) == "connection refused to 10.0.1.45:5432"
+    assert root_cause_text(failure) == "connection refused to 10.0.1.45:5432"
 
 
 def test_a_line_loses_its_time_and_level() -> None:
-    assert line_in_words("2026-03-01T10:00:21Z ERROR no such table: users") == "no such table: users"
-    assert line_in_words("[2026-03-01 10:00:21,123] [error] it broke") == "it broke"
-    assert line_in_words("plain words") == "plain words"
+    assert log_line_text("2026-03-01T10:00:21Z ERROR no such table: users") == "no such table: users"
+    assert log_line_text("[2026-03-01 10:00:21,123] [error] it broke") == "it broke"
+    assert log_line_text("plain words") == "plain words"
 
 
 def test_counts() -> None:
@@ -61,7 +61,7 @@ def test_counts() -> None:
 
 @given(st.text())
 def test_foreign_words_stay_on_their_line(words: str) -> None:
-    for line in (one_line(words), remark(words), beside("kubectl get pods", words)):
+    for line in (one_line(words), comment(words), with_comment("kubectl get pods", words)):
         assert len(line.splitlines()) <= 1
 
 

@@ -26,7 +26,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import beside, kubectl, on_object, remark, sync
+from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
@@ -125,7 +125,7 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
     if failure.engine is PolicyEngine.POD_SECURITY:
         namespace = ref.namespace or case.destination_namespace
         yield Fix.run(
-            remark(f"set the securityContext fields that the message lists, on {ref}, and commit"),
+            comment(f"set the securityContext fields that the message lists, on {ref}, and commit"),
             again,
             title="Give the Pods the securityContext that the message lists",
         )
@@ -139,7 +139,7 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
     look = LOOK.get(failure.engine)
     name = failure.policy or failure.webhook
     yield Fix.run(
-        *((beside(kubectl(*look), name) if name else kubectl(*look),) if look else ()),
+        *((with_comment(kubectl(*look), name) if name else kubectl(*look),) if look else ()),
         *(
             (on_object("get", ref, "-o", "yaml") + "   # what is live, if anything",)
             if ref.key != case.application.ref.key

@@ -27,7 +27,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import AutosyncSkipped
 from whysync.messages.wrappers import LayerKind
-from whysync.queries.already_fixed import gave_up_but_fixed
+from whysync.queries.already_fixed import fixed_since_autosync_gave_up
 from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped
 
@@ -57,7 +57,7 @@ def _failed(case: Case) -> Iterator[Finding]:
             continue
         symptom = SymptomId.condition(condition.type, index)
         failed = (OPERATION, *(s.id for s in case.symptoms if s.kind is SymptomKind.RESULT))
-        mended = gave_up_but_fixed(case)
+        mended = fixed_since_autosync_gave_up(case)
         yield Finding(
             about=case.application.ref,
             field="/status/operationState",

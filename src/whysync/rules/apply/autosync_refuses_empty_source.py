@@ -22,7 +22,7 @@ from shlex import quote
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.sentences import counted
 from whysync.messages.patterns.operations import AutosyncWipeRefused
-from whysync.queries.commands import app_argument, beside
+from whysync.queries.commands import app_argument, with_comment
 from whysync.queries.group_failures import grouped
 
 
@@ -66,6 +66,6 @@ def _what_left(case: Case, revision: str) -> Iterator[str]:
     source = next(iter(case.app.sources), None)
     if deployed and revision and deployed != revision and source is not None and source.path:
         command = ("git", "diff", "--stat", deployed[:12], revision[:12], "--", source.path)
-        yield beside(" ".join(quote(word) for word in command), "what left the folder")
+        yield with_comment(" ".join(quote(word) for word in command), "what left the folder")
     else:
         yield f"argocd app diff {app_argument(case)}"

@@ -30,11 +30,11 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import KindNotServed
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import beside, remark, sync
+from whysync.queries.commands import comment, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sync_options import has_option
-from whysync.queries.sync_position import comes_before, place_in_words, wave_of
+from whysync.queries.sync_position import comes_before, phase_and_wave, wave_of
 
 SKIP = "SkipDryRunOnMissingResource=true"
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
@@ -141,7 +141,7 @@ def _verdict(called: str, definition: Definition) -> str:
 
 def _whereabouts(definition: Definition) -> str:
     if definition.own is not None:
-        return f"its CRD comes with this Application ({place_in_words(definition.own)})"
+        return f"its CRD comes with this Application ({phase_and_wave(definition.own)})"
     if definition.maker is not None:
         return f"{definition.maker.ref} makes its CRD, which takes a moment"
     if definition.other is not None:
@@ -195,10 +195,10 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: Definiti
             yield Fix.run(again, title="Then sync again: the controller may only have needed a moment")
         return
     yield Fix.run(
-        beside(
+        with_comment(
             f"kubectl get crd | grep -i {quote(kind.lower() or 'KIND')}", "is it there under another name?"
         ),
-        remark(f"install the operator or chart that brings {_called(kind, api_group)}, then"),
+        comment(f"install the operator or chart that brings {_called(kind, api_group)}, then"),
         again,
         title="Install the CRD first: an Application of its own, or an earlier sync wave",
     )

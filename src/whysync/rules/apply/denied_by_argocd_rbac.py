@@ -29,7 +29,7 @@ from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import argocd_namespace, beside
+from whysync.queries.commands import argocd_namespace, with_comment
 from whysync.queries.group_failures import grouped
 
 SOMEBODY = "role:NAME"
@@ -140,11 +140,11 @@ def _fixes(case: Case, subject: str, request: Request, explanation: Explanation 
     edit = f"kubectl -n {argocd_namespace(case)} edit configmap argocd-rbac-cm"
     if decision is not None and decision.bad_line is not None:
         yield Fix.run(
-            beside(edit, decision.bad_line.text), title="Correct the line: it spoils the whole policy"
+            with_comment(edit, decision.bad_line.text), title="Correct the line: it spoils the whole policy"
         )
     elif decision is not None and decision.answer and decision.answer.line and decision.answer.line.denies:
         yield Fix.run(
-            beside(edit, f"delete: {decision.answer.line}"),
+            with_comment(edit, f"delete: {decision.answer.line}"),
             check,
             title="Take the denying line out: a deny beats every allow of the same subject",
         )

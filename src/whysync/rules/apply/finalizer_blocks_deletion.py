@@ -28,7 +28,14 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import DeletionFailed, FinalizerStuck
 from whysync.messages.patterns.operations import Awaited
-from whysync.queries.commands import CONTROLLER, app_argument, argocd_namespace, beside, kubectl, on_object
+from whysync.queries.commands import (
+    CONTROLLER,
+    app_argument,
+    argocd_namespace,
+    kubectl,
+    on_object,
+    with_comment,
+)
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.storage import users_of_storage
@@ -99,7 +106,7 @@ def _silent(case: Case) -> Iterator[Finding]:
             Fix.run(
                 kubectl("logs", CONTROLLER, namespace=argocd_namespace(case))
                 + f" | grep {app_argument(case)}",
-                beside(
+                with_comment(
                     on_object("get", case.application.ref, "-o", "yaml"),
                     "what it still lists, and its conditions",
                 ),
@@ -207,7 +214,7 @@ def _in_use(
     names = ", ".join(str(user.ref) for user, _ in users[:3]) + (" and more" if len(users) > 3 else "")
     why = f"{names} still uses it" if users else f"something still uses it ({', '.join(finalizers)})"
     look = [on_object("describe", user.ref) for user, _ in users[:3]]
-    look = look or [beside(on_object("describe", live.ref), "Used By")]
+    look = look or [with_comment(on_object("describe", live.ref), "Used By")]
     return Finding(
         about=live.ref,
         field="/metadata/finalizers",
@@ -226,11 +233,11 @@ def _in_use(
         ),
         fixes=(
             Fix.run(
-                beside(
+                with_comment(
                     kubectl("get", "pv", "-o", f"custom-columns={_COLUMNS}"),
                     "the volume with the data, and its reclaim policy",
                 ),
-                beside("kubectl patch pv NAME -p '" + RETAIN + "'", "before anything is stopped"),
+                with_comment("kubectl patch pv NAME -p '" + RETAIN + "'", "before anything is stopped"),
                 title="If the data must stay: set the volume's reclaim policy to Retain first"
                 " (a deletion cannot be taken back)",
             ),

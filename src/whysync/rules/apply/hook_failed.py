@@ -33,16 +33,16 @@ from whysync.queries.commands import kubectl
 from whysync.queries.group_failures import grouped
 from whysync.queries.hook_runs import (
     DEADLINE_POINTER,
-    RUN_TO_AN_END,
-    end_in_words,
-    ended_with_the_operation,
-    evidence_of_end,
+    RUN_TO_COMPLETION,
+    end_evidence,
     fixes_of_failed_run,
+    how_it_ended,
     job_past_deadline,
-    more_time_in_git,
+    longer_deadline_in_git,
     was_never_created,
+    was_terminated_by_timeout,
 )
-from whysync.queries.log_lines import root_in_words
+from whysync.queries.log_lines import root_cause_text
 from whysync.queries.sync_position import is_deleted_before_next_run
 from whysync.queries.waiting_on import is_hook_result
 
@@ -57,13 +57,13 @@ def hook_failed(case: Case) -> Iterator[Finding]:
         failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
         if not failed or not is_hook_result(case, result) or was_never_created(result):
             continue
-        if result.message == ENDED and ended_with_the_operation(case):
+        if result.message == ENDED and was_terminated_by_timeout(case):
             continue  # it did not fail: the whole sync was ended
         ref = result.ref
         word = last_word(logs_below(case, ref))
         late = job_past_deadline(case, ref, result)
         symptom = SymptomId.result(result.key)
-        runs = ref.kind in RUN_TO_AN_END  # any other kind failed because its health did
+        runs = ref.kind in RUN_TO_COMPLETION  # any other kind failed because its health did
         yield Finding(
             about=ref,
             explains=tuple(dict.fromkeys((symptom, *(symptoms_about(case, ref) if runs else ())))),
@@ -72,11 +72,11 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             else tuple(id for id in (SymptomId.unhealthy(ref.key),) if id in case.symptom_ids),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{result.hook_type} hook {ref} {end_in_words(case, result, word, late)}",
-            root=root_in_words(word.failure) if word else None,
-            evidence=tuple(evidence_of_end(case, index, result, word, late)),
+            verdict=f"{result.hook_type} hook {ref} {how_it_ended(case, result, word, late)}",
+            root=root_cause_text(word.failure) if word else None,
+            evidence=tuple(end_evidence(case, index, result, word, late)),
             fixes=tuple(fixes_of_failed_run(case, ref, word, late)),
-            already_fixed=more_time_in_git(case, late),
+            already_fixed=longer_deadline_in_git(case, late),
         )
         yield from _unguarded(case, ref, symptom)
 
@@ -94,8 +94,8 @@ def _at_deletion(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{failure.phase} hook {failure.hook} failed".replace("  ", " ").strip()
-            + (f": {root_in_words(word.failure)}" if word else ""),
-            root=root_in_words(word.failure) if word else None,
+            + (f": {root_cause_text(word.failure)}" if word else ""),
+            root=root_cause_text(word.failure) if word else None,
             evidence=(
                 *group.cited(says="what Argo CD says of the hook"),
                 *(

@@ -23,7 +23,7 @@ from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.pods import last_word, logs_below
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.log_patterns import LogReason
-from whysync.queries.sync_position import comes_before, place_in_words
+from whysync.queries.sync_position import comes_before, phase_and_wave
 
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 OUT_OF_REACH = (LogReason.DNS, LogReason.CONNECTION_REFUSED, LogReason.TIMEOUT)
@@ -46,13 +46,13 @@ def hook_needs_later_wave(case: Case) -> Iterator[Finding]:
             explains=symptoms_about(case, result.ref),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"hook {result.ref} ({place_in_words(hook)}) needs {service.ref},"
-            f" which is made only later ({place_in_words(service)})",
+            verdict=f"hook {result.ref} ({phase_and_wave(hook)}) needs {service.ref},"
+            f" which is made only later ({phase_and_wave(service)})",
             root=f"{service.ref} does not exist yet",
             evidence=(
                 cite_line(word.log, word.failure.line, says="what the hook cannot reach"),
-                cite(hook, "/metadata/annotations", says=f"when the hook runs: {place_in_words(hook)}"),
-                cite(service, "/metadata/name", says=f"when the Service is made: {place_in_words(service)}"),
+                cite(hook, "/metadata/annotations", says=f"when the hook runs: {phase_and_wave(hook)}"),
+                cite(service, "/metadata/name", says=f"when the Service is made: {phase_and_wave(service)}"),
             ),
             fixes=(
                 Fix.change(

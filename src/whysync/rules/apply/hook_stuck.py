@@ -47,11 +47,11 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited, ResourceVanished
 from whysync.messages.patterns.pods import ImagePull, Unschedulable
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import app_argument, beside, on_object, refresh, remark, sync, terminate
+from whysync.queries.commands import app_argument, comment, on_object, refresh, sync, terminate, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.sidecars import KeptAlive, Switch
-from whysync.queries.stuck_wait import StuckWait, why_stalled
+from whysync.queries.sidecars import InjectionSwitch, RunningSidecar
+from whysync.queries.stuck_wait import StuckWait, why_stuck
 from whysync.queries.timestamps import age_text
 from whysync.queries.waiting_on import AwaitedObject, wait_of
 
@@ -65,7 +65,7 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
     wait = wait_of(case)
     if wait is None or wait.what is not Awaited.HOOK:
         return
-    stall = why_stalled(case, wait)
+    stall = why_stuck(case, wait)
     if stall is None:
         return
     others = f" and {wait.others} more" if wait.others else ""
@@ -152,21 +152,23 @@ def _fixes(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Fix]:
     if stall.alive is not None:
         yield from _without_sidecar(case, wait.ref, stall.alive)
         return
-    look = [beside(on_object("describe", wait.ref), "its events say what it waits for")]
+    look = [with_comment(on_object("describe", wait.ref), "its events say what it waits for")]
     if stall.image:
         look = [
-            beside(f"docker manifest inspect {quote(stall.image)}", "does it exist, and may you read it?")
+            with_comment(
+                f"docker manifest inspect {quote(stall.image)}", "does it exist, and may you read it?"
+            )
         ]
     if stall.label:
         look = []
         yield Fix.run(
-            beside("kubectl get nodes --show-labels", "on which of them may it run?"),
+            with_comment("kubectl get nodes --show-labels", "on which of them may it run?"),
             f"kubectl label node NODE {quote(stall.label)}",
             title=f"Give a node the label {stall.label}: the hook then starts by itself",
         )
     yield Fix.run(
         *look,
-        *((remark(f"{stall.deed}, then"),) if stall.deed else ()),
+        *((comment(f"{stall.deed}, then"),) if stall.deed else ()),
         terminate(case),
         on_object("delete", wait.ref, "--ignore-not-found"),
         sync(case),
@@ -181,11 +183,11 @@ def _run_again(case: Case, hook: Ref) -> tuple[str, ...]:
     return terminate(case), on_object("delete", hook, "--ignore-not-found"), sync(case)
 
 
-def _switch_pointer(switch: Switch) -> str:
+def _switch_pointer(switch: InjectionSwitch) -> str:
     return join(("spec", "template", "metadata", switch.part, switch.name))
 
 
-def _is_left_out_in_git(case: Case, hook: Ref, alive: KeptAlive | None) -> AlreadyFixed | None:
+def _is_left_out_in_git(case: Case, hook: Ref, alive: RunningSidecar | None) -> AlreadyFixed | None:
     """Git already runs the hook without the sidecar; the run that hangs is an older one."""
     declared = case.desired_of(hook.key)
     if alive is None or alive.switch is None or declared is None:
@@ -197,7 +199,7 @@ def _is_left_out_in_git(case: Case, hook: Ref, alive: KeptAlive | None) -> Alrea
     return already_fixed(True, words, Fix.run(*_run_again(case, hook), title=title))
 
 
-def _without_sidecar(case: Case, hook: Ref, alive: KeptAlive) -> Iterator[Fix]:
+def _without_sidecar(case: Case, hook: Ref, alive: RunningSidecar) -> Iterator[Fix]:
     """The run that hangs has done its work; the template is changed for the next one."""
     again = _run_again(case, hook)
     declared, switch = case.desired_of(hook.key), alive.switch
@@ -211,15 +213,15 @@ def _without_sidecar(case: Case, hook: Ref, alive: KeptAlive) -> Iterator[Fix]:
         yield replace(change, afterwards=again)
     elif switch is not None:
         yield Fix.run(
-            remark(f"spec.template.metadata.{switch.part} of {hook}: {switch.name}: {switch.value}; commit"),
+            comment(f"spec.template.metadata.{switch.part} of {hook}: {switch.name}: {switch.value}; commit"),
             *again,
             title=f"Run the hook without {alive.sidecar}: {switch.part[:-1]} {switch.name}={switch.value}",
             risk="the hook then has no access to what only the sidecar gives it",
         )
     yield Fix.run(
-        remark("an init container with restartPolicy: Always (Kubernetes 1.29+) ends with the Job; commit"),
+        comment("an init container with restartPolicy: Always (Kubernetes 1.29+) ends with the Job; commit"),
         *(
-            (remark(f"or let the hook end it when it is done: {alive.quit_command}"),)
+            (comment(f"or let the hook end it when it is done: {alive.quit_command}"),)
             if alive.quit_command
             else ()
         ),

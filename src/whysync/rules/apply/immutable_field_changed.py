@@ -29,7 +29,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import ImmutableField
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import on_object, sync
-from whysync.queries.deletion_cost import lost_with
+from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sync_options import with_options
@@ -126,7 +126,7 @@ def _fixes(
             risk="volumes keep their old size and class; new Pods get the new ones",
             destroys=("the StatefulSet object itself, for a moment",),
         )
-    cost = lost_with(case, ref) or "the object, and what belongs to it"
+    cost = deletion_cost(case, ref) or "the object, and what belongs to it"
     if desired is not None:
         yield Fix.change(
             ref,

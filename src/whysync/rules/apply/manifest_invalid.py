@@ -32,7 +32,7 @@ from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.mistyped_fields import Mistyped, is_told, mistyped
+from whysync.queries.mistyped_fields import Mistyped, has_schema, mistyped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
@@ -157,7 +157,7 @@ def _corrected(failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped
         gone = isinstance(desired.at(failure.pointer), Missing)
         return "Git does not have the field any more" if gone else ""
     plain = failure.problem is SchemaProblem.TYPE and any(words in failure.detail for words in PLAIN_TYPES)
-    return "Git has the right type by now" if plain and wrong is None and is_told(desired) else ""
+    return "Git has the right type by now" if plain and wrong is None and has_schema(desired) else ""
 
 
 def _fixes(

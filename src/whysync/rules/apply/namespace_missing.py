@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.apply import NamespaceMissing
-from whysync.queries.already_fixed import fixed_by, gave_up_but_fixed, sync_again
+from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of_fix, sync_again
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import grouped
 
@@ -31,7 +31,7 @@ OPTIONS = "/spec/syncPolicy/syncOptions"
 @rule(cause="namespace-missing", since="0.1")
 def namespace_missing(case: Case) -> Iterator[Finding]:
     for group in grouped(case, NamespaceMissing, by=lambda failure: failure.namespace):
-        if fixed_by(case, group.failure) is not None and gave_up_but_fixed(case):
+        if proof_of_fix(case, group.failure) is not None and fixed_since_autosync_gave_up(case):
             continue  # it exists now: autosync_gave_up reports why nothing happens
         namespace = group.failure.namespace or case.destination_namespace
         own = namespace == case.destination_namespace

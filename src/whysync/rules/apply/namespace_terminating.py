@@ -28,7 +28,7 @@ from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import NamespaceTerminating
-from whysync.queries.commands import beside, kubectl, on_object, remark, sync
+from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.resource_rows import row_evidence
 from whysync.queries.timestamps import age_at
@@ -137,7 +137,7 @@ def _cited(namespace: Manifest | None, left: tuple[Manifest, ...]) -> Iterator[E
 
 
 def _fixes(case: Case, name: str, left: tuple[Manifest, ...]) -> Iterator[Fix]:
-    again = beside(sync(case), "once it is gone")
+    again = with_comment(sync(case), "once it is gone")
     loss = "whatever the finalizer should have cleaned up outside the cluster stays behind"
     if left:
         held = ", ".join(
@@ -145,7 +145,7 @@ def _fixes(case: Case, name: str, left: tuple[Manifest, ...]) -> Iterator[Fix]:
         )
         yield Fix.run(
             *(on_object("get", manifest.ref, "-o", "yaml") for manifest in left[:MOST]),
-            remark(f"get the controller behind {held} working, and wait until the namespace is gone"),
+            comment(f"get the controller behind {held} working, and wait until the namespace is gone"),
             again,
             title=f"Get the controller behind {held} working: it must finish, then the namespace goes",
         )
@@ -158,14 +158,14 @@ def _fixes(case: Case, name: str, left: tuple[Manifest, ...]) -> Iterator[Fix]:
         return
     every = "kubectl api-resources --verbs=list --namespaced -o name"
     yield Fix.run(
-        beside(kubectl("get", "namespace", name, "-o", "yaml"), "its conditions say what is left"),
+        with_comment(kubectl("get", "namespace", name, "-o", "yaml"), "its conditions say what is left"),
         f"{every} | xargs -n1 {kubectl('get', '--ignore-not-found', '--show-kind', namespace=name)}",
-        remark("see what holds what is left, and wait until the namespace is gone"),
+        comment("see what holds what is left, and wait until the namespace is gone"),
         again,
         title="Find what holds it back; wait until it is gone, then sync",
     )
     yield Fix.run(
-        remark(f"for what is left: kubectl -n {name} patch KIND NAME --type=merge -p '{NONE_LEFT}'"),
+        comment(f"for what is left: kubectl -n {name} patch KIND NAME --type=merge -p '{NONE_LEFT}'"),
         title="If a finalizer's controller is gone for good: take the finalizer off what is left",
         destroys=(loss,),
     )

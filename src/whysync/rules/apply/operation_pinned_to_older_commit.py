@@ -23,7 +23,7 @@ from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import Object, same
 from whysync.queries.commands import sync, terminate
-from whysync.queries.last_applied import once_declared
+from whysync.queries.last_applied import last_applied_manifest
 
 HELD = "/status/operationState/syncResult/revision"
 ASKED = "/status/operationState/operation/sync/revision"
@@ -91,7 +91,7 @@ def _changed_since(case: Case) -> Iterator[SymptomId]:
         if symptom.kind is not SymptomKind.RESULT or symptom.ref is None:
             continue
         declared, live = case.desired_of(symptom.ref.key), case.live_of(symptom.ref.key)
-        applied = once_declared(live)
+        applied = last_applied_manifest(live)
         if declared is not None and applied is not None and not same(_body(declared.body), _body(applied)):
             yield symptom.id
             yield from symptoms_about(case, symptom.ref)

@@ -34,12 +34,12 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import (
     CONTROLLER,
     argocd_namespace,
-    beside,
+    comment,
     kubectl,
-    remark,
     restart,
     sync,
     terminate,
+    with_comment,
 )
 from whysync.queries.group_failures import grouped
 from whysync.queries.timestamps import age_text
@@ -110,11 +110,11 @@ def _mend(case: Case, hook: Ref | None) -> Fix:
         logs = kubectl("logs", "-f", f"{hook.kind.lower()}/{hook.name}", namespace=hook.namespace)
         return Fix.run(
             sync(case, "--async"),
-            beside(logs, "while it runs"),
+            with_comment(logs, "while it runs"),
             title=f"See what takes {hook} so long: run it again and read along (it went with the sync)",
         )
     return Fix.run(
-        remark("mend what it waited for, then"),
+        comment("mend what it waited for, then"),
         sync(case),
         title="Mend what it waited for, then sync again",
     )

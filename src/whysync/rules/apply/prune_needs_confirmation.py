@@ -25,9 +25,9 @@ from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited
-from whysync.queries.commands import app_argument, on_object, remark
-from whysync.queries.deletion_cost import lost_with
-from whysync.queries.last_applied import once_declared
+from whysync.queries.commands import app_argument, comment, on_object
+from whysync.queries.deletion_cost import deletion_cost
+from whysync.queries.last_applied import last_applied_manifest
 from whysync.queries.sync_options import has_option
 from whysync.queries.waiting_on import wait_of
 
@@ -81,7 +81,7 @@ def _finding(
                 if option == KEPT
                 else f"argocd app confirm-deletion {app_argument(case)}",
                 title="Delete it" if option == KEPT else "Confirm the deletion",
-                destroys=(f"{ref}: {lost_with(case, ref) or 'with what belongs to it'}",),
+                destroys=(f"{ref}: {deletion_cost(case, ref) or 'with what belongs to it'}",),
             ),
         ),
     )
@@ -112,7 +112,7 @@ def _kept(ref: Ref) -> Fix:
 def _declared_again(ref: Ref, live: Manifest | None) -> Fix:
     """As it was applied last; where nothing tells that, a person has to find the manifest."""
     title = "Put it back into Git, if it is still needed"
-    before = once_declared(live)
+    before = last_applied_manifest(live)
     if before is not None:
         return Fix.new(before, title=title)
-    return Fix.run(on_object("get", ref, "-o", "yaml"), remark("commit its manifest again"), title=title)
+    return Fix.run(on_object("get", ref, "-o", "yaml"), comment("commit its manifest again"), title=title)

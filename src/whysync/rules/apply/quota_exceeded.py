@@ -29,11 +29,11 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import QuotaExceeded
-from whysync.queries.already_fixed import fixed_by, gave_up_but_fixed, sync_again
-from whysync.queries.commands import kubectl, on_object, remark, sync
+from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of_fix, sync_again
+from whysync.queries.commands import comment, kubectl, on_object, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.quotas import enough, lacking
+from whysync.queries.quotas import ready_and_desired, required_hard_limits
 
 _MAKERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "Rollout")
 
@@ -44,7 +44,7 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = _held_back(case, group)
         namespace = ref.namespace or case.destination_namespace
-        if fixed_by(case, failure, namespace) is not None and gave_up_but_fixed(case):
+        if proof_of_fix(case, failure, namespace) is not None and fixed_since_autosync_gave_up(case):
             continue  # there is room by now: autosync_gave_up tells why nothing happens
         quota = case.live_named("ResourceQuota", namespace, failure.quota)
         yield Finding(
@@ -90,7 +90,7 @@ def _fixes(
     look = kubectl("describe", "resourcequota", failure.quota, namespace=namespace)
     if failure.must_specify:
         yield Fix.run(
-            remark(f"resources of each container must state: {', '.join(failure.must_specify)}"),
+            comment(f"resources of each container must state: {', '.join(failure.must_specify)}"),
             sync(case),
             title="State what the containers need, in Git",
         )
@@ -100,7 +100,7 @@ def _fixes(
             risk="it holds for every new container of the namespace",
         )
         return
-    runs = lacking(case, ref)
+    runs = ready_and_desired(case, ref)
     fits = _what_fits(case, ref, runs) if runs is not None else None
     yield fits or Fix.run(
         look, sync(case), title="Ask for less, or remove what is not needed there, then sync"
@@ -108,7 +108,7 @@ def _fixes(
     # In the middle of a rollout nobody can say how much more it takes: old Pods make room, or do not.
     known = runs is not None or ref.kind not in _MAKERS
     missing = runs[1] - runs[0] if runs is not None else 1
-    raised = enough(quota, failure.requested, missing) if quota is not None and known else None
+    raised = required_hard_limits(quota, failure.requested, missing) if quota is not None and known else None
     if quota is not None and raised:
         yield _raised(case, quota, raised)
         return
@@ -122,7 +122,7 @@ def _fixes(
 
 def _fits_in_git(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExceeded) -> bool:
     """Does what Git asks for now fit into the quota?"""
-    runs, desired = lacking(case, ref), case.desired_of(ref.key)
+    runs, desired = ready_and_desired(case, ref), case.desired_of(ref.key)
     asked = integer(desired.spec.get("replicas")) if desired is not None else 0
     if runs is not None and 0 < asked <= runs[0]:
         return True
@@ -130,7 +130,7 @@ def _fits_in_git(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExc
     if quota is None or wanted is None or not failure.requested:
         return False
     raised = quota.with_body({**quota.body, "spec": wanted.spec})
-    return enough(raised, failure.requested, runs[1] - runs[0] if runs is not None else 1) == {}
+    return required_hard_limits(raised, failure.requested, runs[1] - runs[0] if runs is not None else 1) == {}
 
 
 def _what_fits(case: Case, ref: Ref, runs: tuple[int, int]) -> Fix | None:

@@ -28,7 +28,7 @@ from difflib import get_close_matches
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.sentences import both_ends
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.queries.commands import beside, kubectl, on_object, remark, sync
+from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.missing_objects import (
     MissingObject,
     comes_in_time,
@@ -42,7 +42,7 @@ from whysync.queries.references import keys_asked_of
 from whysync.queries.sync_position import (
     first_phase,
     is_hook,
-    place_in_words,
+    phase_and_wave,
     wave_of,
 )
 
@@ -107,7 +107,7 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
         fixes=(
             Fix.run(
                 on_object("describe", last),
-                beside(on_object("get", source), "it creates the object once that is fixed"),
+                with_comment(on_object("get", source), "it creates the object once that is fixed"),
                 title=f"Fix what {last} reports; do not create {need.kind} {need.name} by hand"
                 if reason is not None
                 else f"Find out why {source} has not created it; do not create it by hand",
@@ -129,18 +129,18 @@ def _verdict(need: MissingObject, source: Manifest | None, user: Manifest | None
         return f"{who}{what}, which does not exist, and this Application does not declare it"
     made = "" if source.ref.kind == need.kind else f" made from {source.ref},"
     if late and user is not None:
-        places = f"{place_in_words(source)}, and needed in {place_in_words(user)}"
+        places = f"{phase_and_wave(source)}, and needed in {phase_and_wave(user)}"
         return f"{who}{what},{made} which comes too late: {places}"
     return (
-        f"{who}{what},{made} which Git declares ({place_in_words(source)}) and the cluster does not have yet"
+        f"{who}{what},{made} which Git declares ({phase_and_wave(source)}) and the cluster does not have yet"
     )
 
 
 def _places(source: Manifest | None, user: Manifest | None) -> Iterator[Evidence]:
     if source is not None:
-        yield cite(source, "/metadata/annotations", says=f"where it is declared: {place_in_words(source)}")
+        yield cite(source, "/metadata/annotations", says=f"where it is declared: {phase_and_wave(source)}")
     if source is not None and user is not None:
-        yield cite(user, "/metadata/annotations", says=f"where it is needed: {place_in_words(user)}")
+        yield cite(user, "/metadata/annotations", says=f"where it is needed: {phase_and_wave(user)}")
 
 
 def _fixes(
@@ -149,7 +149,7 @@ def _fixes(
     again = sync(case)
     if need.goes:
         yield Fix.run(
-            remark(f"{need.kind} {need.name}: no hook, or hook-delete-policy: BeforeHookCreation"),
+            comment(f"{need.kind} {need.name}: no hook, or hook-delete-policy: BeforeHookCreation"),
             again,
             title="Keep it: no hook, or one that stays until the next sync",
         )
@@ -176,7 +176,7 @@ def _fixes(
         )
     if need.pruned is not None:
         yield Fix.run(
-            remark(f"who took {need.kind} {need.name} out of Git: git log --diff-filter=D -- PATH"),
+            comment(f"who took {need.kind} {need.name} out of Git: git log --diff-filter=D -- PATH"),
             "git revert COMMIT && git push",
             title=f"Bring {need.kind} {need.name} back into Git; argocd.argoproj.io/sync-options: Prune=false"
             " keeps it from the next accident",
@@ -224,7 +224,9 @@ def _creation(need: MissingObject, keys: list[str]) -> Iterator[str]:
     place = need.namespace
     values = [f"--from-literal={key}=VALUE" for key in keys or ("KEY",)]
     if need.key:  # described, not printed: values of Secrets do not belong on a screen
-        yield beside(kubectl("describe", need.kind.lower(), need.name, namespace=place), "which keys it has")
+        yield with_comment(
+            kubectl("describe", need.kind.lower(), need.name, namespace=place), "which keys it has"
+        )
         return
     match need.kind:
         case "Secret":
@@ -235,4 +237,4 @@ def _creation(need: MissingObject, keys: list[str]) -> Iterator[str]:
             yield kubectl("create", "serviceaccount", need.name, namespace=place)
         case _:
             look = kubectl("get", need.kind.lower(), namespace=place)
-            yield beside(look, f"{need.name} is not among them")
+            yield with_comment(look, f"{need.name} is not among them")

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.messages.patterns.operations import SharedResource
-from whysync.queries.commands import on_object, remark, sync
+from whysync.queries.commands import comment, on_object, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.tracking import let_go
+from whysync.queries.tracking import drop_from_this_app
 
 
 @rule(cause="shared-resource-fail", since="0.1")
@@ -35,7 +35,7 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, failure.resource, group.ref)
         others = [app for app in failure.apps if app.rpartition("/")[2] != case.app.name]
         owner = " and ".join(others) or "another Application"
-        mine = let_go(case, ref)
+        mine = drop_from_this_app(case, ref)
         yield Finding(
             about=ref,
             explains=group.explains,
@@ -47,7 +47,7 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
                 *((mine,) if mine is not None else ()),
                 Fix.run(
                     on_object("get", ref, "-o", "yaml") + "   # its tracking-id names the present owner",
-                    remark(f"take {ref} out of the source of the Application that should not own it, then"),
+                    comment(f"take {ref} out of the source of the Application that should not own it, then"),
                     sync(case),
                     title=f"Or let {case.app.name} own it"
                     if mine is not None

@@ -22,7 +22,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.diagnosis.symptom import OPERATION
 from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import app_argument
-from whysync.queries.stuck_wait import why_stalled
+from whysync.queries.stuck_wait import why_stuck
 from whysync.queries.timestamps import age_text
 from whysync.queries.waiting_on import is_running, is_too_long, slowest_sync, wait_of
 
@@ -40,7 +40,7 @@ def wave_in_progress(case: Case) -> Iterator[Finding]:
         if is_too_long(age, slowest_sync(case)):
             return  # operation_timed_out tells it
         verdict = f"the sync has been running for {age_text(age)}, and nothing has failed so far"
-    elif wait.what not in (Awaited.HOOK, Awaited.HEALTH) or why_stalled(case, wait) is not None:
+    elif wait.what not in (Awaited.HOOK, Awaited.HEALTH) or why_stuck(case, wait) is not None:
         return
     else:
         what = "to finish" if wait.what is Awaited.HOOK else "to become healthy"

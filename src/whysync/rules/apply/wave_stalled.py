@@ -27,8 +27,8 @@ from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited
-from whysync.queries.commands import on_object, remark, sync, terminate
-from whysync.queries.stuck_wait import StuckWait, why_stalled
+from whysync.queries.commands import comment, on_object, sync, terminate
+from whysync.queries.stuck_wait import StuckWait, why_stuck
 from whysync.queries.timestamps import age_text
 from whysync.queries.waiting_on import AwaitedObject, is_hook_result, wait_of
 
@@ -39,7 +39,7 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
     wait = wait_of(case)
     if wait is None or wait.what is not Awaited.HEALTH:
         return
-    stall = why_stalled(case, wait)
+    stall = why_stuck(case, wait)
     if stall is None:
         return
     others = f" and {wait.others} more" if wait.others else ""
@@ -59,7 +59,7 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
                 title="Mend that resource: the sync goes on by itself when it is healthy",
             ),
             Fix.run(
-                remark("push the remedy, then"),
+                comment("push the remedy, then"),
                 terminate(case),
                 title="End the operation, if the remedy is a new commit: it cannot start before",
                 risk="later waves of this sync are not applied",

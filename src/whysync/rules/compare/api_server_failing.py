@@ -23,7 +23,7 @@ from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import Side
 from whysync.messages.failure import Network
 from whysync.messages.patterns.cluster import ApiServerFailing
-from whysync.queries.commands import beside, refresh, sync
+from whysync.queries.commands import refresh, sync, with_comment
 from whysync.queries.group_failures import grouped
 
 _ANSWERS = {
@@ -59,7 +59,7 @@ def api_server_failing(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.run(
                     sync(case) if applied else refresh(case),
-                    beside("kubectl get --raw '/readyz?verbose'", "on that cluster, if it recurs"),
+                    with_comment("kubectl get --raw '/readyz?verbose'", "on that cluster, if it recurs"),
                     title="Try again; if it recurs, look at the load of the API server, etcd and webhooks",
                 ),
             ),

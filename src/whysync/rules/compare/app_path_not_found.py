@@ -28,7 +28,7 @@ from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import app_argument, hard_refresh
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.sources import (
-    commits_since_the_last_sync,
+    commits_since_last_sync,
     failing_source,
     source_flag,
     source_pointer,
@@ -101,7 +101,7 @@ def _fixes(case: Case, path: str, source: Source | None) -> Iterator[Fix]:
     last = quote(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or ".")
     revision = quote(source.target_revision if source and source.target_revision else "HEAD")
     yield Fix.run(
-        *commits_since_the_last_sync(case, source),
+        *commits_since_last_sync(case, source),
         f"git ls-tree -r -d --name-only {revision} | grep -i {last}   # where it is now",
         f"argocd app set {app_argument(case)}{source_flag(case, source)} --path NEW_PATH",
         title="Point the Application to where the manifests are now",

@@ -26,7 +26,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.diagnosis.destination_clusters import cluster_for, known_clusters
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.rbac import ClusterAuth
-from whysync.queries.commands import argocd_namespace, beside, kubectl, refresh
+from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
 
 
@@ -57,14 +57,14 @@ def _fixes(case: Case, failure: ClusterAuth) -> Iterator[Fix]:
     if helper:
         accounts = kubectl("get", "serviceaccount", "-o", "yaml", namespace=argocd_namespace(case))
         yield Fix.run(
-            beside(accounts, "which role the controller and the server log in with"),
+            with_comment(accounts, "which role the controller and the server log in with"),
             refresh(case),
             title="Mend the login of the helper: the role of Argo CD's accounts, and what it may do there",
         )
     name = cluster_for(case.app.spec.destination, known_clusters(case.world.snapshot.settings)).name
     register = f"argocd cluster add CONTEXT --name {quote(name) if name else 'NAME'} --upsert"
     # Under another name the Applications that name the cluster would not find it any more.
-    look = () if name else (beside("argocd cluster list", "its NAME stays as it is"),)
+    look = () if name else (with_comment("argocd cluster list", "its NAME stays as it is"),)
     yield Fix.run(
         *look,
         register,

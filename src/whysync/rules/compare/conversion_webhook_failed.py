@@ -23,7 +23,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.admission import ConversionWebhookFailed
-from whysync.queries.commands import beside, kubectl, refresh, remark
+from whysync.queries.commands import comment, kubectl, refresh, with_comment
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
 
@@ -73,7 +73,11 @@ def _fixes(case: Case, failure: ConversionWebhookFailed, crd: Manifest | None) -
     kind = f"{failure.kind}.{failure.group}".lower() if failure.kind else ""
     yield Fix.run(
         *((kubectl("get", "pods,endpointslices", namespace=failure.namespace),) if failure.namespace else ()),
-        *((beside(kubectl("get", kind, "-A"), "fails in the same way until it works"),) if kind else ()),
+        *(
+            (with_comment(kubectl("get", kind, "-A"), "fails in the same way until it works"),)
+            if kind
+            else ()
+        ),
         again,
         title="Get the webhook's Pods and certificate in order, then refresh",
     )
@@ -92,5 +96,5 @@ def _without_conversion(failure: ConversionWebhookFailed, crd: Manifest | None) 
         yield kubectl("patch", "crd", crd.ref.name, "--type", "merge", "-p", NO_CONVERSION)
         return
     listed = f"{kubectl('get', 'crd', '-o', 'name')} | grep {quote(failure.group or '.')}"
-    yield beside(listed, "what it is called")
-    yield remark(f"kubectl patch crd, with that name, --type merge -p '{NO_CONVERSION}'")
+    yield with_comment(listed, "what it is called")
+    yield comment(f"kubectl patch crd, with that name, --type merge -p '{NO_CONVERSION}'")

@@ -20,7 +20,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, 
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import SourceSpecInvalid
 from whysync.queries.already_fixed import refresh_again
-from whysync.queries.commands import app_argument, beside
+from whysync.queries.commands import app_argument, with_comment
 from whysync.queries.group_failures import grouped
 
 DESTINATION = "/spec/destination"
@@ -65,7 +65,7 @@ def _fixes(case: Case) -> Iterator[Fix]:
             )
         return
     yield Fix.run(
-        beside("argocd cluster list", "the clusters that Argo CD knows"),
+        with_comment("argocd cluster list", "the clusters that Argo CD knows"),
         f"argocd app set {app_argument(case)} --dest-name NAME",
         title="Name the cluster that it is to be deployed to",
     )

@@ -30,7 +30,7 @@ from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.diffs import DiffProblem, DiffSchemaError, DiffSide
-from whysync.queries.commands import CONTROLLER, hard_refresh, remark, restart
+from whysync.queries.commands import CONTROLLER, comment, hard_refresh, restart
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 
@@ -120,7 +120,7 @@ def _fixes(
         DiffProblem.OMITS_KEY,
     ):
         yield Fix.run(
-            remark(
+            comment(
                 f"{', '.join(failure.fields)}: give each element of the list a key of its own, and commit"
             ),
             again,

@@ -27,7 +27,7 @@ from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.helm import HelmDependency
-from whysync.queries.commands import beside, hard_refresh
+from whysync.queries.commands import hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import failing_source
 
@@ -62,7 +62,7 @@ def _fixes(case: Case, failure: HelmDependency, source: Source | None) -> Iterat
     repo = quote(failure.repo) if failure.repo else "URL"
     if _AWAY.search(failure.detail):
         yield Fix.run(
-            beside(f"curl -sSI {repo}/index.yaml", "does the chart repository answer?"),
+            with_comment(f"curl -sSI {repo}/index.yaml", "does the chart repository answer?"),
             hard_refresh(case),
             title="Nothing is wrong in Git: when the chart repository answers again, refresh hard",
         )

@@ -26,7 +26,7 @@ from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.helm import HelmRender
-from whysync.queries.commands import hard_refresh, remark
+from whysync.queries.commands import comment, hard_refresh
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import failing_source, source_pointer
 
@@ -97,7 +97,7 @@ def _fixes(case: Case, failure: HelmRender, source: Source | None) -> Iterator[F
         name = failure.value_path.removeprefix(".Values.")
         where = files[-1] if files else "values.yaml"
         yield Fix.run(
-            remark(f"in {where}:"),
+            comment(f"in {where}:"),
             *_as_yaml(name),
             hard_refresh(case),
             title=f"Set {name} in {where}, commit, then refresh hard",

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.diffs import IgnoreRuleInvalid
-from whysync.queries.commands import hard_refresh, remark
+from whysync.queries.commands import comment, hard_refresh
 from whysync.queries.group_failures import grouped
 
 
@@ -43,7 +43,9 @@ def ignore_rule_invalid(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 Fix.run(
-                    remark("try it on the live object: kubectl get KIND NAME -o json | jq 'del(EXPRESSION)'"),
+                    comment(
+                        "try it on the live object: kubectl get KIND NAME -o json | jq 'del(EXPRESSION)'"
+                    ),
                     hard_refresh(case),
                     title="Correct the expression (in the Application, or in argocd-cm), then refresh hard",
                 ),

@@ -24,7 +24,7 @@ from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import KustomizeBuild
 from whysync.queries.commands import argocd_namespace, hard_refresh
 from whysync.queries.group_failures import grouped
-from whysync.queries.sources import commits_since_the_last_sync, failing_source, source_pointer
+from whysync.queries.sources import commits_since_last_sync, failing_source, source_pointer
 
 
 @rule(cause="kustomize-build", since="0.1")
@@ -75,7 +75,7 @@ def _fix(case: Case, failure: KustomizeBuild, source: Source | None) -> Fix:
     else:
         title = "Mend what it names, and commit"
     return Fix.run(
-        *commits_since_the_last_sync(case, source),
+        *commits_since_last_sync(case, source),
         f"{version}   # use the same",
         f"kustomize build {path}",
         hard_refresh(case),

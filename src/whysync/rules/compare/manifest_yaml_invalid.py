@@ -26,7 +26,7 @@ from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import InvalidYaml
 from whysync.queries.commands import hard_refresh
 from whysync.queries.group_failures import grouped
-from whysync.queries.sources import commits_since_the_last_sync, failing_source, source_pointer
+from whysync.queries.sources import commits_since_last_sync, failing_source, source_pointer
 
 
 @rule(cause="invalid-yaml", since="0.1")
@@ -62,14 +62,14 @@ def _fix(case: Case, failure: InvalidYaml, source: Source | None) -> Fix:
         # Argo CD names the file without its folders
         name = quote(failure.file.rpartition("/")[2])
         return Fix.run(
-            *commits_since_the_last_sync(case, source),
+            *commits_since_last_sync(case, source),
             f"find {path} -name {name} -exec kubectl apply --dry-run=client -f {{}} ';'",
             hard_refresh(case),
             title=f"Correct {failure.file} and commit, then refresh hard",
         )
     find = f"kubectl apply --dry-run=client -R -f {path}   # names the file that does not read"
     return Fix.run(
-        *commits_since_the_last_sync(case, source),
+        *commits_since_last_sync(case, source),
         find,
         hard_refresh(case),
         title="Find the file, correct it and commit, then refresh hard",

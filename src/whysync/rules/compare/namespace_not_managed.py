@@ -26,7 +26,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.cluster import NamespaceNotManaged
 from whysync.queries.already_fixed import refresh_again
-from whysync.queries.commands import argocd_namespace, kubectl, refresh, remark
+from whysync.queries.commands import argocd_namespace, comment, kubectl, refresh
 from whysync.queries.group_failures import grouped
 
 PLAIN = "/stringData/namespaces"
@@ -93,7 +93,7 @@ def _permit(
                     if secret is not None
                     else (
                         kubectl("get", "secrets", "-l", CLUSTERS, namespace=place),
-                        remark(f"kubectl -n {place} patch secret, with its name, -p '{ALL_KINDS}'"),
+                        comment(f"kubectl -n {place} patch secret, with its name, -p '{ALL_KINDS}'"),
                     )
                 ),
                 refresh(case),
@@ -107,7 +107,7 @@ def _permit(
     else:
         change = (
             f"argocd cluster get {quote(cluster or 'SERVER')} -o yaml   # its name and namespaces",
-            remark(
+            comment(
                 f"argocd cluster set, with its name, and --namespace for each of them and {failure.namespace}"
             ),
         )

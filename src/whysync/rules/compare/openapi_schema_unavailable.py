@@ -28,7 +28,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.network import Network
 from whysync.messages.patterns.cluster import ClusterUnreachable
 from whysync.messages.patterns.diffs import OpenApiError
-from whysync.queries.commands import beside, kubectl, refresh, remark
+from whysync.queries.commands import comment, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain
 
@@ -78,7 +78,7 @@ def _not_listed(case: Case) -> Iterator[Finding]:
             evidence=(*group.cited(says="what could not be listed"), *chain_evidence(chain)),
             fixes=(
                 Fix.run(
-                    beside(
+                    with_comment(
                         kubectl("get", "apiservice") + f" | grep {quote(of_group or kind)}",
                         "on the destination cluster: is it available, and which Service serves it?",
                     ),
@@ -86,7 +86,7 @@ def _not_listed(case: Case) -> Iterator[Finding]:
                     title="Get the Pods behind that API running, then refresh",
                 ),
                 Fix.run(
-                    remark(f"resource.exclusions in argocd-cm: apiGroups [{of_group}], kinds ['*']"),
+                    comment(f"resource.exclusions in argocd-cm: apiGroups [{of_group}], kinds ['*']"),
                     title="Or exclude the group from Argo CD: it then does not list its kinds",
                     risk="no Application can deploy kinds of that group",
                 ),

@@ -25,7 +25,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.failure import Network
 from whysync.messages.patterns.git import RepoUnreachable
-from whysync.queries.commands import app_argument, argocd_namespace, beside, hard_refresh
+from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, with_comment
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import (
@@ -99,7 +99,7 @@ def _fixes(case: Case, url: str, source: Source | None, reason: Network) -> Iter
     if reason is Network.NOT_FOUND:
         yield Fix.run(
             f"argocd repo get {address}",
-            beside(
+            with_comment(
                 f"argocd app set {app_argument(case)}{source_flag(case, source)} --repo NEW_URL",
                 "if it was renamed or moved",
             ),

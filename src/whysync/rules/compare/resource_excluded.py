@@ -33,11 +33,11 @@ from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import (
     CONTROLLER,
     argocd_namespace,
-    beside,
+    comment,
     hard_refresh,
     kubectl,
-    remark,
     restart,
+    with_comment,
 )
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
@@ -70,7 +70,7 @@ def resource_excluded(case: Case) -> Iterator[Finding]:
             evidence=(*group.cited(says="Argo CD leaves it alone"), *_cited(settings, by)),
             fixes=(
                 Fix.run(
-                    remark(f"delete {ref} from the source, and commit"),
+                    comment(f"delete {ref} from the source, and commit"),
                     title="Take it out of Git, if nobody needs it there",
                 ),
                 *_permit(case, settings, ref, by),
@@ -110,7 +110,9 @@ def _permit(case: Case, settings: Manifest | None, ref: Ref, by: ExcludedBy | No
         yield Fix(title=title, kind=FixKind.SETTINGS, target=settings.ref, edits=(changed,), risk=RISK)
         return
     edit = kubectl("edit", "configmap", "argocd-cm", namespace=argocd_namespace(case))
-    yield Fix.run(beside(edit, name), restart(case, CONTROLLER), hard_refresh(case), title=title, risk=RISK)
+    yield Fix.run(
+        with_comment(edit, name), restart(case, CONTROLLER), hard_refresh(case), title=title, risk=RISK
+    )
 
 
 def _changed(case: Case, settings: Manifest, ref: Ref, by: ExcludedBy) -> Edit | None:

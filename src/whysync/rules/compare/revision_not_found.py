@@ -25,7 +25,7 @@ from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.messages.patterns.git import RevisionNotFound
 from whysync.queries.already_fixed import render_again
-from whysync.queries.commands import app_argument, beside, hard_refresh
+from whysync.queries.commands import app_argument, hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import (
     failing_source,
@@ -101,7 +101,7 @@ def _fix(case: Case, failure: RevisionNotFound, source: Source | None) -> Fix:
     chart = failure.chart or (source.chart if source else "")
     if chart and is_oci(url):
         address = oci_chart(url, chart)
-        look = beside(
+        look = with_comment(
             f"helm show chart {quote(address)}",
             f"the newest; oras repo tags {address.removeprefix('oci://')} lists all",
         )

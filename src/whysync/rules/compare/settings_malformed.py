@@ -24,7 +24,7 @@ from whysync.diagnosis.symptom import APP_UNHEALTHY, NO_CONDITION
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
 from whysync.messages.patterns.argocd import SettingsMalformed
-from whysync.queries.commands import argocd_namespace, beside, kubectl, refresh
+from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
 
 
@@ -46,7 +46,9 @@ def settings_malformed(case: Case) -> Iterator[Finding]:
             evidence=(*group.cited(says="the entry that cannot be parsed"), *_entry(settings, failure.key)),
             fixes=(
                 Fix.run(
-                    beside(f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm", failure.key),
+                    with_comment(
+                        f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm", failure.key
+                    ),
                     refresh(case),
                     title="Correct the entry; Argo CD reads it again by itself",
                 ),
@@ -81,7 +83,7 @@ def _silent(case: Case) -> Iterator[Finding]:
         ),
         fixes=(
             Fix.run(
-                beside(
+                with_comment(
                     f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm",
                     problem.key if problem is not None else "every entry must be valid YAML",
                 ),

@@ -24,7 +24,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite,
 from whysync.diagnosis.mechanism import behind_git
 from whysync.kubernetes.api.ref import Key
 from whysync.queries.commands import refresh, sync
-from whysync.queries.ttl import time_to_live_of
+from whysync.queries.ttl import ttl_pointer
 
 _GONE = ("Deleted", "Killing", "SuccessfulDelete", "ResourceDeleted")
 
@@ -41,7 +41,7 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
         if case.live_of(key) is not None:
             continue  # it is there: Argo CD does not see it
         desired = case.desired_of(key)
-        if desired is not None and time_to_live_of(desired) is not None:
+        if desired is not None and ttl_pointer(desired) is not None:
             continue
         manifests = [m for m, e in case.events_about(symptom.ref) if e.reason in _GONE]
         made = _made_by_the_last_sync(case, key)

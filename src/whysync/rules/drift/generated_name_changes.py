@@ -25,7 +25,7 @@ from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
 from whysync.diagnosis.mechanism import behind_git, same_source_as_synced
 from whysync.diagnosis.symptom import SymptomId
-from whysync.queries.commands import app_argument, remark
+from whysync.queries.commands import app_argument, comment
 from whysync.queries.resource_rows import row_evidence
 
 # A day alone may be a version; with an hour it is a time. Seconds since 1970 have ten digits, or 13.
@@ -67,7 +67,9 @@ def generated_name_changes(case: Case) -> Iterator[Finding]:
                     f"argocd app manifests {app_argument(case)} --source git | grep 'name:' > one.txt",
                     f"argocd app get {app_argument(case)} --hard-refresh > /dev/null",
                     f"argocd app manifests {app_argument(case)} --source git | grep 'name:' | diff one.txt -",
-                    remark("give what differs a fixed name; a Job for each sync: a hook, BeforeHookCreation"),
+                    comment(
+                        "give what differs a fixed name; a Job for each sync: a hook, BeforeHookCreation"
+                    ),
                     title="Render twice and compare; then give it a fixed name, as a hook where it is a Job",
                 ),
             ),

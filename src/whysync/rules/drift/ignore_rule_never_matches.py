@@ -28,7 +28,7 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.commands import beside, hard_refresh, kubectl
+from whysync.queries.commands import hard_refresh, kubectl, with_comment
 from whysync.queries.hidden_drift import emptied_by_ignoring, hidden_by_ignoring
 
 _KEYS = {MistakeKind.GROUP: "group", MistakeKind.KIND: "kind"}
@@ -162,6 +162,6 @@ def _fixes(case: Case, at: str, miss: RuleMistake) -> Iterator[Fix]:
         yield Fix.application(case.application.ref, edit, title=f"Correct the rule: {miss.text}")
     else:
         yield Fix.run(
-            beside(kubectl("edit", "application", case.app.name, namespace=case.app.namespace), at),
+            with_comment(kubectl("edit", "application", case.app.name, namespace=case.app.namespace), at),
             title=f"Correct the rule: {miss.text}",
         )

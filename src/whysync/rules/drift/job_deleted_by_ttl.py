@@ -19,7 +19,7 @@ An object without a time to live was deleted by somebody, or never created.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Set, SymptomKind, cite, rule
-from whysync.queries.ttl import time_to_live_of
+from whysync.queries.ttl import ttl_pointer
 
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
@@ -31,7 +31,7 @@ def job_deleted_by_ttl(case: Case) -> Iterator[Finding]:
         if symptom.kind is not SymptomKind.MISSING or symptom.ref is None:
             continue
         desired = case.desired_of(symptom.ref.key)
-        ttl = time_to_live_of(desired) if desired is not None else None
+        ttl = ttl_pointer(desired) if desired is not None else None
         if (
             desired is None
             or ttl is None

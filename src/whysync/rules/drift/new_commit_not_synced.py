@@ -23,7 +23,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severit
 from whysync.diagnosis.mechanism import behind_git
 from whysync.diagnosis.symptom import OPERATION
 from whysync.queries.commands import app_argument, sync
-from whysync.queries.ttl import time_to_live_of
+from whysync.queries.ttl import ttl_pointer
 
 _UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
 
@@ -76,7 +76,7 @@ def _was_never_synced(case: Case) -> bool:
     if status.history or case.operation is not None or status.health.status != "Missing":
         return False
     lasting = [desired for row in status.resources if (desired := case.desired_of(row.key)) is not None]
-    return not any(time_to_live_of(desired) for desired in lasting) and len(status.resources) > 1
+    return not any(ttl_pointer(desired) for desired in lasting) and len(status.resources) > 1
 
 
 def _count(resources: int) -> str:

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.mechanism import moved_in_git, rendered_anew
-from whysync.queries.commands import app_argument, remark
+from whysync.queries.commands import app_argument, comment
 from whysync.queries.drift import both_sides, drift_finding, field_names
 from whysync.queries.ignore_rules import ignore_field
 
@@ -59,7 +59,7 @@ def nondeterministic_rendering(case: Case) -> Iterator[Finding]:
                     f"argocd app manifests {app_argument(case)} --source git > one.yaml",
                     f"argocd app get {app_argument(case)} --hard-refresh > /dev/null",
                     f"argocd app manifests {app_argument(case)} --source git | diff one.yaml -",
-                    remark("what differs: give it in the values, or as an existing Secret, and commit"),
+                    comment("what differs: give it in the values, or as an existing Secret, and commit"),
                     title="Render twice and compare; then give the value a fixed home (Secret, values)",
                 ),
             ),

@@ -29,7 +29,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import AutosyncWipeRefused, PruneSkipped
 from whysync.queries.commands import on_object, refresh, sync
 from whysync.queries.creators import creator_of, was_applied
-from whysync.queries.deletion_cost import lost_with
+from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.sync_options import has_option
 
 
@@ -126,5 +126,5 @@ def _evidence(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Evide
 
 
 def _loss(case: Case, row: ResourceRow) -> str:
-    lost = lost_with(case, row.ref)
+    lost = deletion_cost(case, row.ref)
     return f"{row.ref}: {lost}" if lost else str(row.ref)

@@ -24,10 +24,10 @@ from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, 
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import SharedResource
-from whysync.queries.commands import remark
+from whysync.queries.commands import comment
 from whysync.queries.drift import drift_finding
 from whysync.queries.named_objects import named_ref
-from whysync.queries.tracking import is_mark_of_a_tool, let_go, other_app_of
+from whysync.queries.tracking import drop_from_this_app, is_label_of_a_tool, other_app_of
 
 _EITHER = "Let one of them go: remove it from the other one's source"
 
@@ -45,7 +45,7 @@ def shared_resource(case: Case) -> Iterator[Finding]:
         warned.add(ref.name)
         apps = " and ".join(report.failure.apps)
         drifts = [d for d in case.drifts_by(Mechanism.TRACKING) if d.ref.name == ref.name]
-        if any(is_mark_of_a_tool(case, drift) for drift in drifts):
+        if any(is_label_of_a_tool(case, drift) for drift in drifts):
             continue  # Argo CD takes a label for a claim: tracking_id_mismatch tells whose label it is
         yield Finding(
             about=ref,
@@ -82,13 +82,13 @@ def _row(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
 
 
 def _fixes(case: Case, ref: Ref, other: str = "the other app") -> tuple[Fix, ...]:
-    mine = let_go(case, ref)
+    mine = drop_from_this_app(case, ref)
     look = (
         f"argocd app manifests {quote(other.rpartition('/')[2])} | grep -n -B5 {quote(f'name: {ref.name}')}"
     )
     theirs = Fix.run(
         look,
-        remark(f"then remove {ref.kind} {ref.name} from the source of the app that should not own it"),
+        comment(f"then remove {ref.kind} {ref.name} from the source of the app that should not own it"),
         title="Or remove it from the other one's source" if mine else _EITHER,
         risk="if the app that lets go prunes before the other has synced, the object is deleted once",
     )

@@ -32,7 +32,7 @@ from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import sync
 from whysync.queries.drift import annotation_tracking, drift_finding
 from whysync.queries.named_objects import named_ref
-from whysync.queries.tracking import is_mark_of_a_tool, other_app_of
+from whysync.queries.tracking import is_label_of_a_tool, other_app_of
 
 
 @rule(cause="tracking-conflict", since="0.1")
@@ -52,7 +52,7 @@ def tracking_id_mismatch(case: Case) -> Iterator[Finding]:
 
 def _taken_for_a_claim(case: Case, drift: Drift) -> Iterator[SymptomId]:
     """Argo CD reads the foreign label as another Application's, and warns of a shared resource."""
-    if not is_mark_of_a_tool(case, drift):
+    if not is_label_of_a_tool(case, drift):
         return
     for report in case.failures(SharedResource):
         if named_ref(case, report.failure.resource, report.ref).name == drift.ref.name:

@@ -42,7 +42,7 @@ from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import split
 from whysync.queries.commands import kubectl
 from whysync.queries.drift import both_sides, drift_finding, field_names
-from whysync.queries.misspelt_fields import meant
+from whysync.queries.misspelt_fields import intended_field
 
 
 @rule(cause="unknown-field-dropped", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -84,7 +84,7 @@ def _corrected(case: Case, drifts: tuple[Drift, ...]) -> Fix | None:
     named: list[str] = []
     changes: list[str] = []
     for drift in drifts:
-        right = meant(case, drift.ref, drift.pointer)
+        right = intended_field(case, drift.ref, drift.pointer)
         if right is None or isinstance(drift.wanted, Missing):
             return None
         name = split(right)[-1]

@@ -41,7 +41,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop
 from whysync.queries.commands import kubectl
 from whysync.queries.previous_revision import with_revert
-from whysync.queries.probes import killed_for_probe
+from whysync.queries.probes import killed_by_probe
 
 
 @rule(cause="crashloop", since="0.1")
@@ -55,7 +55,7 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
             below = tuple(_said_below(case, symptom.id))
             told.update((symptom.id, *below))
             finding = _from_pod(symptom.ref, (symptom.id, *below), *result)
-            if killed_for_probe(case, symptom.ref) is not None:
+            if killed_by_probe(case, symptom.ref) is not None:
                 yield replace(finding, because=(symptom.id,))  # the probe is the cause
                 continue
             yield with_revert(case, finding)

@@ -27,14 +27,14 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import DependencyMissing
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import beside, kubectl, on_object, sync
+from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.container_errors import (
-    asked_at,
     container_errors,
-    key_alike,
+    env_key_pointer,
     keys_of,
     missing_dependencies,
     plain_message,
+    similar_key,
 )
 from whysync.queries.previous_revision import with_revert
 
@@ -117,9 +117,9 @@ def _about_its_key(case: Case, finding: Finding, message: str) -> Finding:
     holder = case.live_named(lack.kind, namespace, lack.name)
     known = keys_of(holder) if holder is not None else ()
     user = case.desired_of(finding.about.key)
-    pointer = asked_at(user, lack.kind, lack.name, lack.key) if user is not None else ""
-    alike = key_alike(lack.key, known)
-    if user is not None and not pointer and alike and asked_at(user, lack.kind, lack.name, alike):
+    pointer = env_key_pointer(user, lack.kind, lack.name, lack.key) if user is not None else ""
+    alike = similar_key(lack.key, known)
+    if user is not None and not pointer and alike and env_key_pointer(user, lack.kind, lack.name, alike):
         return replace(
             finding,
             already_fixed=sync_again(
@@ -134,7 +134,7 @@ def _about_its_key(case: Case, finding: Finding, message: str) -> Finding:
         *_renamed(user, pointer, alike, lack),
         Fix.run(
             # described, not printed: values of Secrets do not belong on a screen
-            beside(kubectl("describe", lack.kind.lower(), lack.name, namespace=namespace), "its keys"),
+            with_comment(kubectl("describe", lack.kind.lower(), lack.name, namespace=namespace), "its keys"),
             sync(case),
             title=f"Add key {lack.key} to {lack.kind} {lack.name} where that is made, then sync",
         ),

@@ -29,8 +29,8 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Named
 from whysync.messages.patterns.argocd import HealthScriptError
 from whysync.queries.already_fixed import refresh_again
-from whysync.queries.commands import kubectl, remark
-from whysync.queries.lua_guards import guarded
+from whysync.queries.commands import comment, kubectl
+from whysync.queries.lua_guards import with_nil_checks
 from whysync.queries.named_objects import named_ref
 
 _KEY = "resource.customizations.health."
@@ -96,7 +96,7 @@ def _script_at(case: Case, ref: Ref) -> Iterator[Evidence]:
 def _guarded(case: Case, ref: Ref, live: Manifest | None) -> Iterator[Fix]:
     """The script with a question for what this object lacks, where it runs on it then."""
     settings, script = case.settings("argocd-cm"), _settings_data(case).get(_name_of(ref), "")
-    result = guarded(script, live) if live is not None and script else None
+    result = with_nil_checks(script, live) if live is not None and script else None
     if settings is None or result is None:
         return
     better, verdict = result
@@ -113,7 +113,7 @@ def _by_hand(case: Case, ref: Ref) -> Fix:
     return Fix.run(
         kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=case.app.namespace)
         + " > argocd-cm.yaml",
-        remark(f"correct {_name_of(ref)}: check absent fields first"),
+        comment(f"correct {_name_of(ref)}: check absent fields first"),
         "whysync health OBJECT.yaml --settings argocd-cm.yaml",
         title="Correct the script, and try it on the object without a cluster",
     )

@@ -30,15 +30,15 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import ImagePull, PullProblem
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import beside, kubectl, remark
+from whysync.queries.commands import comment, kubectl, with_comment
 from whysync.queries.images import (
     ImageRefusal,
+    git_has_another_tag,
+    image_pointers,
     image_refusal,
-    names_another_tag,
-    pointers_of,
     registry_answer,
-    registry_words,
-    runs_elsewhere,
+    registry_reason,
+    running_tag,
 )
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.waiting_on import awaited_hook
@@ -91,7 +91,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{report.ref} cannot pull {image or 'its image'}"
-            + registry_words(report.failure.reason, registry_answer(report.failure.text, image)),
+            + registry_reason(report.failure.reason, registry_answer(report.failure.text, image)),
             root=report.failure.text,
             evidence=(report.cite(says="the node says so"),),
             fixes=_fixes(report.ref, image),
@@ -101,10 +101,10 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
 def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -> Finding:
     """Where this one does not exist, and another tag of it runs: in this cluster, whatever the namespace."""
     desired = case.desired_of(finding.about.key)
-    other = runs_elsewhere(case, image) if "not-found" in reason and desired is not None else None
+    other = running_tag(case, image) if "not-found" in reason and desired is not None else None
     if other is None:
         return finding
-    if names_another_tag(desired, case.live_of(finding.about.key), image):
+    if git_has_another_tag(desired, case.live_of(finding.about.key), image):
         return replace(
             finding,
             already_fixed=sync_again(
@@ -115,7 +115,7 @@ def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -
                 *finding.fixes,
             ),
         )
-    places = tuple(pointers_of(desired, image))
+    places = tuple(image_pointers(desired, image))
     if not places:
         return finding  # whoever makes the Pods writes the image in another way
     named = Fix.change(
@@ -142,7 +142,7 @@ def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
     account = text(pod.spec.get("serviceAccountName")) or "default"
     if not refusal.secrets:
         yield Fix.run(
-            beside(
+            with_comment(
                 kubectl("get", "serviceaccount", account, "-o", "yaml", namespace=namespace),
                 "its pull secrets",
             ),
@@ -151,7 +151,7 @@ def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
         return
     yield Fix.run(
         *(kubectl("describe", "secret", name, namespace=namespace) for name in refusal.secrets),
-        remark(
+        comment(
             "renew it where it is created; a registry token that expires needs a job or an operator for that"
         ),
         kubectl("delete", "pod", pod.ref.name, namespace=namespace) + "   # pulls again at once",
@@ -160,7 +160,7 @@ def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
 
 
 def _fixes(ref: Ref, image: str) -> tuple[Fix, ...]:
-    look = beside(f"docker manifest inspect {quote(image)}", "does it exist, and may you read it?")
+    look = with_comment(f"docker manifest inspect {quote(image)}", "does it exist, and may you read it?")
     return (
         Fix.run(
             *((look,) if image else ()),

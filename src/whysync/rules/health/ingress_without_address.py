@@ -34,7 +34,7 @@ from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.pods import LoadBalancerFailed
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import beside, kubectl, on_object
+from whysync.queries.commands import kubectl, on_object, with_comment
 from whysync.queries.references import is_absent, references_of
 from whysync.queries.resource_rows import row_evidence
 
@@ -157,7 +157,7 @@ def _reason(case: Case, row: ResourceRow, live: Manifest) -> Reason:
         fixes=(
             Fix.run(
                 on_object("describe", row.ref),
-                beside(kubectl("get", "pods", "-A"), f"does {who} run?"),
+                with_comment(kubectl("get", "pods", "-A"), f"does {who} run?"),
                 title="See whether its controller runs, and let it publish its address into the status",
             ),
         ),

@@ -30,7 +30,7 @@ from whysync.json_tree import text
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import Evicted
-from whysync.queries.commands import kubectl, on_object, remark
+from whysync.queries.commands import comment, kubectl, on_object
 from whysync.queries.group_failures import grouped
 from whysync.queries.reason_chain import Link, symptoms_on
 
@@ -93,7 +93,7 @@ def _finding(case: Case, about: Ref, eviction: _Eviction) -> Finding:
         fixes=(
             Fix.run(
                 on_object("describe", pods[0]),
-                remark(f"requests and limits of {resource or 'the resource'} in the Pod template; commit"),
+                comment(f"requests and limits of {resource or 'the resource'} in the Pod template; commit"),
                 title=f"Request and limit {resource or 'what the message names'}, or let the Pod use less",
             ),
             Fix.run(

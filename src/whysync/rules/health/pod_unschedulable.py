@@ -31,7 +31,7 @@ from whysync.messages.patterns.pods import Unschedulable
 from whysync.queries.commands import kubectl
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.timestamps import age_at
-from whysync.queries.unschedulable import why_unfit
+from whysync.queries.unschedulable import why_unschedulable
 from whysync.queries.waiting_on import awaited_hook
 
 PATIENCE = timedelta(minutes=2)
@@ -48,7 +48,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
             if result is None:
                 continue
             evidence, message = result
-            why = why_unfit(case, story.pod)
+            why = why_unschedulable(case, story.pod)
             told.add(symptom.id)
             finding = Finding(
                 about=symptom.ref,

@@ -31,8 +31,8 @@ from whysync.queries.commands import on_object
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.probes import (
-    crashes_too,
-    killed_for_probe,
+    also_crashes,
+    killed_by_probe,
     probe_in_git,
     running_but_not_ready,
     startup_probes,
@@ -48,10 +48,10 @@ def probe_failing(case: Case) -> Iterator[Finding]:
     groups = [
         (group, _about(case, group)) for group in grouped(case, ProbeFailed, by=lambda f: (f.probe, f.detail))
     ]
-    killers = {about.key for group, about in groups if killed_for_probe(case, about, group.failure.probe)}
+    killers = {about.key for group, about in groups if killed_by_probe(case, about, group.failure.probe)}
     for group, about in groups:
         ref, failure = group.ref, group.failure
-        killing = killed_for_probe(case, about, failure.probe)
+        killing = killed_by_probe(case, about, failure.probe)
         if about.key in killers and killing is None:
             continue  # what is killed over and over is not ready either
         others = (
@@ -59,7 +59,7 @@ def probe_failing(case: Case) -> Iterator[Finding]:
         )
         explains = tuple(dict.fromkeys((*group.explains, *others, *symptoms_about(case, about))))
         explained.update(explains)
-        crashes = crashes_too(case, about, explains)
+        crashes = also_crashes(case, about, explains)
         follows = crashes and failure.probe == "readiness"  # which kills nothing
         finding = Finding(
             about=about,

@@ -24,7 +24,7 @@ from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import DependencyMissing, FailedMount
-from whysync.queries.commands import kubectl, on_object, remark, sync
+from whysync.queries.commands import comment, kubectl, on_object, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 
 ELSEWHERE = "Multi-Attach"
@@ -83,7 +83,7 @@ def _recreate(case: Case, about: Ref, *, held: bool) -> Iterator[Fix]:
     if workload is not None and workload.at("/spec/strategy/type") == "Recreate":
         return
     yield Fix.run(
-        remark(f"spec.strategy of {about} in Git: type Recreate, without rollingUpdate; commit"),
+        comment(f"spec.strategy of {about} in Git: type Recreate, without rollingUpdate; commit"),
         sync(case),
         title="Use the strategy Recreate: a rolling update needs the volume on two nodes at once",
         risk="the app is down while its Pod moves",

@@ -33,7 +33,7 @@ from whysync.diagnosis.rule import Layer, rule
 from whysync.manifests.files import Item, finding
 from whysync.manifests.tree import Tree
 from whysync.queries.references import references_of
-from whysync.queries.sync_position import applied_before, place_in_words
+from whysync.queries.sync_position import applied_before, phase_and_wave
 
 _NEEDED = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
 
@@ -52,8 +52,8 @@ def dependency_comes_later(tree: Tree) -> Iterator[Finding]:
                     continue
                 yield finding(
                     item,
-                    f"{item.ref} ({place_in_words(item)}) needs {needed.ref}, which comes later "
-                    f"({place_in_words(needed)})",
+                    f"{item.ref} ({phase_and_wave(item)}) needs {needed.ref}, which comes later "
+                    f"({phase_and_wave(needed)})",
                     field=pointer,
                     hint=f"give {needed.ref.kind} {needed.ref.name} an earlier phase or wave",
                 )

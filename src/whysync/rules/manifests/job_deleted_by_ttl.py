@@ -30,13 +30,13 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.rule import Layer, rule
 from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import Tree
-from whysync.queries.ttl import time_to_live_of
+from whysync.queries.ttl import ttl_pointer
 
 
 @rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="ttl-deleted", since="0.2")
 def job_deleted_by_ttl(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("Job", "Workflow"):
-        pointer = time_to_live_of(item)
+        pointer = ttl_pointer(item)
         is_piece = item.file.part is not Part.MANIFESTS
         if pointer is None or is_piece or (item.annotations and is_any_hook(item.body)):
             continue
