@@ -91,7 +91,7 @@ def _self_heal(record: Object, expect: Object) -> list[str]:
     if since is not None:
         state["finishedAt"] = (_NOW - _seconds(since)).isoformat()
     app: Object = {"status": {"operationState": state}}
-    wait = autosync.self_heal_wait(app, integer(record["attempts"]), _NOW, pace)
+    wait = autosync.self_heal_remaining_backoff(app, integer(record["attempts"]), _NOW, pace)
     wanted, tolerance = _seconds(expect["remaining_seconds"]), _seconds(expect["tolerance_seconds"])
     failures = mismatch("should_self_heal", expect["should_self_heal"], wait <= timedelta())
     return failures if abs(wait - wanted) <= tolerance else [*failures, f"remaining: {wait}, not {wanted}"]

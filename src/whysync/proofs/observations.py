@@ -306,7 +306,7 @@ class Observer:
         differed = {
             moment.at
             for moment in moments
-            if moment.what is TraceKind.STATUS and moment.text.startswith("OutOfSync")
+            if moment.what is TraceKind.STATUS and moment.status == "OutOfSync"
         }
         if sign == APP_DIFFERS:
             return bool(differed)

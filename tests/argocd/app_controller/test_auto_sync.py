@@ -13,7 +13,7 @@ from whysync.argocd.app_controller.auto_sync import (
     SelfHealBackoff,
     already_attempted,
     auto_sync,
-    self_heal_wait,
+    self_heal_remaining_backoff,
 )
 from whysync.argocd.compare.sources import same_sources
 from whysync.argocd.sync_windows.windows import WindowReason, WindowVerdict
@@ -112,7 +112,7 @@ def test_self_heal_waits_longer_each_time() -> None:
     assert (found.reason, found.retry_in) == (AutoSyncReason.BACKING_OFF, timedelta(seconds=13))
     delays = [SelfHealBackoff().delay(attempts).total_seconds() for attempts in (0, 1, 2, 3, 4, 5, 6, 10**9)]
     assert delays == [0, 2, 6, 18, 54, 162, 300, 300]
-    assert self_heal_wait({}, 5, NOW, SelfHealBackoff()) == timedelta()
+    assert self_heal_remaining_backoff({}, 5, NOW, SelfHealBackoff()) == timedelta()
 
 
 def test_a_changed_parameter_is_another_source() -> None:

@@ -1,7 +1,7 @@
-"""Applications that are objects of a cluster: those that another Application deploys.
+"""App of apps: Applications that another Application deploys to the cluster.
 
-Whoever writes such an object, Argo CD takes it over; what Argo CD says of it is written back, so that the app
-above sees it. Applications that are given to `ArgoCD` directly live outside of the model.
+Argo CD takes over each Application that is written to its cluster, and writes its status back, so that the
+parent app sees it. Applications that are passed to `ApplicationController` directly are not stored there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KIND: Final = ("argoproj.io", "Application")
 
 
 def definition(kind: str, plural: str) -> Object:
-    """What makes the API server serve a kind of Argo CD's; its schema takes everything."""
+    """The CRD of one of Argo CD's kinds; its schema accepts everything."""
     anything: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version: Object = {
         "name": "v1alpha1",
@@ -38,58 +38,62 @@ def definition(kind: str, plural: str) -> Object:
 
 
 def definitions(namespace: str) -> list[Object]:
-    """The kinds, and the namespace in which Argo CD lives."""
-    home: Object = {
+    """Argo CD's CRDs and the namespace of Argo CD."""
+    argocd_namespace: Object = {
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"name": namespace, "labels": {"kubernetes.io/metadata.name": namespace}},
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     }
-    return [definition("Application", "applications"), definition("AppProject", "appprojects"), home]
+    return [
+        definition("Application", "applications"),
+        definition("AppProject", "appprojects"),
+        argocd_namespace,
+    ]
 
 
 class ChildApps:
-    """`add` takes an Application over; `registry` keeps it like any other."""
+    """Synchronizes Applications in the cluster with `registry`; `add` registers a new one."""
 
     def __init__(self, home: Destination | None, registry: AppRegistry, add: Callable[[Object], str]) -> None:
         self._store: Store | None = home.api_server.store if home is not None else None
         self._registry = registry
         self._add = add
         self._written: dict[str, tuple[Object, Object]] = {}
-        """By name: the Application, and the object of the cluster that says the same."""
+        """By name: the Application in the registry, and the equal object in the cluster."""
 
     def take_over(self, changed: Iterable[Key]) -> bool:
-        """What was written to the cluster since; true where that changed an Application."""
-        acted = False
+        """Takes over Applications that were written to the cluster; true if any was changed."""
+        has_changed = False
         for key in changed:
             if (key.group, key.kind) == KIND and self._store is not None:
-                acted = self._taken(key, self._store) or acted
-        return acted
+                has_changed = self._take_over(key, self._store) or has_changed
+        return has_changed
 
-    def _taken(self, key: Key, store: Store) -> bool:
+    def _take_over(self, key: Key, store: Store) -> bool:
         name = f"{key.namespace}/{key.name}"
         stored = store.get(_place(name))
-        known = self._written.get(name)
+        written = self._written.get(name)
         if stored is None:
             self._written.pop(name, None)
-            if known is None or name not in self._registry.applications:
+            if written is None or name not in self._registry.applications:
                 return False
             self._registry.drop(name)
             return True
-        if known is not None and known[1] is stored:
+        if written is not None and written[1] is stored:
             return False
         before = self._registry.applications.get(name)
         if before is None:
             self._add(stored)
         else:
-            kept = {part: before[part] for part in ("status", "operation") if part in before}
-            self._registry.save(name, {**stored, **kept})
+            own_fields = {field: before[field] for field in ("status", "operation") if field in before}
+            self._registry.save(name, {**stored, **own_fields})
         self._written[name] = self._registry.applications[name], stored
         return True
 
     def write_back(self) -> None:
-        """What Argo CD has changed meanwhile."""
+        """Writes Applications that Argo CD has changed back to the cluster."""
         if self._store is None:
             return
         for name, (app, live) in list(self._written.items()):

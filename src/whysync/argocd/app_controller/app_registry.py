@@ -1,7 +1,7 @@
-"""The Applications as they are stored, and what every change of one sets in motion.
+"""The stored Applications; each change queues a refresh and is recorded in the trace.
 
-Mirrors the informer's handlers of the application controller, Argo CD 3.6: whoever changes an Application,
-the controller looks at it again; where an operation is under way, its next step comes at once.
+Mirrors the informer's event handlers of the application controller, Argo CD 3.6: each change of an
+Application queues it for refresh, and for its operation if one is requested or running.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class AppRegistry:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.applications: dict[str, Object] = {}
-        self.records: dict[str, QueueState] = {}
+        self.queues: dict[str, QueueState] = {}
         self.trace: list[TraceEvent] = []
         self._serial = 0
 
     def name_of(self, app: str) -> str:
-        """The qualified name of an app that may be called by its bare name. Raises `NoSuchApp`."""
+        """The qualified name of an app, from that or from its unqualified name. Raises `NoSuchApp`."""
         if app in self.applications:
             return app
         matching = [name for name in self.applications if name.rpartition("/")[2] == app]
@@ -42,7 +42,7 @@ class AppRegistry:
         return matching[0]
 
     def add(self, application: Object) -> str:
-        """Adds an Application, or updates one that is applied again and keeps its status."""
+        """Adds an Application, or updates an existing one, whose status stays."""
         meta = fields(application.get("metadata"))
         name = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}"
         spec = fields(application.get("spec"))
@@ -50,30 +50,30 @@ class AppRegistry:
             spec = {**spec, "project": "default"}
         before = self.applications.get(name)
         if before is not None:
-            known = {**fields(before.get("metadata")), **meta}
-            self.save(name, {**before, **application, "metadata": known, "spec": spec})
+            merged_meta = {**fields(before.get("metadata")), **meta}
+            self.save(name, {**before, **application, "metadata": merged_meta, "spec": spec})
             return name
         self._serial += 1
         number = self._serial
-        made: Object = {
+        new_meta: Object = {
             "uid": f"{number:08x}-0000-4000-9000-{number:012x}",
             "creationTimestamp": go_time(self.clock.now),
             **meta,
             "generation": integer(meta.get("generation"), 1),
         }
-        whole: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
-        kept = self.applications[name] = {**whole, **application, "metadata": made, "spec": spec}
-        self.records[name] = QueueState()
-        if should_process_operation(kept):
-            self.records[name].operate(self.clock.now)
+        type_meta: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
+        stored = self.applications[name] = {**type_meta, **application, "metadata": new_meta, "spec": spec}
+        self.queues[name] = QueueState()
+        if should_process_operation(stored):
+            self.queues[name].enqueue_operation(self.clock.now)
         return name
 
     def drop(self, name: str) -> None:
         del self.applications[name]
-        del self.records[name]
+        del self.queues[name]
 
     def save(self, name: str, after: Object) -> bool:
-        """Keeps the Application as changed; false where nothing changed."""
+        """Stores the changed Application; false if nothing changed."""
         before = self.applications[name]
         if before == after:
             return False
@@ -82,61 +82,66 @@ class AppRegistry:
             **after,
             "metadata": {**meta, "generation": integer(meta.get("generation"), 1) + 1},
         }
-        record = self.records[name]
-        record.queued = True
+        queue = self.queues[name]
+        queue.queued = True
         if _automated(after) > _automated(before):
-            record.ask(CompareWith.CompareWithLatest)
+            queue.request_refresh(CompareWith.CompareWithLatest)
         if should_process_operation(after):
-            record.operate(self.clock.now)
-        self.trace += self._moments(name, before, after)
+            queue.enqueue_operation(self.clock.now)
+        self.trace += self._change_events(name, before, after)
         return True
 
-    def say(self, app: str, what: TraceKind, text: str = "", *, status: str = "") -> None:
-        self.trace.append(TraceEvent(at=self.clock.now, app=app, what=what, text=text, status=status))
+    def trace_event(self, app: str, kind: TraceKind, text: str = "", *, status: str = "") -> None:
+        self.trace.append(TraceEvent(at=self.clock.now, app=app, what=kind, text=text, status=status))
 
-    # --- what is told of a change ----------------------------------------------------------------
+    # --- trace events of a change ----------------------------------------------------------------
 
-    def _moments(self, name: str, before: Object, after: Object) -> Iterator[TraceEvent]:
+    def _change_events(self, name: str, before: Object, after: Object) -> Iterator[TraceEvent]:
         now = self.clock.now
         old, new = fields(before.get("status")), fields(after.get("status"))
         if _codes(old) != _codes(new):
-            yield TraceEvent(at=now, app=name, what=TraceKind.STATUS, text=", ".join(_codes(new)))
-        known, current = _conditions(old), _conditions(new)
+            yield TraceEvent(
+                at=now, app=name, what=TraceKind.STATUS, text=", ".join(_codes(new)), status=_codes(new)[0]
+            )
+        previous, current = _conditions(old), _conditions(new)
         for type, message in current:
-            if (type, message) not in known:
+            if (type, message) not in previous:
                 yield TraceEvent(at=now, app=name, what=TraceKind.CONDITION, text=message, status=type)
-        for type in dict.fromkeys(type for type, _ in known):
+        for type in dict.fromkeys(type for type, _ in previous):
             if type not in {current_type for current_type, _ in current}:
                 yield TraceEvent(at=now, app=name, what=TraceKind.CLEARED, text=type, status=type)
-        yield from self._operation_moments(name, now, old, new)
+        yield from self._operation_events(name, now, old, new)
 
-    def _operation_moments(self, name: str, now: datetime, old: Object, new: Object) -> Iterator[TraceEvent]:
+    def _operation_events(self, name: str, now: datetime, old: Object, new: Object) -> Iterator[TraceEvent]:
         before, after = fields(old.get("operationState")), fields(new.get("operationState"))
         if before == after or not after:
             return
         phase, message = text(after.get("phase")), text(after.get("message"))
-        begun = before.get("startedAt") != after.get("startedAt")
-        if begun:
-            yield TraceEvent(at=now, app=name, what=TraceKind.STARTED, text=_wanted(after), phase=phase)
-        ended = before.get("finishedAt")
-        again = ended is not None and ended != after.get("finishedAt")  # a retry drops what there was
-        yield from self._results(name, now, {} if begun or again else before, after)
-        if phase == text(before.get("phase")) and message == text(before.get("message")) and not begun:
+        has_started = before.get("startedAt") != after.get("startedAt")
+        if has_started:
+            yield TraceEvent(
+                at=now, app=name, what=TraceKind.STARTED, text=_operation_text(after), phase=phase
+            )
+        finished_before = before.get("finishedAt")
+        # a retry discards the previous results
+        is_retry = finished_before is not None and finished_before != after.get("finishedAt")
+        yield from self._result_events(name, now, {} if has_started or is_retry else before, after)
+        if phase == text(before.get("phase")) and message == text(before.get("message")) and not has_started:
             return
         if phase in COMPLETED:
-            what = TraceKind.ENDED
+            kind = TraceKind.ENDED
         elif after.get("finishedAt") is not None:
-            what = TraceKind.RETRY
+            kind = TraceKind.RETRY
         else:
-            what = TraceKind.STEP
-        if message or what is TraceKind.ENDED:
-            yield TraceEvent(at=now, app=name, what=what, text=message, phase=phase)
+            kind = TraceKind.STEP
+        if message or kind is TraceKind.ENDED:
+            yield TraceEvent(at=now, app=name, what=kind, text=message, phase=phase)
 
-    def _results(self, name: str, now: datetime, before: Object, after: Object) -> Iterator[TraceEvent]:
-        waves = self.records[name].waves()
-        known = {_result_key(row): row for row in _rows(before)}
+    def _result_events(self, name: str, now: datetime, before: Object, after: Object) -> Iterator[TraceEvent]:
+        waves = self.queues[name].waves()
+        previous = {_result_key(row): row for row in _rows(before)}
         for row in _rows(after):
-            if known.get(_result_key(row)) == row:
+            if previous.get(_result_key(row)) == row:
                 continue
             ref = Ref(
                 group=text(row.get("group")),
@@ -165,14 +170,13 @@ def _result_key(row: Object) -> tuple[str, ...]:
     return tuple(text(row.get(key)) for key in ("group", "kind", "namespace", "name", "syncPhase"))
 
 
-def _wanted(state: Object) -> str:
+def _operation_text(state: Object) -> str:
     sync = fields(dig(state, "operation", "sync"))
     revisions = [text(revision) for revision in items(sync.get("revisions"))] or [text(sync.get("revision"))]
-    by = fields(dig(state, "operation", "initiatedBy"))
-    who = "automated" if by.get("automated") is True else text(by.get("username")) or "somebody"
-    return (
-        f"sync to {', '.join(revision for revision in revisions if revision) or 'the newest commit'} ({who})"
-    )
+    initiator = fields(dig(state, "operation", "initiatedBy"))
+    user = "automated" if initiator.get("automated") is True else text(initiator.get("username"))
+    target = ", ".join(revision for revision in revisions if revision) or "the newest commit"
+    return f"sync to {target} ({user or 'somebody'})"
 
 
 def _automated(app: Object) -> tuple[bool, bool]:

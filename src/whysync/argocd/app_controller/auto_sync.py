@@ -1,9 +1,9 @@
-"""Does the controller start a sync by itself, and if not, why not?
+"""Automated sync: does the controller start a sync by itself, and if not, why not?
 
 Mirrors `autoSync`, `alreadyAttemptedSync` and `selfHealRemainingBackoff` of the application controller,
-Argo CD 3.6. It asks these questions at the end of every refresh, in this order; the first that says no, ends
-it. What surprises: one revision is tried once. After a failure, neither a change of sync options nor a
-repaired cluster leads to another attempt, only a new revision, another source, or a sync by hand.
+Argo CD 3.6. The conditions are checked at the end of every refresh, in this order, up to the first that is
+not met. A revision is tried only once: after a failure, neither a change of sync options nor a repaired
+cluster leads to another attempt, only a new revision, another source, or a manual sync.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from whysync.argocd.sync_windows.windows import WindowVerdict
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 
 COMPLETED: Final = frozenset({Phase.FAILED.value, Phase.ERROR.value, Phase.SUCCEEDED.value})
-_LONGEST: Final = 1e9
+_MAX_SECONDS: Final = 1e9
 
 
 class AutoSyncReason(StrEnum):
@@ -35,11 +35,11 @@ class AutoSyncReason(StrEnum):
     BEING_DELETED = "being-deleted"
     NOT_OUT_OF_SYNC = "not-out-of-sync"
     PRUNE_ONLY = "prune-only"
-    """All that differs would have to be pruned, and pruning is off."""
+    """Only prunes are pending, and automated pruning is off."""
     FAILED_BEFORE = "failed-before"
-    """This revision was tried and failed: it will not be tried again."""
+    """The sync of this revision failed, and it is not tried again."""
     SYNCED_BEFORE = "synced-before"
-    """This revision was synced and self-heal is off: drift stays."""
+    """This revision was synced and self-heal is off, so drift stays."""
     BACKING_OFF = "backing-off"
     WOULD_WIPE = "would-wipe"
     """Every resource would be pruned, and `allowEmpty` is off."""
@@ -50,12 +50,12 @@ class AutoSyncReason(StrEnum):
 
 
 class AutoSync(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision. `cites` are JSON pointers into the Application, at what decided."""
+    """The decision. `cites` are JSON pointers to the deciding fields of the Application."""
 
     reason: AutoSyncReason
     cites: tuple[str, ...] = ()
     condition: str = ""
-    """The message of the SyncError condition that comes with it, if any."""
+    """The message of the SyncError condition that is set, if any."""
     operation: Object | None = None
     retry_in: timedelta | None = None
 
@@ -65,7 +65,7 @@ class AutoSync(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SelfHealBackoff(msgspec.Struct, frozen=True, kw_only=True):
-    """How long self-heal waits after attempt N; without a base, `plain` counts each time."""
+    """The delay of self-heal after attempt N; without a base it is always `plain`."""
 
     base: timedelta | None = timedelta(seconds=2)
     factor: int = 3
@@ -80,13 +80,13 @@ class SelfHealBackoff(msgspec.Struct, frozen=True, kw_only=True):
         try:
             seconds = self.base.total_seconds() * float(self.factor) ** (attempts - 1)
         except OverflowError:
-            seconds = _LONGEST
-        most = self.cap.total_seconds() if self.cap > timedelta() else _LONGEST
-        return timedelta(seconds=min(seconds, most))
+            seconds = _MAX_SECONDS
+        cap_seconds = self.cap.total_seconds() if self.cap > timedelta() else _MAX_SECONDS
+        return timedelta(seconds=min(seconds, cap_seconds))
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """Was this tried before, how did it end, and what was tried?"""
+    """Whether these revisions were already synced, the phase of that operation, and its revisions."""
 
     attempted: bool
     phase: str = ""
@@ -94,7 +94,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def already_attempted(app: Object, desired: Sequence[str], *, revisions_have_changes: bool = True) -> Attempt:
-    """`revisions_have_changes` is false where no file that the app watches differs between the revisions."""
+    """`revisions_have_changes` is false if none of the app's `manifest-generate-paths` has changed."""
     state = fields(dig(app, "status", "operationState"))
     if not state:
         return Attempt(attempted=False)
@@ -104,15 +104,17 @@ def already_attempted(app: Object, desired: Sequence[str], *, revisions_have_cha
         return Attempt(attempted=phase in COMPLETED, phase=phase)
     spec = fields(app.get("spec"))
     if has_multiple_sources(spec):
-        tried = tuple(text(revision) for revision in items(result.get("revisions")))
+        revisions = tuple(text(revision) for revision in items(result.get("revisions")))
     else:
-        tried = (text(result.get("revision")),)
-    same_revisions = not revisions_have_changes or tried == tuple(desired)
-    return Attempt(attempted=same_revisions and same_sources(spec, result), phase=phase, revisions=tried)
+        revisions = (text(result.get("revision")),)
+    same_revisions = not revisions_have_changes or revisions == tuple(desired)
+    return Attempt(attempted=same_revisions and same_sources(spec, result), phase=phase, revisions=revisions)
 
 
-def self_heal_wait(app: Object, attempts: int, now: datetime, backoff: SelfHealBackoff) -> timedelta:
-    """What is left of the wait; zero or less means: now."""
+def self_heal_remaining_backoff(
+    app: Object, attempts: int, now: datetime, backoff: SelfHealBackoff
+) -> timedelta:
+    """The remaining backoff; zero or less means that self-heal may start now."""
     state = fields(dig(app, "status", "operationState"))
     if not state:
         return timedelta()
@@ -131,7 +133,7 @@ def auto_sync(
     backoff: SelfHealBackoff | None = None,
     windows: WindowVerdict | None = None,
 ) -> AutoSync:
-    """Would the controller start a sync? Uses the app's last comparison unless another is given."""
+    """Would the controller start a sync? Uses the app's last comparison unless another is passed."""
     status = fields(dig(app, "status", "sync")) if sync_status is None else sync_status
     rows = [fields(row) for row in items(dig(app, "status", "resources"))] if resources is None else resources
     automated = dig(app, "spec", "syncPolicy", "automated")
@@ -157,7 +159,7 @@ def auto_sync(
         refused = _refused_again(app, automated, attempt, attempts, now, backoff or SelfHealBackoff())
         if refused is not None:
             return refused
-        healed = {"autoHealAttemptsCount": attempts + 1, "resources": _selected(rows)}
+        healed = {"autoHealAttemptsCount": attempts + 1, "resources": _out_of_sync_resources(rows)}
     may_wipe = automated.get("prune") is not True or automated.get("allowEmpty") is True
     if not may_wipe and all(row.get("requiresPruning") is True for row in rows):
         return AutoSync(
@@ -199,7 +201,7 @@ def _refused_again(
     if automated.get("selfHeal") is not True:
         cites = ("/spec/syncPolicy/automated/selfHeal", "/status/operationState/syncResult")
         return AutoSync(reason=AutoSyncReason.SYNCED_BEFORE, cites=cites)
-    wait = self_heal_wait(app, attempts, now, backoff)
+    wait = self_heal_remaining_backoff(app, attempts, now, backoff)
     if wait > timedelta():
         cites = ("/status/operationState/operation/sync/autoHealAttemptsCount",)
         return AutoSync(reason=AutoSyncReason.BACKING_OFF, retry_in=wait, cites=cites)
@@ -207,7 +209,7 @@ def _refused_again(
 
 
 def _operation(spec: Object, automated: Object, status: Object, healed: Object) -> Object:
-    """The operation that the controller writes; only what differs is synced when it heals."""
+    """The operation that the controller writes; self-heal syncs only resources that are out of sync."""
     policy = fields(spec.get("syncPolicy"))
     sync: Object = {**healed}
     if has_multiple_sources(spec):
@@ -228,8 +230,8 @@ def _operation(spec: Object, automated: Object, status: Object, healed: Object) 
     }
 
 
-def _selected(rows: Sequence[Object]) -> list[Json]:
-    """By group, kind and name: objects of that name in other namespaces are synced with it."""
+def _out_of_sync_resources(rows: Sequence[Object]) -> list[Json]:
+    """Resources to sync, without namespace: objects of the same name in other namespaces are synced too."""
     return [
         {key: value for key in ("group", "kind", "name") if (value := text(row.get(key)))}
         for row in rows

@@ -1,4 +1,4 @@
-"""One Application, compared as the controller does it, with all that the controller knows."""
+"""Compares one Application as the controller does: renders its sources and calls `compare_app_state`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from whysync.json_tree import Object, fields, items, text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What a comparison of one app needs of Argo CD."""
+class CompareContext:
+    """The parts of Argo CD that the comparison of an app uses."""
 
     settings: Settings
     project: AppProject
@@ -31,7 +31,7 @@ class Setting:
     live: LiveCache
     repo_server: RepoServer
     namespace: str
-    """Of Argo CD itself."""
+    """The namespace of Argo CD."""
     now: datetime
     memory: Memory
     dry_run: Callable[[Object], Object] | None = None
@@ -42,12 +42,12 @@ class Compared:
     comparison: Comparison
     source_types: tuple[str, ...]
     has_changes: bool
-    """False: the revision that was asked for is the one that was compared last."""
+    """False if the requested revisions are the ones that were last compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
-    """With what to compare: sources and revisions, and how thoroughly."""
+class CompareTarget:
+    """The sources and revisions to compare with."""
 
     sources: tuple[Object, ...]
     revisions: tuple[str, ...]
@@ -55,101 +55,105 @@ class Aim:
     hard: bool = False
     fresh: bool = False
     local: tuple[Object, ...] = ()
-    """Manifests that were sent along, in place of those of Git."""
+    """Manifests that the request contains, used instead of Git's (`argocd app sync --local`)."""
 
 
-def aim_at_spec(application: Object, *, recent: bool, hard: bool, fresh: bool) -> Aim:
-    """`recent`: compare with the last compared revision, whatever Git has now."""
+def target_from_spec(application: Object, *, recent: bool, hard: bool, fresh: bool) -> CompareTarget:
+    """`recent`: compare with the last compared revision instead of resolving `targetRevision`."""
     spec = fields(application.get("spec"))
     status = fields(fields(application.get("status")).get("sync"))
-    several = has_multiple_sources(spec)
-    if several:
+    has_multiple = has_multiple_sources(spec)
+    if has_multiple:
         sources = tuple(fields(source) for source in items(spec.get("sources")))
-        known = tuple(text(revision) for revision in items(status.get("revisions")))
-        revisions = known if recent else tuple(text(source.get("targetRevision")) for source in sources)
+        compared_revisions = tuple(text(revision) for revision in items(status.get("revisions")))
+        revisions = (
+            compared_revisions if recent else tuple(text(source.get("targetRevision")) for source in sources)
+        )
     else:
         sources = (source_of(spec),)
         revisions = (text(status.get("revision")) if recent else text(sources[0].get("targetRevision")),)
-    return Aim(sources=sources, revisions=revisions, several=several, hard=hard, fresh=fresh)
+    return CompareTarget(sources=sources, revisions=revisions, several=has_multiple, hard=hard, fresh=fresh)
 
 
-def compared(
+def compare_app(
     application: Object,
     app: Application,
-    aim: Aim,
-    at: Setting,
+    target: CompareTarget,
+    context: CompareContext,
     *,
     error_since: datetime | None,
     forced: bool,
 ) -> Compared:
-    """`app` is the Application once more, decoded.
+    """`app` is the decoded `application`.
 
-    Raises `NotComparedYet` where the repository fails and Argo CD waits before it says so.
+    Raises `NotComparedYet` while Argo CD does not report a repository error yet.
     """
     manifests: Manifests | None = None
     error: str | None = None
     try:
-        manifests = _manifests(application, app, aim, at)
+        manifests = _manifests(application, app, target, context)
     except NoTargets as problem:
         error = str(problem)
     inputs = Inputs(
         application=application,
         app=app,
-        project=at.project,
-        settings=at.settings,
-        targets=aim.local or (manifests.objects if manifests is not None else ()),
-        live=at.live,
-        now=at.now,
-        scopes=at.live.scopes,
-        cluster=at.cluster,
-        project_clusters=at.project_clusters,
-        control_plane_namespace=at.namespace,
-        revisions=manifests.revisions if manifests is not None else aim.revisions,
+        project=context.project,
+        settings=context.settings,
+        targets=target.local or (manifests.objects if manifests is not None else ()),
+        live=context.live,
+        now=context.now,
+        scopes=context.live.scopes,
+        cluster=context.cluster,
+        project_clusters=context.project_clusters,
+        control_plane_namespace=context.namespace,
+        revisions=manifests.revisions if manifests is not None else target.revisions,
         target_error=error,
-        dry_run=at.dry_run,
-        schemas=at.live.schemas,
-        memory=at.memory,
+        dry_run=context.dry_run,
+        schemas=context.live.schemas,
+        memory=context.memory,
     )
     comparison = (
         compare(inputs)
         if forced
         else compare_with_grace(
-            inputs, first_seen=error_since, grace_seconds=at.settings.repo_error_grace_seconds
+            inputs, first_seen=error_since, grace_seconds=context.settings.repo_error_grace_seconds
         )
     )
     return Compared(
         comparison=comparison,
         source_types=manifests.source_types if manifests is not None else (),
-        has_changes=_evaluate_revision_changes(application, aim),
+        has_changes=_evaluate_revision_changes(application, target),
     )
 
 
-def _manifests(application: Object, app: Application, aim: Aim, at: Setting) -> Manifests | None:
-    if aim.local:
+def _manifests(
+    application: Object, app: Application, target: CompareTarget, context: CompareContext
+) -> Manifests | None:
+    if target.local:
         return None
-    if at.live.destination.unreachable:
-        server = at.live.destination.server
+    if context.live.destination.unreachable:
+        server = context.live.destination.server
         raise NoTargets(
             f'failed to get cluster version for cluster "{server}": '
-            f'failed to get cluster info for "{server}": {at.live.problem}'
+            f'failed to get cluster info for "{server}": {context.live.problem}'
         )
-    wish = ManifestRequest(
+    request = ManifestRequest(
         application=application,
-        instance=instance_name(app.name, app.namespace, at.namespace),
+        instance=instance_name(app.name, app.namespace, context.namespace),
         namespace=app.spec.destination.namespace,
-        settings=at.settings,
-        hard=aim.hard,
-        fresh=aim.fresh,
+        settings=context.settings,
+        hard=target.hard,
+        fresh=target.fresh,
     )
-    return at.repo_server.manifests(wish, aim.sources, aim.revisions)
+    return context.repo_server.manifests(request, target.sources, target.revisions)
 
 
-def _evaluate_revision_changes(application: Object, aim: Aim) -> bool:
-    """Mirrors `evaluateRevisionChanges`, Argo CD 3.6; differs: the paths that an app watches have no say."""
+def _evaluate_revision_changes(application: Object, target: CompareTarget) -> bool:
+    """Mirrors `evaluateRevisionChanges`, Argo CD 3.6; differs: ignores `manifest-generate-paths`."""
     status = fields(fields(application.get("status")).get("sync"))
-    known = (
+    compared_revisions = (
         [text(revision) for revision in items(status.get("revisions"))]
-        if aim.several
+        if target.several
         else [text(status.get("revision"))]
     )
-    return not (aim.revisions and all(aim.revisions) and list(aim.revisions) == known)
+    return not (target.revisions and all(target.revisions) and list(target.revisions) == compared_revisions)

@@ -1,4 +1,4 @@
-"""What Argo CD knows beside its Applications: settings, projects, clusters, the repo-server."""
+"""Settings, projects, clusters and the repo-server of an application controller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from whysync.argocd.api.application import Application
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.app_controller.destination import IN_CLUSTER, Destination
-from whysync.argocd.app_controller.live_cache import LiveCache, Tell
+from whysync.argocd.app_controller.live_cache import LiveCache, ObjectUpdatedHandler
 from whysync.argocd.app_controller.need_refresh import Processing, processing
 from whysync.argocd.app_controller.timings import Timings
 from whysync.argocd.health.assess import Assessment, assess
@@ -47,7 +47,7 @@ DEFAULT_PROJECT: Final[Object] = {
 }
 
 
-def _nobody(instance: str, *, own: bool) -> None: ...
+def _ignore_update(instance: str, *, own: bool) -> None: ...
 
 
 class ControllerContext:
@@ -78,13 +78,13 @@ class ControllerContext:
         self.repo_server = RepoServer(repository, clock)
         self._cluster_ops_factory = cluster_ops
         self.caches = {
-            server: LiveCache(destination, self.settings, watches_all=self._watches_all)
+            server: LiveCache(destination, self.settings, ignores_no_updates=self._ignores_no_updates)
             for server, destination in self.destinations.items()
         }
-        self._typed: dict[str, AppProject] | None = None
+        self._decoded: dict[str, AppProject] | None = None
         self._effective: dict[str, AppProject] = {}
-        self.relearn()
-        self.tell: Tell = _nobody
+        self.reload_settings()
+        self.on_object_updated: ObjectUpdatedHandler = _ignore_update
 
     # --- settings --------------------------------------------------------------------------------
 
@@ -92,13 +92,13 @@ class ControllerContext:
         maps = self.config_maps
         return Settings.from_config_maps(maps.get("argocd-cm"), maps.get(PARAMETERS))
 
-    def relearn(self) -> None:
-        """Applies changed settings: the cluster caches are rebuilt."""
+    def reload_settings(self) -> None:
+        """Applies changed settings and rebuilds the cluster caches."""
         settings = self._settings()
         if settings != self.settings:
             self.settings = settings
             for cache in self.caches.values():
-                cache.learn(settings, watches_all=self._watches_all)
+                cache.rebuild(settings, ignores_no_updates=self._ignores_no_updates)
         interval = dig(self.config_maps.get("argocd-cm", {}), "data", "timeout.reconciliation")
         seconds = timedelta(seconds=settings.reconciliation_seconds)
         self.repo_server.revisions_kept = (
@@ -107,67 +107,67 @@ class ControllerContext:
         self._effective = {}
 
     @property
-    def _watches_all(self) -> bool:
+    def _ignores_no_updates(self) -> bool:
         return self.data("argocd-cm").get("resource.ignoreResourceUpdatesEnabled") == "false"
 
     def set_config_map(self, config_map: Object) -> None:
         name = text(dig(config_map, "metadata", "name"))
         self.config_maps[name] = config_map
-        self.relearn()
+        self.reload_settings()
         if name == PARAMETERS and not self._has_fixed_timings:
-            # The controller reads these when it starts: who changes them restarts it.
+            # The controller reads these when it starts: a change implies a restart.
             self.timings = Timings.of(self.data(PARAMETERS))
 
     def set_namespaces(self, destination: Destination, namespaces: tuple[str, ...]) -> None:
-        """`argocd cluster set --namespace`: the cache of the cluster is rebuilt."""
+        """`argocd cluster set --namespace`; rebuilds the cache of the cluster."""
         destination.namespaces = () if "*" in namespaces else namespaces
-        self.caches[destination.server].learn(self.settings, watches_all=self._watches_all)
+        self.caches[destination.server].rebuild(self.settings, ignores_no_updates=self._ignores_no_updates)
 
     def data(self, name: str) -> dict[str, str]:
         data = fields(self.config_maps.get(name, {}).get("data"))
         return {key: value for key, value in data.items() if isinstance(value, str)}
 
     @property
-    def soft(self) -> timedelta:
+    def refresh_timeout(self) -> timedelta:
         return timedelta(seconds=self.settings.reconciliation_seconds)
 
     @property
-    def hard(self) -> timedelta:
+    def hard_refresh_timeout(self) -> timedelta:
         return timedelta(seconds=self.settings.hard_reconciliation_seconds)
 
     # --- projects --------------------------------------------------------------------------------
 
     def set_project(self, project: Object) -> None:
         self.projects[text(dig(project, "metadata", "name"))] = project
-        self._typed = None
+        self._decoded = None
         self._effective = {}
 
     def drop_project(self, name: str) -> None:
         self.projects.pop(name, None)
-        self._typed = None
+        self._decoded = None
         self._effective = {}
 
-    def typed_projects(self) -> dict[str, AppProject]:
-        """Each with what it inherits from global projects."""
-        if self._typed is None:
+    def decoded_projects(self) -> dict[str, AppProject]:
+        """The decoded projects, with what they inherit from global projects."""
+        if self._decoded is None:
             decoded = {name: decode(body, AppProject)[0] for name, body in self.projects.items()}
-            self._typed = {name: project for name, project in decoded.items() if project is not None}
+            self._decoded = {name: project for name, project in decoded.items() if project is not None}
         if not self._effective:
             globals = self.settings.global_projects
             self._effective = {
-                name: effective_project(project, globals, self._typed)
-                for name, project in self._typed.items()
+                name: effective_project(project, globals, self._decoded)
+                for name, project in self._decoded.items()
             }
         return self._effective
 
-    def looks_after(self, app: Object) -> bool:
-        """Neither refreshes nor operations of other Applications are ever looked at."""
+    def can_process_app(self, app: Object) -> bool:
+        """Mirrors `canProcessApp`: other Applications are neither refreshed nor synced."""
         result = processing(app, self.namespace, self.settings.application_namespaces)
         return result is Processing.PROCESSED
 
     def project_of(self, app: Application) -> AppProject | str:
-        """The project, or why it cannot be had."""
-        project = self.typed_projects().get(app.project)
+        """The project, or the error if the app cannot use it."""
+        project = self.decoded_projects().get(app.project)
         if project is None:
             return (
                 f'error getting app project "{app.project}": appproject.argoproj.io "{app.project}" not found'
@@ -181,21 +181,21 @@ class ControllerContext:
 
     # --- clusters --------------------------------------------------------------------------------
 
-    def follow(self) -> None:
-        """Reads new writes to the clusters, and notifies the affected apps."""
+    def process_writes(self) -> None:
+        """Processes new writes to the clusters, and notifies the affected apps."""
         for cache in self.caches.values():
-            cache.follow(self.tell)
+            cache.process_writes(self.on_object_updated)
 
-    def own_kinds(self) -> list[Key]:
-        """Objects of Argo CD's own kinds in its own cluster that were written since this was last asked."""
+    def written_argocd_objects(self) -> list[Key]:
+        """Objects of Argo CD's kinds in its own cluster that were written since the last call."""
         cache = self.caches.get(IN_CLUSTER)
-        if cache is None or not cache.own_kinds:
+        if cache is None or not cache.written_argocd_objects:
             return []
-        written, cache.own_kinds = cache.own_kinds, []
-        return written
+        keys, cache.written_argocd_objects = cache.written_argocd_objects, []
+        return keys
 
     @property
-    def writes(self) -> int:
+    def write_count(self) -> int:
         """The number of writes to all clusters so far."""
         return sum(len(destination.api_server.store.journal) for destination in self.destinations.values())
 
@@ -236,10 +236,10 @@ class ControllerContext:
             if served is None:
                 raise DiffError(f'no matches for kind "{ref.kind}" in version "{ref.api_version}"')
             path = served.path(ref.namespace, ref.name)
-            answer = client.send("ssa", path, obj, manager=MANAGER, force=True, dry_run=True)
-            if not answer.ok or answer.body is None:
-                raise DiffError(message_of(answer))
-            return answer.body
+            response = client.send("ssa", path, obj, manager=MANAGER, force=True, dry_run=True)
+            if not response.ok or response.body is None:
+                raise DiffError(message_of(response))
+            return response.body
 
         return applied
 

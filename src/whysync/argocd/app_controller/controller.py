@@ -1,7 +1,7 @@
-"""The application controller: who is refreshed when, and whose operation goes on.
+"""The application controller: refresh queue and operation queue.
 
 Mirrors the queues of the application controller, Argo CD 3.6; differs: there is one worker, nothing takes
-time, and refreshes are not spread by chance over a minute.
+time, and refreshes have no jitter.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from whysync.kubernetes.api.decode import decode
 
 
 class ApplicationController:
-    """Takes part in a `Timeline`; all times are those of the clock that its clusters share.
+    """A participant of a `Timeline`; its clusters share one clock.
 
-    `applications` are the Applications as Argo CD stores them, by qualified name (`argocd/shop`): read
-    them, but change them through `edit`. `trace` is what happened so far. Where an app is named, its bare
-    name will do as long as only one has it.
+    `applications` are the stored Applications by qualified name (`argocd/shop`); change them through `edit`
+    only. `trace` lists what happened so far. Methods that take an app accept its unqualified name if that is
+    unique.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class ApplicationController:
         cluster_ops: ClusterOpsFactory | None = None,
         timings: Timings | None = None,
     ) -> None:
-        there = list(destinations)
-        clock = there[0].api_server.clock
+        all_destinations = list(destinations)
+        clock = all_destinations[0].api_server.clock
         self.context = ControllerContext(
-            there,
+            all_destinations,
             repository,
             clock,
             projects=projects,
@@ -60,13 +60,13 @@ class ApplicationController:
             cluster_ops=cluster_ops,
             timings=timings,
         )
-        self.context.tell = self._handle_object_updated
+        self.context.on_object_updated = self._handle_object_updated
         self._registry = AppRegistry(clock)
         self._refresher = Refresher(self.context, self._registry)
-        self._operator = OperationProcessor(self.context, self._registry, self._refresher)
+        self._operation_processor = OperationProcessor(self.context, self._registry, self._refresher)
         self.server = Server(self.context, self._registry)
         self.stopped = False
-        """The controller does nothing; what people ask for waits until it goes on."""
+        """While true, the controller does nothing, and requests stay queued."""
         self._instances: dict[str, str] = {}
         self._children = ChildApps(self.context.destinations.get(IN_CLUSTER), self._registry, self.add)
         for application in applications:
@@ -80,75 +80,76 @@ class ApplicationController:
     def trace(self) -> list[TraceEvent]:
         return self._registry.trace
 
-    # --- what a Timeline asks --------------------------------------------------------------------
+    # --- Participant -----------------------------------------------------------------------------
 
     def reconcile(self) -> bool:
-        """Everything that is due at this instant, once."""
+        """Processes each queue entry that is due now."""
         if self.stopped:
             return False
-        self.context.follow()
-        changed = self._children.take_over(self.context.own_kinds())
+        self.context.process_writes()
+        changed = self._children.take_over(self.context.written_argocd_objects())
         now = self.context.clock.now
-        for name, record in list(self._registry.records.items()):
-            record.wake(now)
-            if record.queued:
-                changed = self._refresher.look(name) or changed
-        for name, record in list(self._registry.records.items()):
-            if record.may_operate(now):
-                changed = self._operator.step(name) or changed
+        for name, queue in list(self._registry.queues.items()):
+            queue.enqueue_due(now)
+            if queue.queued:
+                changed = self._refresher.process_refresh(name) or changed
+        for name, queue in list(self._registry.queues.items()):
+            if queue.is_operation_due(now):
+                changed = self._operation_processor.step(name) or changed
         self._children.write_back()
         return changed
 
     def next_wakeup(self) -> datetime | None:
         if self.stopped:
             return None
-        return min((due for record in self._registry.records.values() for due in record.dues()), default=None)
+        return min(
+            (due for queue in self._registry.queues.values() for due in queue.due_times()), default=None
+        )
 
     def _handle_object_updated(self, instance: str, *, own: bool) -> None:
         """Mirrors `handleObjectUpdated`, Argo CD 3.6."""
         name = self._instances.get(instance)
         if name is None or name not in self.applications:
             return
-        record = self._registry.records[name]
-        record.ask(CompareWith.CompareWithRecent if own else CompareWith.ComparisonWithNothing)
+        queue = self._registry.queues[name]
+        queue.request_refresh(CompareWith.CompareWithRecent if own else CompareWith.ComparisonWithNothing)
         if own and should_process_operation(self.applications[name]):
-            record.operate(self.context.clock.now + self.context.timings.step_after_change)
+            queue.enqueue_operation(self.context.clock.now + self.context.timings.step_after_change)
 
-    # --- what people do --------------------------------------------------------------------------
+    # --- requests of users -----------------------------------------------------------------------
 
     def add(self, application: Object) -> str:
-        """`kubectl apply` of an Application; gives back its qualified name."""
+        """`kubectl apply` of an Application; returns its qualified name."""
         name = self._registry.add(application)
         typed = decode(self.applications[name], Application)[0] or Application()
         self._instances[instance_name(typed.name, typed.namespace, self.context.namespace)] = name
         return name
 
     def edit(self, app: str, change: Callable[[Object], Object]) -> None:
-        """`kubectl edit`: `change` gets the Application and returns it changed, or changed in part."""
+        """`kubectl edit`: `change` receives the Application and returns the changed one."""
         name = self._registry.name_of(app)
         self._registry.save(name, change(self.applications[name]))
 
     def refresh(self, app: str, *, hard: bool = False) -> None:
-        """The refresh annotation, as a webhook, the CLI and the UI set it."""
+        """Sets the refresh annotation, as a webhook, the CLI and the UI do."""
         kind = "hard" if hard else "normal"
 
-        def asked(application: Object) -> Object:
-            meta = fields(application.get("metadata"))
+        def asked(app_body: Object) -> Object:
+            meta = fields(app_body.get("metadata"))
             annotations: Object = {**fields(meta.get("annotations")), REFRESH: kind}
-            return {**application, "metadata": {**meta, "annotations": annotations}}
+            return {**app_body, "metadata": {**meta, "annotations": annotations}}
 
         self.edit(app, asked)
 
     def webhook(self, repo_url: str) -> None:
-        """A webhook for a push: each app that uses the repository is refreshed."""
+        """A push webhook: refreshes each app that uses the repository."""
         self.server.webhook(repo_url, self.refresh)
 
     def request_sync(
         self, app: str, operation: Object | None = None, *, user: str = "admin", groups: Iterable[str] = ()
     ) -> None:
-        """`argocd app sync`: `operation` is the raw `operation`, or just its `sync`; what is left out gets
-        the API server's defaults. Raises `Denied` with the text that the user sees; the refusal is also
-        kept."""
+        """`argocd app sync`: `operation` is the raw `operation`, or only its `sync`; the API server adds the
+        defaults. Raises `Denied` with the message that the user sees, and records it in the trace."""
         self.server.sync(self._registry.name_of(app), operation or {}, user=user, groups=tuple(groups))
 
     def rollback(self, app: str, id: int, *, user: str = "admin", prune: bool = False) -> None:
@@ -158,7 +159,7 @@ class ApplicationController:
         self.server.terminate(self._registry.name_of(app), user=user, groups=tuple(groups))
 
     def delete(self, app: str) -> None:
-        """`kubectl delete`: one without finalizers is gone at once, and leaves all its objects behind."""
+        """`kubectl delete`: an Application without finalizers is removed at once, and its objects stay."""
         name = self._registry.name_of(app)
         meta = fields(self.applications[name].get("metadata"))
         if not meta.get("finalizers"):
@@ -170,19 +171,19 @@ class ApplicationController:
             )
 
     def set_project(self, project: Object) -> None:
-        """A project that was made or changed; apps learn of it when they are next looked at."""
+        """Creates or changes a project; it takes effect at the next refresh of each app."""
         self.context.set_project(project)
 
     def drop_project(self, name: str) -> None:
         self.context.drop_project(name)
 
     def set_config_map(self, config_map: Object) -> None:
-        """argocd-cm, argocd-cmd-params-cm or argocd-rbac-cm, changed while Argo CD runs."""
+        """Changes argocd-cm, argocd-cmd-params-cm or argocd-rbac-cm while Argo CD runs."""
         self.context.set_config_map(config_map)
 
     def rendered(self) -> dict[str, Sequence[Object]]:
-        """What was rendered for each app when it was last compared, with its marks."""
-        return {name: record.targets for name, record in self._registry.records.items() if record.targets}
+        """The manifests of each app at its last comparison, with tracking metadata."""
+        return {name: queue.targets for name, queue in self._registry.queues.items() if queue.targets}
 
     def status(self, app: str) -> Object:
         return fields(self.applications[self._registry.name_of(app)].get("status"))

@@ -15,17 +15,17 @@ IN_CLUSTER: Final = "https://kubernetes.default.svc"
 
 @dataclass(slots=True, kw_only=True)
 class Destination:
-    """`unreachable` is what Argo CD is told instead of an answer; it may change as time passes."""
+    """`unreachable` is the error of each connection to the cluster; empty if it is reachable."""
 
     api_server: ApiServer
     server: str = IN_CLUSTER
     name: str = "in-cluster"
     project: str = ""
-    """Of a cluster that belongs to one project alone."""
+    """The project of a project-scoped cluster."""
     namespaces: tuple[str, ...] = ()
-    """Where Argo CD manages these namespaces only."""
+    """The only namespaces that Argo CD manages; empty means all."""
     cluster_resources: bool = False
-    """Then also what lies in no namespace."""
+    """With `namespaces`: cluster-scoped objects are managed too."""
     unreachable: str = ""
 
     def secret(self, namespace: str) -> Object:

@@ -1,8 +1,8 @@
-"""An Application on its way out: one look of the controller at it.
+"""Finalizes an Application that is being deleted, and writes its finalizers and conditions.
 
-What is deleted, and in which order, is decided in `engine/deletion`. Mirrors the frame of
-`finalizeApplicationDeletion`, Argo CD 3.6; differs: while objects are going, it is looked at again 5
-seconds after one of them has changed, else when the app would be refreshed.
+The stages are in `app_controller/deletion`. Mirrors the outer part of `finalizeApplicationDeletion`, Argo CD
+3.6; differs: while objects are terminating, the next pass comes 5 seconds after one of them has changed, or
+when the app would be refreshed.
 """
 
 from __future__ import annotations
@@ -47,27 +47,27 @@ class AppFinalizer:
         self._context = context
         self._registry = registry
 
-    def look(self, name: str) -> bool:
-        app, record = self._registry.applications[name], self._registry.records[name]
-        written = self._context.writes
-        done = self._finalized(app)
-        if not done.finalizers:
-            self._registry.say(name, TraceKind.DELETED)
+    def finalize_app(self, name: str) -> bool:
+        app, queue = self._registry.applications[name], self._registry.queues[name]
+        writes_before = self._context.write_count
+        result = self._finalize(app)
+        if not result.finalizers:
+            self._registry.trace_event(name, TraceKind.DELETED)
             self._registry.drop(name)
             return True
         now = self._context.clock.now
-        left: list[Json] = [*done.finalizers]
-        meta: Object = {**fields(app.get("metadata")), "finalizers": left}
+        finalizers: list[Json] = [*result.finalizers]
+        meta: Object = {**fields(app.get("metadata")), "finalizers": finalizers}
         status: Object = {**fields(app.get("status"))}
-        status |= conditions_json(conditions_after(app, done, now))
-        if done.waits_for and done.waits_for != record.waits_for:
-            self._registry.say(name, TraceKind.STEP, done.waits_for)
-            record.waits_for = done.waits_for
-        record.operate(now + (self._context.soft or timedelta(minutes=2)))
+        status |= conditions_json(conditions_after(app, result, now))
+        if result.waits_for and result.waits_for != queue.waits_for:
+            self._registry.trace_event(name, TraceKind.STEP, result.waits_for)
+            queue.waits_for = result.waits_for
+        queue.enqueue_operation(now + (self._context.refresh_timeout or timedelta(minutes=2)))
         changed = self._registry.save(name, {**app, "metadata": meta, "status": status})
-        return changed or self._context.writes != written
+        return changed or self._context.write_count != writes_before
 
-    def _finalized(self, app: Object) -> Finalized:
+    def _finalize(self, app: Object) -> Finalized:
         typed = decode(app, Application)[0] or Application()
         project = self._context.project_of(typed)
         if isinstance(project, str):
@@ -109,23 +109,25 @@ class AppFinalizer:
     def _live(
         self, cache: LiveCache, instance: str, app: Application, project: AppProject
     ) -> Mapping[Key, Object]:
-        self._context.follow()
-        others = self._context.clusters_of(app.project)
+        self._context.process_writes()
+        project_clusters = self._context.clusters_of(app.project)
         try:
             managed = cache.managed(instance, ())
             return {
                 key: obj
                 for key, obj in managed.items()
-                if live_verdict(project, ref_of(obj), cache.destination.cluster, others).permitted
+                if live_verdict(project, ref_of(obj), cache.destination.cluster, project_clusters).permitted
             }
         except (LiveStateProblem, ProjectClustersUnknown) as problem:
             raise CannotDelete(str(problem)) from problem
 
     def _targets(self, app: Object, typed: Application, instance: str) -> tuple[Object, ...]:
         spec = fields(app.get("spec"))
-        several = has_multiple_sources(spec)
-        sources = [fields(source) for source in items(spec.get("sources"))] if several else [source_of(spec)]
-        wish = ManifestRequest(
+        has_multiple = has_multiple_sources(spec)
+        sources = (
+            [fields(source) for source in items(spec.get("sources"))] if has_multiple else [source_of(spec)]
+        )
+        request = ManifestRequest(
             application=app,
             instance=instance,
             namespace=typed.spec.destination.namespace,
@@ -133,6 +135,6 @@ class AppFinalizer:
         )
         revisions = [text(source.get("targetRevision")) for source in sources]
         try:
-            return self._context.repo_server.manifests(wish, sources, revisions).objects
+            return self._context.repo_server.manifests(request, sources, revisions).objects
         except NoTargets as problem:
             raise CannotDelete(str(problem)) from problem

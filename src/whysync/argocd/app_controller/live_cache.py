@@ -1,9 +1,9 @@
-"""Argo CD's cache of one cluster: all live objects, whose they are, and which app a change is news for.
+"""Argo CD's cache of one cluster: all live objects, the app that each belongs to, and update events.
 
-It follows the journal of writes, so that its cost is by change, not by object. Mirrors gitops-engine's
-cluster cache and `OnResourceUpdated` of `controller/cache`, Argo CD 3.6: a change of an app's own object is
-worth a comparison, unless it touches ignored fields only (status, by default) and leaves the health code as
-it was; a change of what an app's object has made merely redraws the tree.
+It reads the journal of writes, so its cost depends on the number of changes, not of objects. Mirrors
+gitops-engine's cluster cache and `OnResourceUpdated` of `controller/cache`, Argo CD 3.6: a change of an app's
+own object leads to a comparison, unless only ignored fields (by default `status`) change and the health code
+stays the same; a change of a child object only updates the resource tree.
 """
 
 from __future__ import annotations
@@ -25,83 +25,85 @@ from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import Key, group_of, ref_of
 from whysync.kubernetes.merge.structured import DEDUCED, Atom, Schemas
 
-_QUIET: Final = (("", "Endpoints"),)
-"""High churn, of no interest to an app."""
+_NO_REFRESH: Final = (("", "Endpoints"),)
+"""Kinds that change often; their changes never lead to a refresh."""
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
-_MOST_KEYS: Final = 50_000
-_UNSEEN: Final = (("", "Event"), ("events.k8s.io", "Event"))
+_MAX_KEYS: Final = 50_000
+_NEVER_CACHED: Final = (("", "Event"), ("events.k8s.io", "Event"))
 
 
-class Tell(Protocol):
+class ObjectUpdatedHandler(Protocol):
     def __call__(self, instance: str, *, own: bool) -> None:
-        """`own`: it is a resource of the app itself, not a child of one."""
+        """`own`: the object is a resource of the app, not a child of one."""
         ...
 
 
 class LiveCache:
-    """`watches_all`: a change of ignored fields is news too, as a setting can have it."""
+    """`ignores_no_updates`: `resource.ignoreResourceUpdatesEnabled` is false."""
 
-    def __init__(self, destination: Destination, settings: Settings, *, watches_all: bool = False) -> None:
+    def __init__(
+        self, destination: Destination, settings: Settings, *, ignores_no_updates: bool = False
+    ) -> None:
         self.destination = destination
-        self.own_kinds: list[Key] = []
-        """Objects of Argo CD's own kinds that were written since somebody last asked."""
+        self.written_argocd_objects: list[Key] = []
+        """Objects of Argo CD's kinds that were written since the list was last emptied."""
         self._store = destination.api_server.store
-        self._read = 0
-        self.learn(settings, watches_all=watches_all)
+        self._position = 0
+        self.rebuild(settings, ignores_no_updates=ignores_no_updates)
 
-    def learn(self, settings: Settings, *, watches_all: bool = False) -> None:
-        """Applies new settings: all objects are evaluated again."""
+    def rebuild(self, settings: Settings, *, ignores_no_updates: bool = False) -> None:
+        """Applies new settings and evaluates all objects again."""
         self._settings = settings
         self._by_key: dict[Key, Object] = {}
         self._by_owner: defaultdict[str, dict[Key, Object]] = defaultdict(dict)
         self._children: defaultdict[Key, dict[Key, None]] = defaultdict(dict)
         self._owner_of: dict[Key, str] = {}
         self._keys: dict[int, tuple[Object, Key]] = {}
-        self._signs: dict[Key, tuple[Object, object]] = {}
+        self._watched_states: dict[Key, tuple[Object, object]] = {}
         self._excluded: dict[tuple[str, str], bool] = {}
         self._scopes: Scopes | None = None
         self._schemas: Schemas | None = None
-        self._normalizer = None if watches_all else _normalizer(settings)
+        self._normalizer = None if ignores_no_updates else _normalizer(settings)
         for _, obj in self._store.everything():
             key = _key(obj)
             self._put(key, obj)
             if key.group == "argoproj.io":
-                self.own_kinds.append(key)
-        self._read = len(self._store.journal)
+                self.written_argocd_objects.append(key)
+        self._position = len(self._store.journal)
 
-    def follow(self, tell: Tell) -> bool:
-        """Reads new writes; calls `tell` for each affected app."""
+    def process_writes(self, on_updated: ObjectUpdatedHandler) -> bool:
+        """Processes new writes; calls `on_updated` for each affected app."""
         journal = self._store.journal
-        if self._read == len(journal):
+        if self._position == len(journal):
             return False
-        while self._read < len(journal):
-            change = journal[self._read]
-            self._read += 1
+        while self._position < len(journal):
+            change = journal[self._position]
+            self._position += 1
             key = _key(change.obj)
             if key.group == "argoproj.io":
-                self.own_kinds.append(key)
+                self.written_argocd_objects.append(key)
             if key.kind == "CustomResourceDefinition":
                 self._scopes = self._schemas = None
             if self._is_excluded(key):
                 continue
             before = self._by_key.get(key)
-            gone = change.type == "DELETED"
+            is_deleted = change.type == "DELETED"
             apps = {} if before is None else self._apps(key, before)
-            if gone:
+            if is_deleted:
                 self._drop(key)
             else:
                 self._put(key, change.obj)
-                if before is not None and self._is_no_news(key, before, change.obj):
+                if before is not None and self._skip_resource_update(key, before, change.obj):
                     continue
                 for app, own in self._apps(key, change.obj).items():
                     apps[app] = own or apps.get(app, False)
-            if (key.group, key.kind) in _QUIET:
+            if (key.group, key.kind) in _NO_REFRESH:
                 continue
             for app, own in apps.items():
-                tell(app, own=own)
+                on_updated(app, own=own)
         return True
 
-    # --- what a comparison asks ------------------------------------------------------------------
+    # --- queries of a comparison -----------------------------------------------------------------
 
     def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:
         if self.destination.unreachable:
@@ -109,20 +111,20 @@ class LiveCache:
             raise LiveStateProblem(f'failed to get cluster info for "{server}": {self.problem}')
         self._check_managed(targets)
         managed = dict(self._by_owner[instance]) if instance in self._by_owner else {}
-        if len(self._keys) > _MOST_KEYS:
+        if len(self._keys) > _MAX_KEYS:
             self._keys.clear()
         for target in targets:
-            known = self._keys.get(id(target))
-            if known is None or known[0] is not target:
-                known = self._keys[id(target)] = target, _key(target)
-            key = known[1]
+            cached = self._keys.get(id(target))
+            if cached is None or cached[0] is not target:
+                cached = self._keys[id(target)] = target, _key(target)
+            key = cached[1]
             live = self._by_key.get(key)
             if live is not None:
                 managed[key] = in_version(live, target)
         return managed
 
     def _check_managed(self, targets: Sequence[Object]) -> None:
-        """Where Argo CD looks after some namespaces only, one object elsewhere spoils the comparison."""
+        """If Argo CD manages only some namespaces, an object elsewhere fails the comparison."""
         for target in targets if self.destination.namespaces else ():
             key = _key(target)
             if self._is_managed(key):
@@ -134,7 +136,7 @@ class LiveCache:
 
     @property
     def problem(self) -> str:
-        """What every look at a cluster that does not answer ends with."""
+        """The error of each request to an unreachable cluster."""
         return f"error synchronizing cache state : {self.destination.unreachable}"
 
     @property
@@ -154,12 +156,12 @@ class LiveCache:
         return self._by_key.get(key)
 
     @property
-    def seen(self) -> int:
-        """How far the journal was read: as long as it is the same, so is everything here."""
-        return self._read
+    def position(self) -> int:
+        """The number of journal entries that were read; the cache is unchanged while it is the same."""
+        return self._position
 
     def tree(self, instance: str) -> Iterator[Object]:
-        """The app's own objects and all that these have made, by owner references."""
+        """The app's own objects and their descendants by owner reference."""
         return self.below(self._by_owner.get(instance, ()))
 
     def top_level(self, namespace: str) -> Iterator[tuple[Key, str]]:
@@ -169,18 +171,18 @@ class LiveCache:
                 yield key, self._owner_of.get(key, "")
 
     def below(self, keys: Iterable[Key]) -> Iterator[Object]:
-        """These, and all that they have made."""
-        waiting = list(keys)
-        seen: set[Key] = set()
-        while waiting:
-            key = waiting.pop()
-            if key in seen:
+        """The objects with these keys and their descendants."""
+        pending = list(keys)
+        visited: set[Key] = set()
+        while pending:
+            key = pending.pop()
+            if key in visited:
                 continue
-            seen.add(key)
+            visited.add(key)
             obj = self._by_key.get(key)
             if obj is not None:
                 yield obj
-            waiting += self._children.get(key, ())
+            pending += self._children.get(key, ())
 
     def objects(self) -> Iterator[Object]:
         yield from self._by_key.values()
@@ -188,7 +190,7 @@ class LiveCache:
     # --- the index -------------------------------------------------------------------------------
 
     def _definitions(self) -> list[Object]:
-        """Known by discovery, whatever is watched."""
+        """CRDs, which are known from discovery even if they are excluded."""
         return [obj for _, obj in self._store.within(_DEFINITIONS)]
 
     def _put(self, key: Key, obj: Object) -> None:
@@ -207,19 +209,19 @@ class LiveCache:
             self._by_owner[app][key] = obj
 
     def _drop(self, key: Key) -> None:
-        gone = self._by_key.pop(key, {})
-        self._signs.pop(key, None)
+        removed = self._by_key.pop(key, {})
+        self._watched_states.pop(key, None)
         app = self._owner_of.pop(key, "")
         if app:
             del self._by_owner[app][key]
-        for owner in items(dig(gone, "metadata", "ownerReferences")):
+        for owner in items(dig(removed, "metadata", "ownerReferences")):
             self._children[_owner_key(fields(owner), key.namespace)].pop(key, None)
 
     def _is_excluded(self, key: Key) -> bool:
         group_kind = key.group, key.kind
         is_excluded = self._excluded.get(group_kind)
         if is_excluded is None:
-            is_excluded = group_kind in _UNSEEN or resource_excluded(
+            is_excluded = group_kind in _NEVER_CACHED or resource_excluded(
                 self._settings, key.group, key.kind, self.destination.server
             )
             self._excluded[group_kind] = is_excluded
@@ -242,42 +244,42 @@ class LiveCache:
 
     def _apps(self, key: Key, obj: Object) -> dict[str, bool]:
         """The app that the object belongs to; true if it is a resource of the app, not a child of one."""
-        seen: set[Key] = set()
-        waiting = [(key, obj)]
-        while waiting:
-            here, body = waiting.pop()
-            if here in seen:
+        visited: set[Key] = set()
+        pending = [(key, obj)]
+        while pending:
+            current, body = pending.pop()
+            if current in visited:
                 continue
-            seen.add(here)
+            visited.add(current)
             owners = items(dig(body, "metadata", "ownerReferences"))
             app = "" if owners else self._owner(body)
             if app:
-                return {app: here == key}
+                return {app: current == key}
             for owner in owners:
                 parent = _owner_key(fields(owner), key.namespace)
                 owner_object = self._by_key.get(parent)
                 if owner_object is not None:
-                    waiting.append((parent, owner_object))
+                    pending.append((parent, owner_object))
         return {}
 
-    # --- what is news ----------------------------------------------------------------------------
+    # --- ignored updates -------------------------------------------------------------------------
 
-    def _is_no_news(self, key: Key, before: Object, after: Object) -> bool:
+    def _skip_resource_update(self, key: Key, before: Object, after: Object) -> bool:
         if not self._owner(after) or self._normalizer is None:
             return False
-        return self._sign(key, before) == self._sign(key, after)
+        return self._watched_state(key, before) == self._watched_state(key, after)
 
-    def _sign(self, key: Key, obj: Object) -> object:
-        """What is watched of an object: its health code, and all but the ignored fields."""
-        known = self._signs.get(key)
-        if known is not None and known[0] is obj:
-            return known[1]
+    def _watched_state(self, key: Key, obj: Object) -> object:
+        """The watched part of an object: its health code, and all fields that are not ignored."""
+        cached = self._watched_states.get(key)
+        if cached is not None and cached[0] is obj:
+            return cached[1]
         assert self._normalizer is not None
         health = health_of(obj, self._settings.overrides)
         watched = msgspec.json.encode(self._normalizer.normalize(obj), order="deterministic")
-        sign = (health.code if health else None, watched)
-        self._signs[key] = obj, sign
-        return sign
+        state = (health.code if health else None, watched)
+        self._watched_states[key] = obj, state
+        return state
 
 
 class _Schemas(Schemas):

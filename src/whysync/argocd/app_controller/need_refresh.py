@@ -1,4 +1,4 @@
-"""When the controller looks at an Application again, and whether it looks at it at all.
+"""Whether the controller processes an Application, and whether a refresh is due.
 
 Mirrors `canProcessApp`, `needRefreshAppStatus`, `comparisonExpiry` and `refreshAppConditions`, Argo CD 3.6.
 """
@@ -35,7 +35,7 @@ class Processing(StrEnum):
     OTHER_NAMESPACE = "other-namespace"
     """`application.namespaces` does not name the namespace of the Application."""
     SKIPPED = "skipped"
-    """An annotation tells the controller to leave it alone."""
+    """The Application has the skip-reconcile annotation."""
 
 
 class RefreshReason(StrEnum):
@@ -50,7 +50,7 @@ class RefreshReason(StrEnum):
 
 
 class Refresh(msgspec.Struct, frozen=True, kw_only=True):
-    """`reason` is `None` where none is due; `cites` are JSON pointers into the Application."""
+    """`reason` is `None` if no refresh is due; `cites` are JSON pointers into the Application."""
 
     reason: RefreshReason | None
     level: CompareWith = CompareWith.CompareWithLatest
@@ -66,11 +66,11 @@ class Expiry(msgspec.Struct, frozen=True, kw_only=True):
 class SpecConditions(msgspec.Struct, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...]
     has_errors: bool
-    """Then nothing is compared: sync and health are Unknown."""
+    """The app is not compared; sync and health status are Unknown."""
 
 
 def processing(app: Object, controller_namespace: str, application_namespaces: Iterable[str]) -> Processing:
-    """Differs from upstream: sharding is not looked at."""
+    """Mirrors `canProcessApp`; differs: sharding is ignored."""
     namespace = text(dig(app, "metadata", "namespace"))
     if namespace != controller_namespace and not matches_any(application_namespaces, namespace):
         return Processing.OTHER_NAMESPACE
@@ -80,19 +80,19 @@ def processing(app: Object, controller_namespace: str, application_namespaces: I
 
 
 def should_process_operation(app: Object) -> bool:
-    """Mirrors `shouldProcessOperation`: one was asked for, or the app is being deleted."""
+    """Mirrors `shouldProcessOperation`: an operation is requested, or the app is being deleted."""
     return isinstance(app.get("operation"), dict) or bool(dig(app, "metadata", "deletionTimestamp"))
 
 
 def comparison_expiry(
     reconciled_at: datetime | None, now: datetime, *, soft: timedelta, hard: timedelta
 ) -> Expiry:
-    """A timeout of zero never runs out; an app that was never compared needs it in any case."""
-    none = timedelta()
+    """A timeout of zero never expires; an app that was never compared is always expired."""
+    zero = timedelta()
     if reconciled_at is None:
-        return Expiry(soft=True, hard=hard > none)
+        return Expiry(soft=True, hard=hard > zero)
     age = now - reconciled_at
-    return Expiry(soft=soft > none and age > soft, hard=hard > none and age > hard)
+    return Expiry(soft=soft > zero and age > soft, hard=hard > zero and age > hard)
 
 
 def need_refresh(
@@ -103,7 +103,7 @@ def need_refresh(
     hard: timedelta,
     requested: Sequence[CompareWith] = (),
 ) -> Refresh:
-    """`requested` is what the controller asked of itself, for example as a live object changed."""
+    """`requested` are refreshes that the controller requested itself, such as after a live change."""
     annotation = annotations_of(app).get(REFRESH)
     deepest = CompareWith.CompareWithLatestForceResolve
     if annotation is not None:
@@ -136,11 +136,11 @@ def _changed(app: Object, spec: Object, compared: Object) -> Refresh | None:
     if not same(fields(spec.get("destination")), fields(compared.get("destination"))):
         cites = ("/spec/destination", "/status/sync/comparedTo/destination")
         return Refresh(reason=RefreshReason.DESTINATION_DIFFERS, cites=cites)
-    wanted = dig(spec, "syncPolicy", "managedNamespaceMetadata")
+    metadata = dig(spec, "syncPolicy", "managedNamespaceMetadata")
     result = dig(app, "status", "operationState", "syncResult")
-    synced = isinstance(wanted, dict) and isinstance(result, dict)
-    # here every value counts, an empty label too
-    if synced and wanted != fields(result).get("managedNamespaceMetadata"):
+    synced = isinstance(metadata, dict) and isinstance(result, dict)
+    # Unlike the comparisons with `same`, empty and missing values differ here.
+    if synced and metadata != fields(result).get("managedNamespaceMetadata"):
         cites = ("/spec/syncPolicy/managedNamespaceMetadata",)
         return Refresh(reason=RefreshReason.NAMESPACE_METADATA_DIFFERS, cites=cites)
     if not same(items(spec.get("ignoreDifferences")), items(compared.get("ignoreDifferences"))):
@@ -157,7 +157,7 @@ def spec_conditions(
     *,
     controller_namespace: str,
 ) -> SpecConditions:
-    """The conditions after a look at project and spec; those of other types stay as they were."""
+    """The conditions after validating project and spec; conditions of other types stay."""
     project = projects.get(app.project)
     if project is None:
         message = f"Application referencing project {app.spec.project} which does not exist"

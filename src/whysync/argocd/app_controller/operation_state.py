@@ -1,8 +1,8 @@
-"""An operation from one look of the controller at it to the next: starting, retrying, timing out, ending.
+"""The state of an operation between two steps: starting, retrying, timing out, ending.
 
-Mirrors `processRequestedAppOperation`, Argo CD 3.6, around the step of the sync itself: `begin` is what
-happens before it, `conclude` after it. Both are told the time. What surprises: a sync that waits for its next
-attempt is Running, with a time at which it finished.
+Mirrors `processRequestedAppOperation`, Argo CD 3.6, except for the sync step itself: `begin` is the part
+before the step, `conclude` the part after it. A sync that waits for its next attempt has phase Running and
+a `finishedAt`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TIMEOUT = "controller sync timeout"
 
 
 class CompareWith(IntEnum):
-    """How thoroughly the next refresh looks; the greater, the deeper."""
+    """The level of a refresh, in increasing order."""
 
     ComparisonWithNothing = 0
     CompareWithRecent = 1
@@ -30,19 +30,19 @@ class CompareWith(IntEnum):
 
 
 class Start(StrEnum):
-    """What becomes of an operation when the controller takes it up."""
+    """How the controller continues an operation."""
 
     NEW = "new"
     RESUMED = "resumed"
     RETRIED = "retried"
     TIMED_OUT = "timed-out"
     WAITING = "waiting"
-    """For the time of its next attempt: nothing happens now."""
+    """The time of the next attempt has not come."""
     BAD_BACKOFF = "bad-backoff"
 
     @property
     def steps(self) -> bool:
-        """Does the sync itself get a turn?"""
+        """Is the sync step executed?"""
         return self not in (Start.WAITING, Start.BAD_BACKOFF)
 
 
@@ -61,7 +61,7 @@ class Begun:
 class Concluded:
     state: OperationState
     refresh: CompareWith | None
-    """How the app is compared again, now that the operation is over."""
+    """The refresh to request when the operation has ended."""
 
 
 def begin(
@@ -108,15 +108,15 @@ def _retried(state: OperationState, finished_at: datetime, now: datetime) -> Beg
 
 
 def conclude(begun: Begun, state: OperationState, now: datetime) -> Concluded:
-    """`state` is what the step of the sync has made of the one that was begun with."""
+    """`state` is the result of the sync step on `begun.state`."""
     failed = state.phase in (Phase.FAILED, Phase.ERROR)
     if failed and not begun.is_terminating and may_retry(state.operation.retry, state.retry_count):
         state = _scheduled(state, now)
     elif failed:
         if begun.start is Start.TIMED_OUT:
-            state = _saying(state, f"{state.message}, triggered by {_TIMEOUT}")
+            state = _with_message(state, f"{state.message}, triggered by {_TIMEOUT}")
         if state.retry_count > 0:
-            state = _saying(state, f"{state.message} (retried {state.retry_count} times).")
+            state = _with_message(state, f"{state.message} (retried {state.retry_count} times).")
     if state.phase not in COMPLETED:
         return Concluded(state=state, refresh=None)
     state = msgspec.structs.replace(state, finished_at=now)
@@ -144,11 +144,11 @@ def _scheduled(state: OperationState, now: datetime) -> OperationState:
     )
 
 
-def _saying(state: OperationState, message: str) -> OperationState:
+def _with_message(state: OperationState, message: str) -> OperationState:
     return msgspec.structs.replace(state, message=message)
 
 
 def _kitchen(moment: datetime) -> str:
-    """`3:04PM`, by the clock of a controller in UTC."""
+    """Go's `time.Kitchen` format, `3:04PM`, for a controller in UTC."""
     local = moment.astimezone(UTC)
     return f"{local.hour % 12 or 12}:{local.minute:02}{'PM' if local.hour >= 12 else 'AM'}"

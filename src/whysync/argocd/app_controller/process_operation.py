@@ -1,18 +1,20 @@
-"""One look at an operation: its next step, and what is written of it.
+"""Runs the next step of an operation and writes the operation state.
 
-Mirrors `processAppOperationQueueItem` and `setOperationState`, Argo CD 3.6. A step that changed something is
-followed by the next at once; one that did not is repeated after 30 seconds, or 5 seconds after an object of
-the app has changed.
+Mirrors `processAppOperationQueueItem` and `setOperationState`, Argo CD 3.6. After a step that changed
+something the next follows at once; otherwise after 30 seconds, or 5 seconds after an object of the app has
+changed.
 """
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import msgspec
+
 from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.app_registry import AppRegistry
 from whysync.argocd.app_controller.auto_sync import COMPLETED
-from whysync.argocd.app_controller.compare_app import Aim
+from whysync.argocd.app_controller.compare_app import CompareTarget
 from whysync.argocd.app_controller.context import ControllerContext
 from whysync.argocd.app_controller.finalize_app import AppFinalizer
 from whysync.argocd.app_controller.refresh import Refresher
@@ -32,17 +34,17 @@ class OperationProcessor:
         self._context = context
         self._registry = registry
         self._refresher = refresher
-        self._undertaker = AppFinalizer(context, registry)
+        self._finalizer = AppFinalizer(context, registry)
 
     def step(self, name: str) -> bool:
-        """True where the Application or its cluster may have changed."""
-        app, record = self._registry.applications[name], self._registry.records[name]
-        record.operate_at = record.not_before = None
-        if not self._context.looks_after(app):
+        """True if the Application or its cluster may have changed."""
+        app, queue = self._registry.applications[name], self._registry.queues[name]
+        queue.operate_at = queue.not_before = None
+        if not self._context.can_process_app(app):
             return False
         operation = app.get("operation")
         if not isinstance(operation, dict):
-            return bool(dig(app, "metadata", "deletionTimestamp")) and self._undertaker.look(name)
+            return bool(dig(app, "metadata", "deletionTimestamp")) and self._finalizer.finalize_app(name)
         context, now = self._context, self._context.clock.now
         state = dig(app, "status", "operationState")
         before = state if isinstance(state, dict) else None
@@ -52,25 +54,25 @@ class OperationProcessor:
             and before.get("phase") == "Running"
             and before.get("finishedAt") == go_time(now)
         ):
-            # It has just failed. Nothing takes time here, so a retry without a pause would never end.
-            record.operate(now + timedelta(seconds=1))
+            # The operation has just failed. Nothing takes time here, so a retry without delay would loop.
+            queue.enqueue_operation(now + timedelta(seconds=1))
             return False
-        if record.idle is not None and record.idle == self._sight(app):
-            # Nothing that a step looks at has changed since one that changed nothing.
-            record.operate(self._next(before or {}, now, timeout))
+        if queue.idle_inputs is not None and queue.idle_inputs == self._step_inputs(app):
+            # The inputs of the step are the same as for the last one, which changed nothing.
+            queue.enqueue_operation(self._next_step_at(before or {}, now, timeout))
             return False
-        turn = _Turn(self, name, app)
-        written = self._context.writes
-        done = process(operation, before, turn.take, now=now, timeout=timeout)
-        record.operate(done.retry_at or self._next(done.operation_state, now, timeout))
-        record.not_before = turn.not_before
-        changed = self._write(name, app, done) or self._context.writes != written
-        record.idle = None if changed or done.turn is None else self._sight(app)
-        if done.refresh is not None:
-            record.ask(done.refresh)
+        sync_step = _SyncStep(self, name, app)
+        writes_before = self._context.write_count
+        result = process(operation, before, sync_step.run, now=now, timeout=timeout)
+        queue.enqueue_operation(result.retry_at or self._next_step_at(result.operation_state, now, timeout))
+        queue.not_before = sync_step.not_before
+        changed = self._write(name, app, result) or self._context.write_count != writes_before
+        queue.idle_inputs = None if changed or result.turn is None else self._step_inputs(app)
+        if result.refresh is not None:
+            queue.request_refresh(result.refresh)
         return changed
 
-    def _sight(self, app: Object) -> tuple[object, ...] | None:
+    def _step_inputs(self, app: Object) -> tuple[object, ...] | None:
         """Everything that a step depends on; `None` if it also depends on time."""
         typed = decode(app, Application)[0] or Application()
         project = self._context.project_of(typed)
@@ -78,7 +80,7 @@ class OperationProcessor:
             return None
         meta = fields(app.get("metadata"))
         return (
-            self._context.writes,
+            self._context.write_count,
             *(destination.unreachable for destination in self._context.destinations.values()),
             app.get("spec"),
             app.get("operation"),
@@ -88,37 +90,37 @@ class OperationProcessor:
             self._context.settings,
         )
 
-    def _next(self, state: Object, now: datetime, timeout: timedelta) -> datetime:
-        following = now + self._context.timings.step
+    def _next_step_at(self, state: Object, now: datetime, timeout: timedelta) -> datetime:
+        next_step = now + self._context.timings.step
         started = text(state.get("startedAt"))
         if timeout and started and state.get("phase") != "Terminating":
-            # More time than that must have passed, and times are kept to the second.
-            over = datetime.fromisoformat(started) + timeout + timedelta(seconds=1)
-            following = min(following, max(now, over))
-        return following
+            # More time than the timeout must have passed, and stored times have a resolution of a second.
+            timeout_at = datetime.fromisoformat(started) + timeout + timedelta(seconds=1)
+            next_step = min(next_step, max(now, timeout_at))
+        return next_step
 
-    def _write(self, name: str, app: Object, done: Processed) -> bool:
+    def _write(self, name: str, app: Object, result: Processed) -> bool:
         """Writes the operation state; `operation` is removed when the operation has ended."""
-        status: Object = {**fields(app.get("status")), "operationState": done.operation_state}
-        if done.turn is not None and done.turn.history is not None:
-            status["history"] = done.turn.history
+        status: Object = {**fields(app.get("status")), "operationState": result.operation_state}
+        if result.turn is not None and result.turn.history is not None:
+            status["history"] = result.turn.history
         after: Object = {**app, "status": status}
-        if done.operation_state.get("phase") in COMPLETED:
+        if result.operation_state.get("phase") in COMPLETED:
             after.pop("operation", None)
         return self._registry.save(name, after)
 
-    # --- what a turn needs -----------------------------------------------------------------------
+    # --- used by _SyncStep -----------------------------------------------------------------------
 
-    def compare(self, name: str, app: Object, wanted: Wanted) -> Comparison:
-        aim = Aim(
-            sources=wanted.sources,
-            revisions=wanted.revisions,
-            several=len(wanted.sources) > 1,
+    def compare(self, name: str, app: Object, wanted_revisions: Wanted) -> Comparison:
+        target = CompareTarget(
+            sources=wanted_revisions.sources,
+            revisions=wanted_revisions.revisions,
+            several=len(wanted_revisions.sources) > 1,
             fresh=True,
-            local=_local(wanted.manifests),
+            local=_local_manifests(wanted_revisions.manifests),
         )
         try:
-            return self._refresher.compare(name, app, aim, forced=True).comparison
+            return self._refresher.compare(name, app, target, forced=True).comparison
         except NoCluster as problem:
             raise NotCompared(str(problem)) from problem
 
@@ -127,11 +129,11 @@ class OperationProcessor:
         return self._context
 
 
-class _Turn:
-    """The sync's own part of a look; remembers until when it pauses."""
+class _SyncStep:
+    """The sync step of an operation; `not_before` is the end of the delay after a wave."""
 
-    def __init__(self, operator: OperationProcessor, name: str, app: Object) -> None:
-        self._operator = operator
+    def __init__(self, processor: OperationProcessor, name: str, app: Object) -> None:
+        self._operator = processor
         self._name = name
         self._app = app
         self._all_cluster_ops: list[ClusterOps] = []
@@ -143,8 +145,8 @@ class _Turn:
             (start_time for start_time in start_times if isinstance(start_time, datetime)), default=None
         )
 
-    def take(self, state: Object) -> SyncPass:
-        operator, context = self._operator, self._operator.context
+    def run(self, state: Object) -> SyncPass:
+        processor, context = self._operator, self._operator.context
         typed = decode(self._app, Application)[0] or Application()
         project = context.project_of(typed)
         if isinstance(project, str):
@@ -155,7 +157,7 @@ class _Turn:
             project=project,
             settings=context.settings,
             clusters=context.clusters,
-            compare=lambda wanted: operator.compare(self._name, self._app, wanted),
+            compare=lambda wanted: processor.compare(self._name, self._app, wanted),
             cluster_ops=lambda user: self._cluster_ops(typed, user),
             now=context.clock.now,
             project_clusters=context.clusters_of(typed.project),
@@ -168,7 +170,5 @@ class _Turn:
         return cluster_ops
 
 
-def _local(manifests: tuple[str, ...]) -> tuple[Object, ...]:
-    import msgspec
-
+def _local_manifests(manifests: tuple[str, ...]) -> tuple[Object, ...]:
     return tuple(fields(msgspec.json.decode(manifest)) for manifest in manifests)

@@ -1,4 +1,4 @@
-"""What the controller keeps of one Application beside the Application itself: its place in the queues."""
+"""The queue entries and caches that the controller has for one Application."""
 
 from __future__ import annotations
 
@@ -15,74 +15,74 @@ from whysync.kubernetes.api.ref import ref_of
 
 @dataclass(slots=True, kw_only=True)
 class QueueState:
-    """Mirrors the controller's queues, Argo CD 3.6: of one app, each holds one entry at most."""
+    """Mirrors the controller's queues, Argo CD 3.6: a queue has at most one entry per app."""
 
     queued: bool = True
-    """To be looked at; whether that leads to a refresh is decided then."""
+    """Is the app in the refresh queue? Whether a refresh is due is auto_sync_reason when it is processed."""
     level: CompareWith | None = None
-    """The deepest comparison that was asked for since the last one."""
-    later: dict[CompareWith, datetime] = field(default_factory=dict[CompareWith, datetime])
-    look_at: datetime | None = None
-    """When it is looked at again merely because time has passed."""
+    """The highest refresh level that was requested since the last refresh."""
+    delayed: dict[CompareWith, datetime] = field(default_factory=dict[CompareWith, datetime])
+    expires_at: datetime | None = None
+    """When the comparison expires."""
     operate_at: datetime | None = None
     not_before: datetime | None = None
-    """A sync that pauses between two waves goes on no earlier than this."""
-    idle: tuple[object, ...] | None = None
-    """What the last step of a sync went by, where it changed nothing."""
+    """The end of the delay between two sync waves."""
+    idle_inputs: tuple[object, ...] | None = None
+    """The inputs of the last sync step, if it changed nothing."""
     repo_error_since: datetime | None = None
-    decided: str = ""
-    """What auto-sync said last."""
+    auto_sync_reason: str = ""
+    """The last decision of auto-sync."""
     waits_for: str = ""
-    """What its deletion waits for."""
+    """What the deletion of the app waits for."""
     memory: Memory = field(default_factory=Memory)
-    rules: tuple[object, ...] = ()
-    """Under which the memory holds."""
+    memory_inputs: tuple[object, ...] = ()
+    """The inputs for which `memory` is valid."""
     compared: bool = False
     targets: Sequence[Object] = ()
-    """What was rendered for the last refresh, with its marks; nothing, where that failed."""
+    """The manifests of the last refresh, with tracking metadata; empty if rendering failed."""
     _waves: tuple[Sequence[Object], dict[tuple[str, str, str], int]] | None = None
 
     def waves(self) -> dict[tuple[str, str, str], int]:
-        """The wave of each object of Git, by group, kind and name."""
+        """The sync wave of each object in Git, by group, kind and name."""
         if self._waves is None or self._waves[0] is not self.targets:
             refs = ((ref_of(target), target) for target in self.targets)
             waves = {(ref.group, ref.kind, ref.name): wave_of(target) for ref, target in refs}
             self._waves = self.targets, waves
         return self._waves[1]
 
-    def ask(self, level: CompareWith) -> None:
+    def request_refresh(self, level: CompareWith) -> None:
         self.level = level if self.level is None else max(self.level, level)
         self.queued = True
 
-    def ask_later(self, level: CompareWith, at: datetime) -> None:
-        known = self.later.get(level)
-        self.later[level] = at if known is None else min(known, at)
+    def request_refresh_at(self, level: CompareWith, at: datetime) -> None:
+        queued_at = self.delayed.get(level)
+        self.delayed[level] = at if queued_at is None else min(queued_at, at)
 
-    def operate(self, at: datetime) -> None:
-        """An entry that is there already stays, if it is earlier."""
+    def enqueue_operation(self, at: datetime) -> None:
+        """Adds the app to the operation queue; an earlier entry stays."""
         self.operate_at = at if self.operate_at is None else min(self.operate_at, at)
 
-    def dues(self) -> list[datetime]:
-        due_times = list(self.later.values())
-        if self.look_at is not None:
-            due_times.append(self.look_at)
+    def due_times(self) -> list[datetime]:
+        times = list(self.delayed.values())
+        if self.expires_at is not None:
+            times.append(self.expires_at)
         if self.operate_at is not None:
-            due_times.append(
+            times.append(
                 self.operate_at if self.not_before is None else max(self.operate_at, self.not_before)
             )
-        return due_times
+        return times
 
-    def wake(self, now: datetime) -> None:
-        """What is due is moved into the queues."""
-        for level, at in list(self.later.items()):
+    def enqueue_due(self, now: datetime) -> None:
+        """Moves delayed entries that are due into the refresh queue."""
+        for level, at in list(self.delayed.items()):
             if at <= now:
-                self.ask(level)
-                del self.later[level]
-        if self.look_at is not None and self.look_at <= now:
+                self.request_refresh(level)
+                del self.delayed[level]
+        if self.expires_at is not None and self.expires_at <= now:
             self.queued = True
-            self.look_at = None
+            self.expires_at = None
 
-    def may_operate(self, now: datetime) -> bool:
+    def is_operation_due(self, now: datetime) -> bool:
         return (
             self.operate_at is not None
             and self.operate_at <= now

@@ -1,7 +1,7 @@
-"""One look at one Application: is a refresh due, how deep, and what comes of it.
+"""Refreshes one Application, if that is due.
 
-Mirrors `processAppRefreshQueueItem`, Argo CD 3.6: project and spec are checked, then the app is compared,
-then auto-sync decides, then the status is written.
+Mirrors `processAppRefreshQueueItem`, Argo CD 3.6: validates project and spec, compares the app, runs
+auto-sync and writes the status.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from typing import Final
 from whysync.argocd.api.application import Application, Condition
 from whysync.argocd.app_controller.app_registry import AppRegistry
 from whysync.argocd.app_controller.auto_sync import AutoSync, AutoSyncReason, auto_sync
-from whysync.argocd.app_controller.compare_app import Aim, Compared, Setting, aim_at_spec, compared
+from whysync.argocd.app_controller.compare_app import (
+    CompareContext,
+    Compared,
+    CompareTarget,
+    compare_app,
+    target_from_spec,
+)
 from whysync.argocd.app_controller.context import ControllerContext
 from whysync.argocd.app_controller.deletion.finalizers import with_hook_finalizers
 from whysync.argocd.app_controller.live_cache import LiveCache
@@ -37,8 +43,8 @@ from whysync.argocd.tracking import instance_name
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 
-_A_MOMENT: Final = timedelta(microseconds=1)
-"""Upstream asks whether more time than the timeout has passed; here it is looked at right then."""
+_INSTANT: Final = timedelta(microseconds=1)
+"""Upstream requires that more than the timeout has passed; here the check runs exactly then."""
 _SYNC_ERROR: Final = "SyncError"
 _ORPHANS: Final = "OrphanedResourceWarning"
 
@@ -49,48 +55,48 @@ class Refresher:
         self._registry = registry
         self._summaries: dict[str, tuple[int, Object]] = {}
 
-    def look(self, name: str) -> bool:
-        """True where the Application was changed by it."""
-        app, record = self._registry.applications[name], self._registry.records[name]
-        record.queued = False
+    def process_refresh(self, name: str) -> bool:
+        """True if the Application was changed."""
+        app, queue = self._registry.applications[name], self._registry.queues[name]
+        queue.queued = False
         context, now = self._context, self._context.clock.now
-        if not context.looks_after(app):
+        if not context.can_process_app(app):
             return False
-        need = need_refresh(
+        refresh = need_refresh(
             app,
             now,
-            soft=_shortened(context.soft),
-            hard=_shortened(context.hard),
-            requested=() if record.level is None else (record.level,),
+            soft=_shortened(context.refresh_timeout),
+            hard=_shortened(context.hard_refresh_timeout),
+            requested=() if queue.level is None else (queue.level,),
         )
-        if need.reason is RefreshReason.CONTROLLER:
-            record.level = None
-        changed = need.reason is not None and self._refresh(name, app, record, need)
-        self._look_again(name, record)
+        if refresh.reason is RefreshReason.CONTROLLER:
+            queue.level = None
+        changed = refresh.reason is not None and self._refresh(name, app, queue, refresh)
+        self._schedule_expiry(name, queue)
         return changed
 
-    def _look_again(self, name: str, record: QueueState) -> None:
+    def _schedule_expiry(self, name: str, queue: QueueState) -> None:
         context, now = self._context, self._context.clock.now
         reconciled = _time(dig(self._registry.applications[name], "status", "reconciledAt"))
-        dues: list[datetime] = []
-        for timeout in (context.soft, context.hard):
+        expiries: list[datetime] = []
+        for timeout in (context.refresh_timeout, context.hard_refresh_timeout):
             if timeout > timedelta():
-                due = reconciled + timeout if reconciled is not None else now
-                dues.append(due if due > now else now + timeout)
-        record.look_at = min(dues, default=None)
+                expiry = reconciled + timeout if reconciled is not None else now
+                expiries.append(expiry if expiry > now else now + timeout)
+        queue.expires_at = min(expiries, default=None)
 
-    def _refresh(self, name: str, app: Object, record: QueueState, need: Refresh) -> bool:
+    def _refresh(self, name: str, app: Object, queue: QueueState, refresh: Refresh) -> bool:
         typed = decode(app, Application)[0] or Application()
         cache = self._context.cache_of(typed)
-        if need.level is CompareWith.ComparisonWithNothing and cache is not None and record.compared:
+        if refresh.level is CompareWith.ComparisonWithNothing and cache is not None and queue.compared:
             return self._persist(name, app, {**fields(app.get("status")), **self._summary(typed, cache)})
         now = self._context.clock.now
-        self._registry.say(name, TraceKind.REFRESHED, _refresh_text(need))
-        if need.reason is RefreshReason.REQUESTED:
-            record.rules = ()  # what the API server answered to a dry run may be different by now
+        self._registry.trace_event(name, TraceKind.REFRESHED, _refresh_text(refresh))
+        if refresh.reason is RefreshReason.REQUESTED:
+            queue.memory_inputs = ()  # the API server may now answer a dry run differently
         checked = spec_conditions(
             typed,
-            self._context.typed_projects(),
+            self._context.decoded_projects(),
             self._context.clusters,
             now,
             controller_namespace=self._context.namespace,
@@ -100,28 +106,28 @@ class Refresher:
             status.pop("conditions", None)
         if checked.has_errors:
             return self._persist(name, app, unknown(status, now))
-        recent = need.level is CompareWith.CompareWithRecent
-        forced = need.level is CompareWith.CompareWithLatestForceResolve
+        recent = refresh.level is CompareWith.CompareWithRecent
+        forced = refresh.level is CompareWith.CompareWithLatestForceResolve
         with_conditions: Object = {**app, "status": status}
-        aim = aim_at_spec(with_conditions, recent=recent, hard=need.hard, fresh=forced)
+        target = target_from_spec(with_conditions, recent=recent, hard=refresh.hard, fresh=forced)
         try:
-            compared = self.compare(name, with_conditions, aim, forced=forced)
+            compared = self.compare(name, with_conditions, target, forced=forced)
         except (NotComparedYet, NoCluster):
             return False
-        record.compared = True
-        record.targets = compared.comparison.inputs.targets
-        return self._conclude(name, app, typed, compared, need)
+        queue.compared = True
+        queue.targets = compared.comparison.inputs.targets
+        return self._conclude(name, app, typed, compared, refresh)
 
     # --- comparing -------------------------------------------------------------------------------
 
-    def compare(self, name: str, app: Object, aim: Aim, *, forced: bool) -> Compared:
-        """Raises `NotComparedYet` while an error of the repository is kept back, and `NoCluster`."""
-        context, record = self._context, self._registry.records[name]
+    def compare(self, name: str, app: Object, target: CompareTarget, *, forced: bool) -> Compared:
+        """Raises `NotComparedYet` while a repository error is not reported yet, and `NoCluster`."""
+        context, queue = self._context, self._registry.queues[name]
         typed = decode(app, Application)[0] or Application()
-        project = context.typed_projects()[typed.project]
+        project = context.decoded_projects()[typed.project]
         cluster = context.cluster_of(typed)
         cache = context.caches[cluster.server]
-        setting = Setting(
+        compare_context = CompareContext(
             settings=context.settings,
             project=project,
             cluster=cluster,
@@ -131,29 +137,29 @@ class Refresher:
             namespace=context.namespace,
             now=context.clock.now,
             dry_run=context.dry_run(cluster.server),
-            memory=_memory(record, app, context.settings, project, cache, cache.schemas, cache.scopes),
+            memory=_memory(queue, app, context.settings, project, cache, cache.schemas, cache.scopes),
         )
         try:
-            comparison = compared(
-                app, typed, aim, setting, error_since=record.repo_error_since, forced=forced
+            compared = compare_app(
+                app, typed, target, compare_context, error_since=queue.repo_error_since, forced=forced
             )
         except NotComparedYet:
-            record.repo_error_since = record.repo_error_since or context.clock.now
+            queue.repo_error_since = queue.repo_error_since or context.clock.now
             raise
-        if comparison.comparison.inputs.target_error is None:
-            record.repo_error_since = None
-        return comparison
+        if compared.comparison.inputs.target_error is None:
+            queue.repo_error_since = None
+        return compared
 
-    # --- what comes of it ------------------------------------------------------------------------
+    # --- status and auto-sync --------------------------------------------------------------------
 
     def _conclude(
-        self, name: str, app: Object, typed: Application, compared: Compared, need: Refresh
+        self, name: str, app: Object, typed: Application, compared: Compared, refresh: Refresh
     ) -> bool:
-        context, record, now = self._context, self._registry.records[name], self._context.clock.now
+        context, queue, now = self._context, self._registry.queues[name], self._context.clock.now
         comparison = compared.comparison
         status = dict(comparison.status)
         before = fields(app.get("status"))
-        if need.level < CompareWith.CompareWithLatest and before.get("reconciledAt"):
+        if refresh.level < CompareWith.CompareWithLatest and before.get("reconciledAt"):
             status["reconciledAt"] = before["reconciledAt"]
         status |= source_types(comparison.inputs.spec, compared.source_types)
         status["controllerNamespace"] = context.namespace
@@ -161,16 +167,16 @@ class Refresher:
         if cache is not None:
             status |= self._summary(typed, cache)
             status = self._orphans(typed, cache, compared, status)
-        decided = self._decide(name, app, typed, status, compared)
-        if decided.reason is not AutoSyncReason.WINDOW:
-            status = with_condition(status, _SYNC_ERROR, decided.condition, now)
+        decision = self._decide(name, app, typed, status, compared)
+        if decision.reason is not AutoSyncReason.WINDOW:
+            status = with_condition(status, _SYNC_ERROR, decision.condition, now)
         after: Object = {**app, "status": status}
-        if decided.operation is not None:
-            # A new operation wipes what was known of the last one.
-            after["operation"] = decided.operation
+        if decision.operation is not None:
+            # A new operation clears the state of the last one.
+            after["operation"] = decision.operation
             status.pop("operationState", None)
-        if decided.retry_in is not None:
-            record.ask_later(CompareWith.CompareWithLatest, now + decided.retry_in)
+        if decision.retry_in is not None:
+            queue.request_refresh_at(CompareWith.CompareWithLatest, now + decision.retry_in)
         after = with_finalizers(
             after, pre=comparison.has_pre_delete_hooks, post=comparison.has_post_delete_hooks
         )
@@ -179,11 +185,11 @@ class Refresher:
     def _decide(
         self, name: str, app: Object, typed: Application, status: Object, compared: Compared
     ) -> AutoSync:
-        context, record = self._context, self._registry.records[name]
-        project = context.typed_projects()[typed.project]
+        context, queue = self._context, self._registry.queues[name]
+        project = context.decoded_projects()[typed.project]
         windows = can_sync(matching(project.spec.sync_windows, typed), context.clock.now, manual=False)
         rows = [fields(row) for row in items(status.get("resources"))]
-        decided = auto_sync(
+        decision = auto_sync(
             app,
             context.clock.now,
             sync_status=fields(status.get("sync")),
@@ -192,23 +198,23 @@ class Refresher:
             backoff=context.timings.self_heal,
             windows=windows,
         )
-        reason = str(decided.reason)
-        if reason != record.decided or decided.starts:
-            if decided.reason not in (AutoSyncReason.NOT_AUTOMATED, AutoSyncReason.DISABLED):
-                self._registry.say(name, TraceKind.AUTO_SYNC, _why(decided), status=reason)
-            record.decided = reason
-        return decided
+        reason = str(decision.reason)
+        if reason != queue.auto_sync_reason or decision.starts:
+            if decision.reason not in (AutoSyncReason.NOT_AUTOMATED, AutoSyncReason.DISABLED):
+                self._registry.trace_event(name, TraceKind.AUTO_SYNC, _why(decision), status=reason)
+            queue.auto_sync_reason = reason
+        return decision
 
     def _summary(self, typed: Application, cache: LiveCache) -> Object:
         instance = instance_name(typed.name, typed.namespace, self._context.namespace)
-        known = self._summaries.get(instance)
-        if known is None or known[0] != cache.seen:
-            known = self._summaries[instance] = cache.seen, summary_of(cache.tree(instance))
-        return {"summary": known[1]}
+        cached = self._summaries.get(instance)
+        if cached is None or cached[0] != cache.position:
+            cached = self._summaries[instance] = cache.position, summary_of(cache.tree(instance))
+        return {"summary": cached[1]}
 
     def _orphans(self, typed: Application, cache: LiveCache, compared: Compared, status: Object) -> Object:
-        """The warning about orphaned resources, if the project enables it."""
-        project = self._context.typed_projects()[typed.project]
+        """The status with the orphaned resources warning, if the project enables it."""
+        project = self._context.decoded_projects()[typed.project]
         count = 0
         if project.spec.orphaned_resources is not None and not cache.destination.unreachable:
             names = (
@@ -229,42 +235,42 @@ class Refresher:
         return self._registry.save(name, without_refresh({**app, "status": status}))
 
 
-def _memory(record: QueueState, app: Object, *rules: object) -> Memory:
-    """What was remembered, as long as all that it rests on is the same."""
+def _memory(queue: QueueState, app: Object, *shared_inputs: object) -> Memory:
+    """The diff memory of the app; a new one if `shared_inputs` or the app's compare settings have changed."""
     spec, meta = fields(app.get("spec")), fields(app.get("metadata"))
     policy = fields(spec.get("syncPolicy"))
-    own = (
+    app_inputs = (
         spec.get("ignoreDifferences"),
         spec.get("destination"),
         policy.get("syncOptions"),
         policy.get("managedNamespaceMetadata"),
         fields(meta.get("annotations")).get("argocd.argoproj.io/compare-options"),
     )
-    now = (*rules, own)
-    same = len(record.rules) == len(now) and all(
-        old_rule is other for old_rule, other in zip(record.rules[:-1], rules, strict=True)
+    inputs = (*shared_inputs, app_inputs)
+    same = len(queue.memory_inputs) == len(inputs) and all(
+        previous is shared for previous, shared in zip(queue.memory_inputs[:-1], shared_inputs, strict=True)
     )
-    if not record.rules or not same or record.rules[-1] != own:
-        record.memory = Memory()
-        record.rules = now
-    return record.memory
+    if not queue.memory_inputs or not same or queue.memory_inputs[-1] != app_inputs:
+        queue.memory = Memory()
+        queue.memory_inputs = inputs
+    return queue.memory
 
 
-def _refresh_text(need: Refresh) -> str:
-    how = "hard " if need.hard else ""
-    return f"{how}{need.reason} (level {int(need.level)})"
+def _refresh_text(refresh: Refresh) -> str:
+    kind = "hard " if refresh.hard else ""
+    return f"{kind}{refresh.reason} (level {int(refresh.level)})"
 
 
-def _why(decided: AutoSync) -> str:
-    if decided.condition:
-        return f"{decided.reason}: {decided.condition}"
-    if decided.retry_in is not None:
-        return f"{decided.reason}: again in {decided.retry_in.total_seconds():g}s"
-    return str(decided.reason)
+def _why(decision: AutoSync) -> str:
+    if decision.condition:
+        return f"{decision.reason}: {decision.condition}"
+    if decision.retry_in is not None:
+        return f"{decision.reason}: again in {decision.retry_in.total_seconds():g}s"
+    return str(decision.reason)
 
 
 def _shortened(timeout: timedelta) -> timedelta:
-    return timeout - _A_MOMENT if timeout > timedelta() else timeout
+    return timeout - _INSTANT if timeout > timedelta() else timeout
 
 
 def _time(value: object) -> datetime | None:
@@ -276,18 +282,18 @@ def _time(value: object) -> datetime | None:
 
 
 def with_condition(status: Object, type: str, message: str, now: datetime) -> Object:
-    """The status with the one condition of this type, or without any."""
+    """The status with this condition as the only one of its type; without it if `message` is empty."""
     before = [decode(fields(condition), Condition)[0] for condition in items(status.get("conditions"))]
     incoming = [Condition(type=type, message=message)] if message else []
     after = set_conditions(
         [condition for condition in before if condition is not None], incoming, (type,), now
     )
-    left: Object = {key: value for key, value in status.items() if key != "conditions"}
-    return left | conditions_json(after)
+    remaining: Object = {key: value for key, value in status.items() if key != "conditions"}
+    return remaining | conditions_json(after)
 
 
 def unknown(status: Object, now: datetime) -> Object:
-    """What is written where project or spec are not as they must be; nothing was compared."""
+    """The status of an app whose project or spec is invalid; nothing was compared."""
     sync: Object = {**fields(status.get("sync")), "status": "Unknown"}
     health = fields(status.get("health"))
     after: Object = {"status": "Unknown"}
@@ -301,30 +307,30 @@ def unknown(status: Object, now: datetime) -> Object:
 def source_types(spec: Object, types: tuple[str, ...]) -> Object:
     if not types:
         return {}
-    several: list[Json] = [*types]
-    return {"sourceTypes": several} if items(spec.get("sources")) else {"sourceType": types[0]}
+    type_list: list[Json] = [*types]
+    return {"sourceTypes": type_list} if items(spec.get("sources")) else {"sourceType": types[0]}
 
 
 def without_refresh(app: Object) -> Object:
-    """The refresh that was asked for is done."""
+    """The Application without the refresh annotations."""
     meta = fields(app.get("metadata"))
     annotations = fields(meta.get("annotations"))
     if REFRESH not in annotations:
         return app
-    gone = (REFRESH, f"{REFRESH}-timestamp")
-    kept: Object = {key: value for key, value in annotations.items() if key not in gone}
-    left: Object = {key: value for key, value in meta.items() if key != "annotations"}
-    return {**app, "metadata": {**left, "annotations": kept} if kept else left}
+    removed = (REFRESH, f"{REFRESH}-timestamp")
+    remaining: Object = {key: value for key, value in annotations.items() if key not in removed}
+    other_meta: Object = {key: value for key, value in meta.items() if key != "annotations"}
+    return {**app, "metadata": {**other_meta, "annotations": remaining} if remaining else other_meta}
 
 
 def with_finalizers(app: Object, *, pre: bool, post: bool) -> Object:
-    """Hooks that run at the deletion of the app hold it with finalizers, as long as Git has them."""
+    """The Application with the finalizers of its PreDelete and PostDelete hooks."""
     meta = fields(app.get("metadata"))
     after: list[Json] = [*with_hook_finalizers(app, pre_delete=pre, post_delete=post)]
     if after == items(meta.get("finalizers")):
         return app
-    left: Object = {key: value for key, value in meta.items() if key != "finalizers"}
-    return {**app, "metadata": {**left, "finalizers": after} if after else left}
+    other_meta: Object = {key: value for key, value in meta.items() if key != "finalizers"}
+    return {**app, "metadata": {**other_meta, "finalizers": after} if after else other_meta}
 
 
 def summary_of(tree: Iterable[Object]) -> Object:
@@ -360,10 +366,10 @@ def _images(pod: Object) -> Iterator[str]:
 
 
 def _addresses(ingress: Object) -> Iterator[str]:
-    """None before a load balancer has taken the Ingress."""
-    given = [fields(entry) for entry in items(dig(ingress, "status", "loadBalancer", "ingress"))]
-    fallback = [text(entry.get("hostname")) or text(entry.get("ip")) for entry in given]
-    if not given:
+    """The URLs of an Ingress; none until its load balancer has an address."""
+    load_balancers = [fields(entry) for entry in items(dig(ingress, "status", "loadBalancer", "ingress"))]
+    fallback = [text(entry.get("hostname")) or text(entry.get("ip")) for entry in load_balancers]
+    if not load_balancers:
         return
     secured = {
         text(host) for tl in items(dig(ingress, "spec", "tls")) for host in items(fields(tl).get("hosts"))
@@ -371,7 +377,7 @@ def _addresses(ingress: Object) -> Iterator[str]:
     for rule in items(dig(ingress, "spec", "rules")):
         host = text(fields(rule).get("host"))
         for path in items(dig(fields(rule), "http", "paths")):
-            where = text(fields(path).get("path")).removesuffix("*")
+            url_path = text(fields(path).get("path")).removesuffix("*")
             for name in [host] if host else [address for address in fallback if address]:
                 scheme = "https" if host and host in secured else "http"
-                yield f"{scheme}://{name}{where}"
+                yield f"{scheme}://{name}{url_path}"

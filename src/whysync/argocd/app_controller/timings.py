@@ -16,22 +16,22 @@ _HEAL: Final = "controller.self.heal"
 class Timings:
     self_heal: SelfHealBackoff = field(default_factory=SelfHealBackoff)
     sync_timeout: timedelta = timedelta()
-    """Zero: a sync may take as long as it likes."""
+    """Zero means no timeout."""
     wave_delay: float = 2
     step: timedelta = timedelta(seconds=30)
-    """A sync that waits is looked at this often."""
+    """The interval of steps of a sync that waits."""
     step_after_change: timedelta = timedelta(seconds=5)
 
     @classmethod
     def of(cls, params: Mapping[str, str]) -> Timings:
-        """`params` is the data of argocd-cmd-params-cm; what is no number counts as not told."""
+        """`params` is the data of argocd-cmd-params-cm; values that are not numbers are ignored."""
         base = _seconds(params, f"{_HEAL}.backoff.timeout.seconds", 2)
         return cls(
             self_heal=SelfHealBackoff(
                 base=timedelta(seconds=base) if base else None,
                 factor=_seconds(params, f"{_HEAL}.backoff.factor", 3),
                 cap=timedelta(seconds=_seconds(params, f"{_HEAL}.backoff.cap.seconds", 300)),
-                # A sync takes no time here: without any pause, a war would never leave its instant.
+                # A sync takes no time here: without a delay, a fight over a field would loop forever.
                 plain=timedelta(seconds=max(1, _seconds(params, f"{_HEAL}.timeout.seconds", 0))),
             ),
             sync_timeout=timedelta(seconds=_seconds(params, "controller.sync.timeout.seconds", 0)),

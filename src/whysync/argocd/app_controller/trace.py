@@ -1,4 +1,4 @@
-"""What Argo CD did and when, moment by moment: for a live picture of a run, and for proofs."""
+"""Trace of a simulated Argo CD: what it did and when. The lab shows it, and proofs read it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from whysync.kubernetes.api.ref import Ref
 
 class TraceKind(StrEnum):
     REFRESHED = "refreshed"
-    """The app was looked at; `text` says for what reason, and how deep."""
+    """The app was refreshed; `text` has the reason and the level."""
     STATUS = "status"
-    """Sync or health changed: `OutOfSync, Missing`."""
+    """Sync or health status changed; `text` has both (`OutOfSync, Missing`), `status` the sync status."""
     CONDITION = "condition"
     """A condition was set, or its message changed."""
     CLEARED = "cleared"
-    """A condition is gone."""
+    """A condition was removed."""
     AUTO_SYNC = "auto-sync"
-    """What auto-sync decided, where that changed since the last refresh."""
+    """The decision of auto-sync, if it changed since the last refresh."""
     STARTED = "started"
     STEP = "step"
-    """The operation went on: its message changed."""
+    """The message of the operation changed."""
     RESULT = "result"
-    """What became of one resource in the operation."""
+    """The sync result of a resource."""
     RETRY = "retry"
     ENDED = "ended"
     DENIED = "denied"
-    """A request of a user that Argo CD's API server refused."""
+    """Argo CD's API server denied a request of a user."""
     DELETED = "deleted"
 
 
@@ -41,10 +41,10 @@ class TraceEvent:
     text: str = ""
     about: Ref | None = None
     phase: str = ""
-    """Of the operation, or of the sync in which the resource was handled (`PreSync`, `Sync`, …)."""
+    """The phase of the operation, or the sync phase of the resource (`PreSync`, `Sync`, …)."""
     wave: int | None = None
     status: str = ""
-    """Of a resource result: `Synced`, `SyncFailed`, …; of a condition: its type."""
+    """The status of a resource result (`SyncFailed`, …), the type of a condition, or the sync status."""
 
     def __str__(self) -> str:
         about = f" {self.about}" if self.about is not None else ""

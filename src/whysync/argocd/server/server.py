@@ -110,7 +110,7 @@ class Server:
     def _sync(self, name: str, operation: Object, asker: Asker) -> None:
         typed = self._admit(name, "get", asker)
         app = self._registry.applications[name]
-        project = self._context.typed_projects().get(typed.project)
+        project = self._context.decoded_projects().get(typed.project)
         windows = matching(project.spec.sync_windows, typed) if project is not None else ()
         verdict = can_sync(windows, self._context.clock.now, manual=True)
         if verdict.error:
@@ -222,7 +222,7 @@ class Server:
 
     def _may(self, request: Request, asker: Asker) -> bool:
         policy = read_policy(self._context.data("argocd-rbac-cm"))
-        return decide(policy, asker, request, self._context.typed_projects()).allowed
+        return decide(policy, asker, request, self._context.decoded_projects()).allowed
 
     def _enforce(self, request: Request, asker: Asker) -> None:
         if not self._may(request, asker):
@@ -267,7 +267,7 @@ class Server:
                 at=self._context.clock.now, app=bare, user=user, method=method, text=str(problem)
             )
             self.refusals.append(refusal)
-            self._registry.say(name, TraceKind.DENIED, str(problem))
+            self._registry.trace_event(name, TraceKind.DENIED, str(problem))
             raise
 
 

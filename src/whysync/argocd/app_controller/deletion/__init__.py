@@ -1,4 +1,4 @@
-"""The end of an Application: its hooks, its resources, its finalizers.
+"""Deletion of an Application: its hooks, its resources, its finalizers.
 
-`finalize.finalize(deletion)` is one look of the controller. Nothing is imported here.
+`finalize.finalize(deletion)` is one pass of the controller.
 """

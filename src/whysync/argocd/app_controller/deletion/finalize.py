@@ -1,8 +1,8 @@
-"""One look at an Application that is being deleted: PreDelete hooks, resources, PostDelete hooks, cleanup.
+"""One pass over an Application that is being deleted: PreDelete hooks, resources, PostDelete hooks, cleanup.
 
-Resources go wave by wave, the highest first, and the next wave not before all that was deleted is gone.
-Mirrors `finalizeApplicationDeletion`, Argo CD 3.6: one stage in a look, but for PreDelete hooks, which the
-resources follow at once.
+Resources are deleted wave by wave, the highest first; the next wave starts when all deleted objects are
+gone. Mirrors `finalizeApplicationDeletion`, Argo CD 3.6: a pass runs one stage, except that the deletion of
+resources directly follows the PreDelete hooks.
 """
 
 from __future__ import annotations
@@ -32,19 +32,18 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class CannotDelete(Exception):
-    """Live objects or manifests could not be had; the text becomes the condition's."""
+    """Live objects or manifests could not be read; the text becomes the condition's message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppDeletion:
-    """What the controller knows; `application` is raw and has a `deletionTimestamp`.
+    """Inputs of a pass; `application` is raw and has a `deletionTimestamp`.
 
-    - `live` answers the managed objects that the project permits, as they are now;
-    - `targets` answers all manifests of the Application, its hooks included: without them nothing is
-      deleted where there are hooks;
-    - `mark` puts the tracking of the Application on an object.
+    - `live` returns the current managed objects that the project permits;
+    - `targets` returns all manifests of the Application, including hooks; it is only called for hooks;
+    - `mark` adds the tracking metadata of the Application to an object.
 
-    Both may raise `CannotDelete`.
+    `live` and `targets` may raise `CannotDelete`.
     """
 
     application: Object
@@ -57,25 +56,25 @@ class AppDeletion:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finalized:
     finalizers: tuple[str, ...]
-    """Those that are left; with none of anybody's the Application is gone."""
+    """The remaining finalizers; without any, the Application is removed."""
     error: str = ""
     waits_for: str = ""
-    """What Argo CD tells in its log while it waits."""
+    """What Argo CD logs while it waits."""
 
 
 def finalize(deletion: AppDeletion) -> Finalized:
-    return _Look(deletion).take()
+    return _Finalization(deletion).run()
 
 
 def finalize_without_cluster(application: Object) -> Finalized:
-    """The destination is unknown: whatever lives there stays, and Argo CD lets go."""
-    left = Finalizers.of(application)
-    left.remove_all()
-    return Finalized(finalizers=left.names)
+    """The destination is unknown: Argo CD removes its finalizers, and the objects there stay."""
+    finalizers = Finalizers.of(application)
+    finalizers.remove_all()
+    return Finalized(finalizers=finalizers.names)
 
 
 def conditions_after(application: Object, finalized: Finalized, now: datetime) -> tuple[Condition, ...]:
-    """The Application's conditions. What surprises: an error stays there when the next look goes well."""
+    """The Application's conditions. An error stays even if the next pass succeeds."""
     rows = [
         decode(fields(condition), Condition)[0]
         for condition in items(dig(application, "status", "conditions"))
@@ -89,17 +88,17 @@ def conditions_after(application: Object, finalized: Finalized, now: datetime) -
     return tuple(set_conditions(before, [deletion_error], [DELETION_ERROR], now))
 
 
-class _Look:
+class _Finalization:
     def __init__(self, deletion: AppDeletion) -> None:
         self.deletion = deletion
         self.app = deletion.application
-        self.left = Finalizers.of(deletion.application)
+        self.finalizers = Finalizers.of(deletion.application)
         self.options = [
             text(sync_option) for sync_option in items(dig(self.app, "spec", "syncPolicy", "syncOptions"))
         ]
         self.waits_for = ""
 
-    def take(self) -> Finalized:
+    def run(self) -> Finalized:
         error = ""
         try:
             self._stages()
@@ -107,35 +106,35 @@ class _Look:
             error = problem.message
         except (CannotDelete, HooksFailed) as problem:
             error = str(problem)
-        return Finalized(finalizers=self.left.names, error=error, waits_for=self.waits_for)
+        return Finalized(finalizers=self.finalizers.names, error=error, waits_for=self.waits_for)
 
     def _stages(self) -> None:
         before, after = DeletionHook.PRE_DELETE, DeletionHook.POST_DELETE
-        if self.left.has(before):
-            live = self._live("error getting permitted app live objects: ")
-            if not self._run(before, live, "error executing pre-delete hooks: "):
+        if self.finalizers.has(before):
+            live = self._live_objects("error getting permitted app live objects: ")
+            if not self._run_hooks(before, live, "error executing pre-delete hooks: "):
                 return
-            self.left.remove(before)
-        if self.left.cascades:
-            if self._resources_gone():
-                self.left.stop_cascading()
-        elif self.left.has(after):
-            if self._run(after, self._live(), ""):
-                self.left.remove(after)
-        elif self.left.has(before, CLEANUP):
-            live = self._live("error getting permitted app live objects for pre-delete cleanup: ")
-            if self._cleaned(before, live, "error cleaning up pre-delete hooks: "):
-                self.left.remove(before, CLEANUP)
-        elif self.left.has(after, CLEANUP) and self._cleaned(after, self._live(), ""):
-            self.left.remove(after, CLEANUP)
+            self.finalizers.remove(before)
+        if self.finalizers.cascades:
+            if self._delete_resources():
+                self.finalizers.stop_cascading()
+        elif self.finalizers.has(after):
+            if self._run_hooks(after, self._live_objects(), ""):
+                self.finalizers.remove(after)
+        elif self.finalizers.has(before, CLEANUP):
+            live = self._live_objects("error getting permitted app live objects for pre-delete cleanup: ")
+            if self._clean_up(before, live, "error cleaning up pre-delete hooks: "):
+                self.finalizers.remove(before, CLEANUP)
+        elif self.finalizers.has(after, CLEANUP) and self._clean_up(after, self._live_objects(), ""):
+            self.finalizers.remove(after, CLEANUP)
 
-    def _live(self, failed: str = "") -> Mapping[Key, Object]:
+    def _live_objects(self, error_prefix: str = "") -> Mapping[Key, Object]:
         try:
             return self.deletion.live()
         except CannotDelete as problem:
-            raise CannotDelete(f"{failed}{problem}") from problem
+            raise CannotDelete(f"{error_prefix}{problem}") from problem
 
-    def _run(self, kind: DeletionHook, live: Mapping[Key, Object], failed: str) -> bool:
+    def _run_hooks(self, kind: DeletionHook, live: Mapping[Key, Object], error_prefix: str) -> bool:
         try:
             done = run_hooks(
                 self.deletion.cluster_ops,
@@ -146,59 +145,59 @@ class _Look:
                 mark=self.deletion.mark,
             )
         except Refused as problem:
-            raise CannotDelete(f"{failed}{problem.message}") from problem
+            raise CannotDelete(f"{error_prefix}{problem.message}") from problem
         except (CannotDelete, HooksFailed) as problem:
-            raise CannotDelete(f"{failed}{problem}") from problem
+            raise CannotDelete(f"{error_prefix}{problem}") from problem
         if not done:
             self.waits_for = f"waiting for {kind.value} hooks to complete"
         return done
 
-    def _cleaned(self, kind: DeletionHook, live: Mapping[Key, Object], failed: str) -> bool:
+    def _clean_up(self, kind: DeletionHook, live: Mapping[Key, Object], error_prefix: str) -> bool:
         try:
             done = clean_up(self.deletion.cluster_ops, kind, live)
         except Refused as problem:
-            raise CannotDelete(f"{failed}{problem.message}") from problem
+            raise CannotDelete(f"{error_prefix}{problem.message}") from problem
         if not done:
             self.waits_for = f"waiting for {kind.value} hooks to be deleted"
         return done
 
-    def _resources_gone(self) -> bool:
-        live = self._live()
+    def _delete_resources(self) -> bool:
+        live = self._live_objects()
         if any(dig(obj, "metadata", "deletionTimestamp") for obj in live.values()):
             self.waits_for = f"{len(live)} objects remaining for deletion"
             return False
-        going = {key: obj for key, obj in sorted(live.items()) if self._goes(obj)}
+        to_delete = {key: obj for key, obj in sorted(live.items()) if self._is_deleted(obj)}
         unconfirmed = self._unconfirmed()
-        asking = next((key for key in going if key in unconfirmed), None)
-        if asking is not None:
-            self.waits_for = f"Resource {asking} requires manual confirmation to delete"
+        waiting = next((key for key in to_delete if key in unconfirmed), None)
+        if waiting is not None:
+            self.waits_for = f"Resource {waiting} requires manual confirmation to delete"
             return False
-        for obj in first_deleted(going.values()):
-            self.deletion.cluster_ops.delete(ref_of(obj), self.left.propagation)
-        rest = [obj for obj in self._live().values() if self._goes(obj)]
-        if rest:
-            self.waits_for = f"{len(rest)} objects remaining for deletion"
-        return not rest
+        for obj in first_deleted(to_delete.values()):
+            self.deletion.cluster_ops.delete(ref_of(obj), self.finalizers.propagation)
+        remaining = [obj for obj in self._live_objects().values() if self._is_deleted(obj)]
+        if remaining:
+            self.waits_for = f"{len(remaining)} objects remaining for deletion"
+        return not remaining
 
-    def _goes(self, obj: Object) -> bool:
+    def _is_deleted(self, obj: Object) -> bool:
         return fate_of(obj, self.app, self.options) is Fate.DELETED
 
     def _unconfirmed(self) -> frozenset[Key]:
-        """`Delete=confirm` or `Prune=confirm`, as the last comparison has noted it, and nobody has."""
+        """Objects that require a confirmation (`Delete=confirm`, `Prune=confirm`) which is not given yet."""
         approved = text(dig(self.app, "metadata", "annotations", APPROVED))
-        if is_confirmed(approved, _instant(text(dig(self.app, "metadata", "deletionTimestamp")))):
+        if is_confirmed(approved, _parsed_time(text(dig(self.app, "metadata", "deletionTimestamp")))):
             return frozenset()
         rows = [fields(row) for row in items(dig(self.app, "status", "resources"))]
         return frozenset(_key(row) for row in rows if row.get("requiresDeletionConfirmation") is True)
 
 
 def _key(row: Object) -> Key:
-    """Of a row of `status.resources`."""
+    """The key of a row of `status.resources`."""
     group, kind, namespace, name = (text(row.get(key)) for key in ("group", "kind", "namespace", "name"))
     return Key(group, kind, namespace, name)
 
 
-def _instant(stamp: str) -> datetime:
+def _parsed_time(stamp: str) -> datetime:
     try:
         return datetime.fromisoformat(stamp)
     except ValueError:
@@ -212,10 +211,10 @@ _DELETE: Final = "Delete"
 class Fate(StrEnum):
     DELETED = "deleted"
     KEPT_BY_OPTION = "kept-by-option"
-    """`Delete=false`, on the object or on the Application; the object's own word wins."""
+    """`Delete=false` on the object or on the Application; the object's option takes precedence."""
     KEPT_BY_HELM = "kept-by-helm"
     KEPT_AS_CRD = "kept-as-crd"
-    """Definitions are never deleted: all their objects would go with them."""
+    """CRDs are never deleted, because that would delete all their objects."""
     IS_THE_APP = "is-the-app"
 
 

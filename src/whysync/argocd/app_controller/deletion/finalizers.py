@@ -1,4 +1,4 @@
-"""The finalizers of an Application: what has to happen before it may go.
+"""The finalizers of an Application.
 
 Mirrors `types.go` of the Application, Argo CD 3.6.
 """
@@ -22,7 +22,7 @@ CLEANUP: Final = "/cleanup"
 
 
 class Finalizers:
-    """Those of one Application, while a look at it changes them."""
+    """The finalizers of one Application, changed in place."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = list(names)
@@ -38,7 +38,7 @@ class Finalizers:
 
     @property
     def cascades(self) -> bool:
-        """Do the resources go with the Application?"""
+        """Are the resources deleted with the Application?"""
         return any(name in _CASCADING for name in self._names)
 
     @property
@@ -59,7 +59,7 @@ class Finalizers:
         self._drop(f"{_HOOKS[hook]}{stage}")
 
     def cascade(self, propagation: str) -> None:
-        """Mirrors `SetCascadedDeletion` with the finalizer of that policy; those that are there stay."""
+        """Mirrors `SetCascadedDeletion` with the finalizer of that policy; existing finalizers stay."""
         name = _BACKGROUND if propagation == "background" else RESOURCES
         if name not in self._names:
             self._names.append(name)
@@ -69,7 +69,7 @@ class Finalizers:
             self._drop(name)
 
     def remove_all(self) -> None:
-        """Everything that is Argo CD's: the cluster is gone, and nothing can be cleaned up there."""
+        """Removes all of Argo CD's finalizers."""
         self.stop_cascading()
         for prefix in (_HOOKS[DeletionHook.POST_DELETE], _HOOKS[DeletionHook.PRE_DELETE]):
             for name in [name for name in self._names if name.startswith(prefix)]:
@@ -78,21 +78,21 @@ class Finalizers:
     def _drop(self, name: str) -> None:
         """Removes a finalizer; as upstream, the last one takes its place."""
         if name in self._names:
-            at, last = self._names.index(name), self._names.pop()
-            if at < len(self._names):
-                self._names[at] = last
+            index, last = self._names.index(name), self._names.pop()
+            if index < len(self._names):
+                self._names[index] = last
 
 
 def with_hook_finalizers(application: Object, *, pre_delete: bool, post_delete: bool) -> tuple[str, ...]:
-    """The finalizers after a refresh: those of hooks come and go with the hooks in Git.
+    """The finalizers after a refresh: an app has a hook finalizer as long as Git has such hooks.
 
-    An Application that is being deleted keeps what it has. Mirrors `processAppRefreshQueueItem`.
+    An Application that is being deleted keeps its finalizers. Mirrors `processAppRefreshQueueItem`.
     """
     finalizers = Finalizers.of(application)
     if dig(application, "metadata", "deletionTimestamp"):
         return finalizers.names
-    for hook, wanted in ((DeletionHook.PRE_DELETE, pre_delete), (DeletionHook.POST_DELETE, post_delete)):
-        if wanted:
+    for hook, has_hooks in ((DeletionHook.PRE_DELETE, pre_delete), (DeletionHook.POST_DELETE, post_delete)):
+        if has_hooks:
             finalizers.add(hook)
         else:
             finalizers.remove(hook)

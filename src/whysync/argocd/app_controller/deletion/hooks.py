@@ -1,7 +1,7 @@
-"""PreDelete and PostDelete hooks: created, waited for, and cleaned up.
+"""PreDelete and PostDelete hooks: creation, waiting, cleanup.
 
 Mirrors `executeHooks` and `cleanupHooks` of the application controller, Argo CD 3.6. Unlike the hooks of a
-sync they are created, not applied; one that fails is deleted and created again, for as long as it takes.
+sync they are created, not applied; a hook that fails is deleted and created again, without a limit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from whysync.kubernetes.api.ref import Key, ref_of
 
 
 class HooksFailed(Exception):
-    """The deletion cannot go on; the text becomes the condition's."""
+    """A hook failed; the text becomes the condition's message."""
 
 
 def run_hooks(
@@ -31,9 +31,9 @@ def run_hooks(
     namespace: str,
     mark: Callable[[Object], Object],
 ) -> bool:
-    """Are all of them done? Raises `Refused` and `HooksFailed`.
+    """Creates missing hooks; true if all have finished. Raises `Refused` and `HooksFailed`.
 
-    `targets` are all manifests of the Application; `mark` puts its tracking on a hook that is created.
+    `targets` are all manifests of the Application; `mark` adds its tracking metadata to a hook.
     """
     running = {key: obj for key, obj in live.items() if is_deletion_hook(obj, kind)}
     if _create(cluster_ops, _missing(kind, running, targets, namespace), mark):
@@ -49,9 +49,9 @@ def run_hooks(
 
 
 def clean_up(cluster_ops: ClusterOps, kind: DeletionHook, live: Mapping[Key, Object]) -> bool:
-    """Is nothing left that has to go? Raises `Refused`.
+    """Deletes hooks by their delete policy; true if none is left to delete. Raises `Refused`.
 
-    What surprises: a hook without a policy has one, `BeforeHookCreation`, and so it stays behind.
+    A hook without a policy has the policy `BeforeHookCreation`, so it is not deleted.
     """
     hooks = [obj for _, obj in sorted(live.items()) if is_deletion_hook(obj, kind)]
     worst = HealthCode.HEALTHY
@@ -59,15 +59,15 @@ def clean_up(cluster_ops: ClusterOps, kind: DeletionHook, live: Mapping[Key, Obj
         code = _health(cluster_ops, obj)
         if is_worse(code, than=worst):
             worst = code
-    leaving = [obj for obj in hooks if _is_deleted(obj, worst)]
-    for obj in leaving:
+    to_delete = [obj for obj in hooks if _is_deleted(obj, worst)]
+    for obj in to_delete:
         if not dig(obj, "metadata", "deletionTimestamp"):
             try:
                 _delete(cluster_ops, obj)
             except Refused as problem:
                 if problem.reason is not Reason.NOT_FOUND:
                     raise
-    return not leaving
+    return not to_delete
 
 
 def _is_deleted(hook: Object, worst: HealthCode) -> bool:
@@ -85,12 +85,12 @@ def _missing(
         if not is_deletion_hook(target, kind):
             continue
         meta = fields(target.get("metadata"))
-        placed: Object = target
+        hook: Object = target
         if not meta.get("namespace") and namespace:
-            placed = {**target, "metadata": {**meta, "namespace": namespace}}
-        key = ref_of(placed).key
+            hook = {**target, "metadata": {**meta, "namespace": namespace}}
+        key = ref_of(hook).key
         if key not in running:
-            missing[key] = placed
+            missing[key] = hook
     return [obj for _, obj in sorted(missing.items())]
 
 
@@ -128,7 +128,7 @@ def _delete(cluster_ops: ClusterOps, obj: Object) -> None:
 
 
 def _delete_quietly(cluster_ops: ClusterOps, obj: Object) -> None:
-    """A failure is only logged."""
+    """Deletes a hook; upstream only logs a failure."""
     try:
         _delete(cluster_ops, obj)
     except Refused:
