@@ -56,7 +56,7 @@ def _cached_prove(report: AppReport, deadline: Deadline) -> AppReport:
 
 def _key(case: Case, findings: Sequence[Finding]) -> bytes:
     """Empty where a value has no form in MessagePack, such as an integer of more than 64 bits."""
-    facts = (case.world.snapshot, case.now, case.app.qualified_name, findings)
+    facts = (case.index.snapshot, case.now, case.app.qualified_name, findings)
     try:
         return sha256(msgspec.msgpack.encode(facts, enc_hook=_encoded)).digest()
     except (OverflowError, UnicodeEncodeError):

@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from whysync.diagnosis.mechanism import Mechanism
+from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.json_tree import Object
 from whysync.kubernetes.api.yaml import dump
 
@@ -167,7 +167,9 @@ def main() -> int:
     if bool(options.failure) == bool(options.mechanism):
         parser.error("give either FAILURE, a failure type, or MECHANISM, a mechanism of drift")
     if options.mechanism and options.mechanism not in Mechanism.__members__:
-        parser.error(f"{options.mechanism} is not in class Mechanism of diagnosis/mechanism.py: add it there")
+        parser.error(
+            f"{options.mechanism} is not in class Mechanism of diagnosis/drift/mechanism.py: add it there"
+        )
     defined_in = module_of(options.failure)
     if options.failure and defined_in is None:
         parser.error(f"no module of messages/patterns defines {options.failure}: add it with its pattern")

@@ -137,8 +137,8 @@ def test_policies_as_words() -> None:
 
     assert not policy(None).is_automated
     assert policy({}).is_automated
-    assert not policy({"enabled": False, "selfHeal": True}).heals_itself
-    assert policy({"selfHeal": True, "prune": True}).heals_itself
+    assert not policy({"enabled": False, "selfHeal": True}).self_heals
+    assert policy({"selfHeal": True, "prune": True}).self_heals
     assert policy({"prune": True}).prunes
     assert policy(None).has_sync_option("Prune=false")
 

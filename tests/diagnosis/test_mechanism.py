@@ -9,8 +9,8 @@ import pytest
 
 from tests.situations import REVISION, application, case_of, row
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.field_heuristics import is_builtin
-from whysync.diagnosis.mechanism import Mechanism, behind_git, mechanism_of
+from whysync.diagnosis.drift.field_heuristics import is_builtin
+from whysync.diagnosis.drift.mechanism import Mechanism, has_unsynced_revision, mechanism_of
 from whysync.json_tree import Json, Object, fields
 
 DEPLOYMENT: Object = {"apiVersion": "apps/v1", "kind": "Deployment"}
@@ -119,7 +119,7 @@ def test_an_autoscaler_of_something_else_says_nothing() -> None:
 
 def test_git_has_moved_on_by_the_revisions() -> None:
     case = differing(CONFIG, {"data": {"a": "new"}}, {"data": {"a": "old"}}, synced=OLD)
-    assert behind_git(case)
+    assert has_unsynced_revision(case)
     assert told(case) == {"/data/a": Mechanism.NOT_SYNCED_YET}
 
 
@@ -258,7 +258,7 @@ def test_built_in_kinds_are_known() -> None:
 def test_secret_values_never_reach_a_drift() -> None:
     secret: Object = {"apiVersion": "v1", "kind": "Secret"}
     case = differing(secret, {"stringData": {"password": "hunter2"}}, {"data": {"password": "aHVudGVyMw=="}})
-    shown = repr([(drift.wanted, drift.found) for drift in case.drifts])
+    shown = repr([(drift.desired_value, drift.live_value) for drift in case.drifts])
     assert "hunter2" not in shown
     assert "aHVudGVyMw" not in shown
     assert "hunter2" not in repr([fields(desired_object.body) for desired_object in case.desired])

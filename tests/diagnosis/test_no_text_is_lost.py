@@ -20,8 +20,8 @@ from tests.shared import CORPUS, needs_shared
 from tests.situations import application, case_of, row
 from tools.corpus import FILES, load
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.messages_of_case import texts_of
 from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.reported_texts import reported_texts_of
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose, explained_by
 from whysync.diagnosis.snapshot_index import SnapshotIndex
@@ -53,8 +53,8 @@ def reported_texts(case: Case) -> Iterator[tuple[str, str]]:
         health = fields(fields(raw).get("health"))
         if health.get("status") not in (None, "Healthy"):
             yield "health", text(health.get("message"))
-    for manifest, event in case.world.events:
-        if event.type == "Warning" and case.is_part(event.about):
+    for manifest, event in case.index.events:
+        if event.type == "Warning" and case.concerns(event.about):
             yield "event", text(manifest.body.get("message"))
 
 
@@ -71,7 +71,7 @@ def lost_in(case: Case) -> list[tuple[str, str]]:
     explained = explained_by(report.findings, case.symptoms)
     shown = json.loads(json_yaml.as_json(diagnose_json.report_v1(Report(apps=(report,), groups=()))))
     quoted = "\n".join(strings(shown))
-    spoken = tuple(texts_of(case))
+    spoken = tuple(reported_texts_of(case))
     lost: list[tuple[str, str]] = []
     for place, words in reported_texts(case):
         if not words or not understand(words).failures or words.strip() in quoted:
@@ -86,7 +86,9 @@ def lost_in(case: Case) -> list[tuple[str, str]]:
 
 def is_over(case: Case, place: str, symptom: SymptomId) -> bool:
     """Events and results of the past are no symptoms; all else that is reported is one."""
-    past = [found for found in texts_of(case) if found.symptom == symptom and is_history(case, found)]
+    past = [
+        found for found in reported_texts_of(case) if found.symptom == symptom and is_history(case, found)
+    ]
     applied = place == "result" and symptom not in case.symptom_ids
     return bool(past) or applied
 
@@ -170,7 +172,7 @@ def test_the_words_of_a_program_are_quoted_and_not_parsed() -> None:
     assert unread(case) == [
         "container web failed with exit code 1: dial tcp 10.0.0.1:6443: connection refused"
     ]
-    assert case.reported == ()
+    assert case.reported_failures == ()
 
 
 def test_the_login_of_another_controller_is_not_that_of_argocd() -> None:

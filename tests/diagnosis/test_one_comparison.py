@@ -11,8 +11,8 @@ from tests.played import played
 from tests.rules.bench import BUNDLES, case_name, load_case
 from tests.situations import application, case_of, config_map, row
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.drift import HiddenBy, one_by_one
-from whysync.diagnosis.raw_difference import Difference
+from whysync.diagnosis.drift import HiddenBy, per_map_entry
+from whysync.diagnosis.drift.raw_difference import Difference
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Key
@@ -28,7 +28,7 @@ def cases_of_lab(name: str) -> Iterator[Case]:
 
 def shown_by_diff(resource: ResourceDiff) -> set[str]:
     changes = (Difference(one.change.pointer, one.change.desired, one.change.live) for one in resource.fields)
-    return {difference.pointer for difference in one_by_one(changes)}
+    return {difference.pointer for difference in per_map_entry(changes)}
 
 
 def assert_agreement(case: Case) -> None:

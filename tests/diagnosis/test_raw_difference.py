@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 
 from tests.trees import objects, trees
-from whysync.diagnosis.equivalent_values import Equivalence, same_but
-from whysync.diagnosis.raw_difference import Difference, differences, same
+from whysync.diagnosis.drift.equivalent_values import Equivalence, equivalence_of
+from whysync.diagnosis.drift.raw_difference import Difference, differences, same
 from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer
 
 
 def found(desired: Json, live: Json) -> list[tuple[str, Json | Missing, Json | Missing]]:
     return [
-        (difference.pointer, difference.wanted, difference.found) for difference in differences(desired, live)
+        (difference.pointer, difference.desired_value, difference.live_value)
+        for difference in differences(desired, live)
     ]
 
 
@@ -29,12 +30,12 @@ def test_what_differs_is_told_and_nothing_else(desired: Object, live: Object) ->
     assert bool(every) == (not deeply_same(desired, live))
     for one in every:
         assert (
-            isinstance(one.wanted, Missing)
-            or isinstance(one.found, Missing)
-            or not deeply_same(one.wanted, one.found)
+            isinstance(one.desired_value, Missing)
+            or isinstance(one.live_value, Missing)
+            or not deeply_same(one.desired_value, one.live_value)
         )
-        side = desired if isinstance(one.found, Missing) else live
-        value = one.wanted if isinstance(one.found, Missing) else one.found
+        side = desired if isinstance(one.live_value, Missing) else live
+        value = one.desired_value if isinstance(one.live_value, Missing) else one.live_value
         at = pointer.resolve(side, one.pointer)
         assert not isinstance(at, Missing)
         assert not isinstance(value, Missing)
@@ -116,7 +117,7 @@ def test_a_tree_deeper_than_pythons_stack() -> None:
     ],
 )
 def test_one_value_in_two_spellings(wanted: Json | Missing, live: Json | Missing, how: Equivalence) -> None:
-    assert same_but(wanted, live) is how
+    assert equivalence_of(wanted, live) is how
 
 
 @pytest.mark.parametrize(
@@ -141,16 +142,16 @@ def test_one_value_in_two_spellings(wanted: Json | Missing, live: Json | Missing
     ],
 )
 def test_two_values(wanted: Json | Missing, live: Json | Missing) -> None:
-    assert same_but(wanted, live) is None
+    assert equivalence_of(wanted, live) is None
 
 
 @given(trees(), trees())
 def test_any_two_values_can_be_asked_about(one: Json, other: Json) -> None:
-    same_but(one, other)
-    same_but(one, MISSING)
-    same_but(MISSING, other)
+    equivalence_of(one, other)
+    equivalence_of(one, MISSING)
+    equivalence_of(MISSING, other)
 
 
 @pytest.mark.parametrize("long", ["9" * 5_000, "1e999999999", "0." + "0" * 5_000 + "1", "1h" * 5_000])
 def test_endless_numbers_are_answered_soon(long: str) -> None:
-    assert same_but(long, "1") is None
+    assert equivalence_of(long, "1") is None

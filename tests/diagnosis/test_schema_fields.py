@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.diagnosis.mechanism import is_instant, is_written_by_cloud
-from whysync.diagnosis.schema_fields import builtin_knows
+from whysync.diagnosis.drift.mechanism import is_instant, is_written_by_cloud
+from whysync.diagnosis.drift.schemas import builtin_has_field
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.removed_apis import removal_of
 
@@ -25,11 +25,13 @@ DEPLOYMENT = Ref(group="apps", version="v1", kind="Deployment", name="shop")
     ],
 )
 def test_built_in_kinds_know_their_fields(pointer: str, *, known: bool) -> None:
-    assert builtin_knows(DEPLOYMENT, pointer) is known
+    assert builtin_has_field(DEPLOYMENT, pointer) is known
 
 
 def test_nothing_is_known_of_custom_kinds() -> None:
-    assert builtin_knows(Ref(group="example.com", version="v1", kind="Widget", name="w"), "/spec/a") is None
+    assert (
+        builtin_has_field(Ref(group="example.com", version="v1", kind="Widget", name="w"), "/spec/a") is None
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def test_a_change_of_an_app_that_a_set_makes_says_who_will_revert_it(owned: bool
         fields(body["metadata"])["ownerReferences"] = [{"kind": "ApplicationSet", "name": "shops"}]
     typed, _ = decode(body, Application)
     assert typed is not None
-    report = app.diagnose([Case(case.world, case.application.with_body(body), typed)])
+    report = app.diagnose([Case(case.index, case.application.with_body(body), typed)])
     fixes = [fix for finding in report.apps[0].findings for fix in finding.fixes]
     changed = [fix.risk for fix in fixes if fix.kind is FixKind.APPLICATION]
     assert changed

@@ -9,7 +9,7 @@ import pytest
 
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there, wrote
 from tests.situations import case_of, row
-from whysync.diagnosis.mechanism import Mechanism
+from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind

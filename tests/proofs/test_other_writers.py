@@ -9,7 +9,7 @@ import pytest
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there, wrote
 from tests.situations import case_of, row
 from whysync.argocd.app_controller.trace import TraceKind
-from whysync.diagnosis.mechanism import Mechanism
+from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api.ref import Key
 from whysync.proofs.other_writers import FieldHolder, HeldField

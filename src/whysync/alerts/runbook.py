@@ -80,7 +80,7 @@ def _of_app(report: Report) -> Iterator[str]:
 
 
 def _when(report: AppReport) -> str:
-    at = report.case.world.snapshot.collected_at
+    at = report.case.index.snapshot.collected_at
     return f" ({at:%Y-%m-%d %H:%M} UTC)" if at else ""
 
 

@@ -2,11 +2,11 @@
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.diagnosis.evidence import Evidence, cite, cite_line
 from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
-from whysync.diagnosis.mechanism import Mechanism
 from whysync.diagnosis.rule import Fact, Rule, rule
 from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
 

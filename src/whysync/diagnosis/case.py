@@ -24,12 +24,12 @@ from whysync.argocd.settings import Settings
 from whysync.argocd.tracking import TRACKING_ID
 from whysync.diagnosis.comparison import NotCompared, comparison_of
 from whysync.diagnosis.drift import Drift, drifts_of
-from whysync.diagnosis.failures import ReportedFailure, reported_in
+from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
+from whysync.diagnosis.failures import ReportedFailure, reported_failures_of
 from whysync.diagnosis.finding import Confidence
-from whysync.diagnosis.mechanism import Mechanism, mechanism_of
-from whysync.diagnosis.messages_of_case import ReportedText, texts_of
-from whysync.diagnosis.owning_resource import row_above
-from whysync.diagnosis.pods import PodHistory, stories_of
+from whysync.diagnosis.owning_resource import owning_row
+from whysync.diagnosis.pods import PodHistory, pod_histories
+from whysync.diagnosis.reported_texts import ReportedText, reported_texts_of
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import Symptom, SymptomId
@@ -48,8 +48,8 @@ F = TypeVar("F", bound=Failure)
 
 
 class Case:
-    def __init__(self, world: SnapshotIndex, application: Manifest, app: Application) -> None:
-        self.world = world.seen_from(app)
+    def __init__(self, index: SnapshotIndex, application: Manifest, app: Application) -> None:
+        self.index = index.for_app(app)
         self.application = application
         self.app = app
 
@@ -57,22 +57,22 @@ class Case:
 
     @property
     def now(self) -> datetime:
-        return self.world.now
+        return self.index.now
 
     @property
     def argocd_version(self) -> str:
-        return self.world.snapshot.argocd_version
+        return self.index.snapshot.argocd_version
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        return self.world.gaps
+        return self.index.gaps
 
     @cached_property
     def desired(self) -> tuple[Manifest, ...]:
-        return self.world.snapshot.desired.get(self.app.qualified_name, ())
+        return self.index.snapshot.desired.get(self.app.qualified_name, ())
 
     @cached_property
-    def renders_to_nothing(self) -> bool:
+    def source_is_empty(self) -> bool:
         """Argo CD itself says that the source is empty: then no manifests are all there is to know."""
         return not self.desired and bool(self.failures(AutosyncWipeRefused))
 
@@ -97,7 +97,7 @@ class Case:
 
     @cached_property
     def project_manifest(self) -> Manifest | None:
-        named = [p for p in self.world.snapshot.projects if p.ref.name == self.app.project]
+        named = [p for p in self.index.snapshot.projects if p.ref.name == self.app.project]
         return next((p for p in named if p.ref.namespace == self.app.namespace), named[0] if named else None)
 
     @cached_property
@@ -106,15 +106,15 @@ class Case:
 
     def settings(self, name: str) -> Manifest | None:
         """One of Argo CD's ConfigMaps, such as `argocd-cm`."""
-        return next((s for s in self.world.snapshot.settings if s.ref.name == name), None)
+        return next((s for s in self.index.snapshot.settings if s.ref.name == name), None)
 
     @cached_property
     def argocd(self) -> Settings:
         """What Argo CD is told by its ConfigMaps; its defaults where they are not at hand."""
-        return self.world.argocd
+        return self.index.argocd
 
     @cached_property
-    def own_ignoring(self) -> Normalizer | None:
+    def own_ignore_rules(self) -> Normalizer | None:
         """The Application's own ignore rules alone."""
         try:
             return Normalizer.build(self.app.spec.ignore_differences)
@@ -126,12 +126,12 @@ class Case:
         return health_of(manifest.body, self.argocd.overrides, now=self.now.timestamp())
 
     def has(self, fact: Fact) -> bool:
-        snapshot = self.world.snapshot
+        snapshot = self.index.snapshot
         match fact:
             case Fact.APPLICATION:
                 return True
             case Fact.DESIRED:
-                return bool(self.desired) or self.renders_to_nothing
+                return bool(self.desired) or self.source_is_empty
             case Fact.LIVE:
                 return bool(snapshot.live)
             case Fact.EVENTS:
@@ -168,7 +168,7 @@ class Case:
         return automated is not None and automated.enabled is not False
 
     @property
-    def heals_itself(self) -> bool:
+    def self_heals(self) -> bool:
         automated = self.app.spec.sync_policy.automated
         return self.is_automated and automated is not None and automated.self_heal
 
@@ -199,7 +199,7 @@ class Case:
 
     def live_of(self, key: Key) -> Manifest | None:
         """The live object of that name; an object without a namespace is looked for in the destination's."""
-        by_key = self.world.live_by_key
+        by_key = self.index.live_by_key
         copies = by_key.get(key)
         if not copies:
             namespaces = (self.destination_namespace, "")
@@ -213,7 +213,7 @@ class Case:
             found = self.desired_by_key.get(key._replace(namespace=self.destination_namespace))
         return found
 
-    def placed(self, ref: Ref) -> Ref:
+    def as_in_row(self, ref: Ref) -> Ref:
         """A sync's result gives the destination's namespace to what has none of its own; its row does not."""
         bare = ref.key._replace(namespace="")
         if ref.namespace and ref.key not in self.rows and bare in self.rows:
@@ -222,27 +222,27 @@ class Case:
 
     def live_named(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """By kind alone, where the text at hand does not tell the API group."""
-        for key in self.world.live_keys_by_name.get(name, ()):
+        for key in self.index.live_keys_by_name.get(name, ()):
             if key.kind == kind and key.namespace in ("", namespace):
-                return self.world.live_by_key[key][0]
+                return self.index.live_by_key[key][0]
         return None
 
     def live_of_kind(self, *kinds: str) -> tuple[Manifest, ...]:
         """All live objects of these kinds, wherever they are."""
-        return tuple(manifest for kind in kinds for manifest in self.world.live_by_kind.get(kind, ()))
+        return tuple(manifest for kind in kinds for manifest in self.index.live_by_kind.get(kind, ()))
 
     def owned_by(self, ref: Ref) -> tuple[Manifest, ...]:
-        return tuple(self.world.children_by_owner.get((ref.namespace, ref.kind, ref.name), ()))
+        return tuple(self.index.children_by_owner.get((ref.namespace, ref.kind, ref.name), ()))
 
-    def is_part(self, ref: Ref) -> bool:
+    def concerns(self, ref: Ref) -> bool:
         """Does an event about this object concern this app: a row, or something that bears a row's name?
 
         With one Application at hand, so does what happens in its namespace to objects that nobody knows.
         """
         live = self.live_named(ref.kind, ref.namespace, ref.name)
-        if live is not None and row_above(self, live) is not None:
+        if live is not None and owning_row(self, live) is not None:
             return True
-        alone = len(self.world.decoded) == 1 and ref.namespace in ("", self.destination_namespace)
+        alone = len(self.index.decoded) == 1 and ref.namespace in ("", self.destination_namespace)
         if alone and live is None:
             return True
         return any(
@@ -252,18 +252,18 @@ class Case:
         )
 
     def events_about(self, ref: Ref) -> tuple[tuple[Manifest, Event], ...]:
-        return tuple(self.world.events_by_object.get((ref.namespace, ref.kind, ref.name), ()))
+        return tuple(self.index.events_by_object.get((ref.namespace, ref.kind, ref.name), ()))
 
     def logs_of(self, ref: Ref) -> tuple[Log, ...]:
-        return tuple(self.world.logs_by_pod.get((ref.namespace, ref.name), ()))
+        return tuple(self.index.logs_by_pod.get((ref.namespace, ref.name), ()))
 
     def pods_of(self, ref: Ref) -> tuple[PodHistory, ...]:
         """The Pods below a workload, with what each container went through: the worst first."""
-        return stories_of(self, ref)
+        return pod_histories(self, ref)
 
     def autoscaler_of(self, ref: Ref) -> Manifest | None:
         """The live object that scales this workload: an HPA, a KEDA ScaledObject, another `*Autoscaler`."""
-        for manifest in self.world.autoscalers.get((ref.namespace, ref.name), ()):
+        for manifest in self.index.autoscalers.get((ref.namespace, ref.name), ()):
             target = fields(manifest.spec.get("scaleTargetRef") or manifest.spec.get("targetRef"))
             if target.get("kind", ref.kind) == ref.kind:
                 return manifest
@@ -272,9 +272,9 @@ class Case:
     # --- what follows ----------------------------------------------------------------------------
 
     @cached_property
-    def spoken(self) -> tuple[ReportedText, ...]:
+    def reported_texts(self) -> tuple[ReportedText, ...]:
         """Every text in which Argo CD or Kubernetes says what went wrong, the most telling place first."""
-        return tuple(texts_of(self))
+        return tuple(reported_texts_of(self))
 
     @cached_property
     def symptoms(self) -> tuple[Symptom, ...]:
@@ -327,18 +327,20 @@ class Case:
         return found
 
     @cached_property
-    def reported(self) -> tuple[ReportedFailure[Failure], ...]:
+    def reported_failures(self) -> tuple[ReportedFailure[Failure], ...]:
         """Every failure that some text names, each once, with all the places that say it."""
-        return reported_in(self)
+        return reported_failures_of(self)
 
     @cached_property
     def confidence_of_texts(self) -> dict[tuple[Ref, str], Confidence]:
         """By object and pointer: the most that a finding from this text may claim."""
-        cited = ((reported.cite(says=""), reported.confidence) for reported in self.reported)
+        cited = ((reported.cite(says=""), reported.confidence) for reported in self.reported_failures)
         return {(evidence.ref, evidence.pointer): confidence for evidence, confidence in cited}
 
     def failures(self, kind: type[F]) -> tuple[ReportedFailure[F], ...]:
-        return tuple(cast("ReportedFailure[F]", r) for r in self.reported if isinstance(r.failure, kind))
+        return tuple(
+            cast("ReportedFailure[F]", r) for r in self.reported_failures if isinstance(r.failure, kind)
+        )
 
     def compared_with(self, index: int) -> bool:
         """Is the repository of this source the one that Argo CD compared with last, as far as it tells?"""
@@ -348,7 +350,7 @@ class Case:
         return not repo or same_repo(repo, self.app.sources[index].repo_url)
 
     def head_of(self, repo: str, revision: str) -> Head | None:
-        for head in self.world.snapshot.heads:
+        for head in self.index.snapshot.heads:
             if same_repo(head.repo, repo) and head.revision == (revision or "HEAD"):
                 return head
         return None

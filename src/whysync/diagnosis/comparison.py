@@ -59,7 +59,7 @@ def inputs_of(case: Case, desired: Sequence[Manifest] | None = None) -> Inputs |
             problem="the facts have no rendered manifests of this app",
             next=f"add them as desired/{case.app.name}/: argocd app manifests {case.app.name} --source git",
         )
-    world, settings = case.world, case.argocd
+    world, settings = case.index, case.argocd
     cluster = cluster_for(case.app.spec.destination, world.clusters)
     index = world.live_index(cluster, case.app.spec.destination)
     if index is None:
@@ -117,8 +117,8 @@ def _project(case: Case, cluster: Cluster) -> AppProject | None:
     """
     if case.project is None:
         return None
-    project = effective_project(case.project, case.argocd.global_projects, case.world.projects_by_name)
-    scoped = _clusters_of(case.app.project, case.world.clusters) or [cluster]
+    project = effective_project(case.project, case.argocd.global_projects, case.index.projects_by_name)
+    scoped = _clusters_of(case.app.project, case.index.clusters) or [cluster]
     permitted = destination_verdict(project, cluster, case.destination_namespace, scoped).permitted
     return project if permitted else None
 

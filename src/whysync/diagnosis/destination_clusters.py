@@ -33,7 +33,7 @@ def cluster_for(destination: Destination, clusters: Iterable[Cluster]) -> Cluste
         return Cluster(server=destination.server, name=destination.name)
 
 
-def where_live(cluster: Cluster, destination: Destination, places: Collection[str]) -> str | None:
+def live_objects_cluster(cluster: Cluster, destination: Destination, places: Collection[str]) -> str | None:
     """Under which of these names its live objects are; `None` where under none of them."""
     names = (cluster.name, cluster.server, destination.name, "")
     return next((name for name in names if name in places), None)

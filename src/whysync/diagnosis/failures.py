@@ -13,7 +13,7 @@ import msgspec
 
 from whysync.diagnosis.evidence import Evidence, cite, cite_line
 from whysync.diagnosis.finding import Confidence
-from whysync.diagnosis.messages_of_case import ReportedText
+from whysync.diagnosis.reported_texts import ReportedText
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Json
 from whysync.kubernetes.api.manifest import Manifest
@@ -43,10 +43,10 @@ class ReportedFailure(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
     confidence: Confidence
 
     def cite(self, *, says: str) -> Evidence:
-        return cite_spoken(self.spoken, says=says)
+        return cite_text(self.spoken, says=says)
 
 
-def cite_spoken(spoken: ReportedText, *, says: str) -> Evidence:
+def cite_text(spoken: ReportedText, *, says: str) -> Evidence:
     if spoken.log is not None:
         return cite_line(spoken.log, spoken.line, says=says)
     assert isinstance(spoken.manifest, Manifest)
@@ -59,7 +59,7 @@ class _Place(NamedTuple):
     spoken: ReportedText
 
 
-def reported_in(case: Case) -> tuple[ReportedFailure[Failure], ...]:
+def reported_failures_of(case: Case) -> tuple[ReportedFailure[Failure], ...]:
     merged: dict[tuple[Json | object, ...], list[_Place]] = {}
     for place in _places(case):
         merged.setdefault(_identity(place.failure), []).append(place)
@@ -67,7 +67,7 @@ def reported_in(case: Case) -> tuple[ReportedFailure[Failure], ...]:
 
 
 def _places(case: Case) -> Iterator[_Place]:
-    for spoken in case.spoken:
+    for spoken in case.reported_texts:
         if spoken.symptom not in case.symptom_ids:
             continue  # history: nothing that is wrong now
         message = spoken.message

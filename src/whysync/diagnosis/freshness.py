@@ -33,7 +33,7 @@ _ROUNDS = 4
 _ONE_LOOP = timedelta(hours=1)
 
 
-def is_frozen(case: Case) -> bool:
+def skips_reconcile(case: Case) -> bool:
     """Is the annotation set by which the controller leaves the app alone?"""
     return text(case.application.annotations.get(SKIP_RECONCILE)) in _TRUE
 
@@ -44,7 +44,7 @@ def overdue(case: Case) -> timedelta | None:
     The controller takes up a refresh annotation within seconds and removes it: one that is still there when
     the next comparison is minutes late shows that nobody compares.
     """
-    if case.world.snapshot.collected_at is None or case.argocd.reconciliation_seconds <= 0:
+    if case.index.snapshot.collected_at is None or case.argocd.reconciliation_seconds <= 0:
         return None
     age = case.age(case.app.status.reconciled_at)
     interval = timedelta(
@@ -56,7 +56,7 @@ def overdue(case: Case) -> timedelta | None:
     return age if age is not None and age > least else None
 
 
-def never_looked_at(case: Case) -> timedelta | None:
+def never_reconciled(case: Case) -> timedelta | None:
     """How long the app has been there without a status: a controller that serves it writes one in seconds."""
     status = case.app.status
     if status.reconciled_at or status.sync.status or status.conditions or status.operation_state:
@@ -85,7 +85,7 @@ class ApplicationSetError(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-def troubled_set_of(case: Case) -> ApplicationSetError | None:
+def failing_application_set(case: Case) -> ApplicationSetError | None:
     """The ApplicationSet that owns the app, where it is at hand and in trouble."""
     for owner in case.app.metadata.owner_references:
         if owner.kind != "ApplicationSet":
@@ -113,11 +113,11 @@ class SyncLoop(msgspec.Struct, frozen=True, kw_only=True):
     period: timedelta | None = None
 
 
-def looping(case: Case) -> SyncLoop | None:
+def sync_loop_of(case: Case) -> SyncLoop | None:
     """Self-heal counts its attempts; else the history shows one commit deployed again and again."""
     operation = case.operation
     ended = case.age(operation.finished_at) if operation is not None else None
-    if not case.heals_itself or ended is None or ended > _ONE_LOOP:
+    if not case.self_heals or ended is None or ended > _ONE_LOOP:
         return None  # it was long ago: the fight is over
     sync = operation.operation.sync if operation is not None else None
     healed = sync is not None and operation is not None and operation.phase == "Succeeded"

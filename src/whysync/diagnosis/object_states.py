@@ -71,7 +71,7 @@ class ObjectState(msgspec.Struct, frozen=True, kw_only=True):
     quoted: bool = False
 
 
-def states_of(case: Case) -> Iterator[ObjectState]:
+def object_states_of(case: Case) -> Iterator[ObjectState]:
     seen: set[Key] = set()
     for named in (*case.app.status.resources, *case.results):
         live = case.live_of(named.key)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _HIGHEST = 6
 
 
-def row_above(case: Case, manifest: Manifest) -> Ref | None:
+def owning_row(case: Case, manifest: Manifest) -> Ref | None:
     """The row or hook at the top of its chain of owners; itself, where it is one."""
     at: Manifest | None = manifest
     for _ in range(_HIGHEST):
@@ -33,10 +33,10 @@ def row_above(case: Case, manifest: Manifest) -> Ref | None:
     return None
 
 
-def row_over(case: Case, ref: Ref) -> Ref | None:
+def owning_row_of(case: Case, ref: Ref) -> Ref | None:
     """The row or hook that an object, known by name from an event, belongs to."""
     live = case.live_named(ref.kind, ref.namespace, ref.name)
-    return (row_above(case, live) if live is not None else None) or row_named(case, ref)
+    return (owning_row(case, live) if live is not None else None) or row_named(case, ref)
 
 
 def row_named(case: Case, ref: Ref) -> Ref | None:

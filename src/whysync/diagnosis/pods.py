@@ -64,7 +64,7 @@ class LogRootCause(msgspec.Struct, frozen=True, kw_only=True):
     failure: LogFailure
 
 
-def stories_of(case: Case, ref: Ref) -> tuple[PodHistory, ...]:
+def pod_histories(case: Case, ref: Ref) -> tuple[PodHistory, ...]:
     stories = [
         PodHistory(pod=pod, containers=tuple(_containers(pod)), logs=case.logs_of(pod.ref))
         for pod in _pods_below(case, ref)
@@ -72,7 +72,7 @@ def stories_of(case: Case, ref: Ref) -> tuple[PodHistory, ...]:
     return tuple(sorted(stories, key=lambda story: (-len(story.failing), story.pod.ref)))
 
 
-def last_word(logs: tuple[Log, ...]) -> LogRootCause | None:
+def log_root_cause(logs: tuple[Log, ...]) -> LogRootCause | None:
     """What the logs name as the root cause; the run before the present one speaks first."""
     for log in sorted(logs, key=lambda log: not log.previous):
         failure = log_failure(log.lines)
@@ -86,7 +86,7 @@ def logs_below(case: Case, ref: Ref) -> tuple[Log, ...]:
     pods = {pod.ref.name for pod in _pods_below(case, ref)}
     return tuple(
         log
-        for log in case.world.logs_by_namespace.get(ref.namespace, ())
+        for log in case.index.logs_by_namespace.get(ref.namespace, ())
         if (log.pod in pods or (not pods and (log.pod == ref.name or log.pod.startswith(f"{ref.name}-"))))
     )
 

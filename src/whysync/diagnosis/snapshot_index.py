@@ -17,7 +17,12 @@ from whysync.argocd.compare.live_objects import LiveIndex
 from whysync.argocd.projects import Cluster
 from whysync.argocd.settings import Settings
 from whysync.argocd.sync.request import is_definition
-from whysync.diagnosis.destination_clusters import IN_CLUSTER, cluster_for, known_clusters, where_live
+from whysync.diagnosis.destination_clusters import (
+    IN_CLUSTER,
+    cluster_for,
+    known_clusters,
+    live_objects_cluster,
+)
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.container_log import Log
@@ -66,7 +71,7 @@ class SnapshotIndex:
                 found.append((manifest, app))
         return tuple(sorted(found, key=lambda pair: (pair[1].name, pair[1].namespace)))
 
-    def seen_from(self, app: Application) -> SnapshotIndex:
+    def for_app(self, app: Application) -> SnapshotIndex:
         """The same facts, as they concern one app: without what lives on clusters that it does not go to.
 
         Objects of one name may be on many clusters; those of another one prove nothing.
@@ -75,7 +80,7 @@ class SnapshotIndex:
             return self
         destination = app.spec.destination
         cluster = cluster_for(destination, self.clusters)
-        place = where_live(cluster, destination, self._places)
+        place = live_objects_cluster(cluster, destination, self._places)
         if place not in self._by_place:
             self._by_place[place] = self._narrowed(place)
         return self._by_place[place]
@@ -96,7 +101,7 @@ class SnapshotIndex:
         """Argo CD's own workloads stay in sight, wherever the app goes."""
         snapshot = self.snapshot
         homes = {setting.ref.namespace for setting in snapshot.settings if setting.ref.kind == "ConfigMap"}
-        hub = where_live(IN_CLUSTER, Destination(), self._places)
+        hub = live_objects_cluster(IN_CLUSTER, Destination(), self._places)
 
         def counts(cluster: str, namespace: str) -> bool:
             return cluster == place or (cluster == hub and namespace in homes)
@@ -165,7 +170,7 @@ class SnapshotIndex:
 
     def live_index(self, cluster: Cluster, destination: Destination) -> LiveIndex | None:
         """The live objects of one cluster; `None` where the facts have none of it."""
-        place = where_live(cluster, destination, self._places)
+        place = live_objects_cluster(cluster, destination, self._places)
         if place is None:
             return None
         settings = self.argocd

@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whysync.argocd.api.application import OperationState, ResourceRow
-from whysync.diagnosis.freshness import is_frozen, looping, never_looked_at, overdue, troubled_set_of
-from whysync.diagnosis.messages_of_case import FAILED_PHASES, ReportedText, is_failed
-from whysync.diagnosis.owning_resource import row_above
+from whysync.diagnosis.freshness import (
+    failing_application_set,
+    never_reconciled,
+    overdue,
+    skips_reconcile,
+    sync_loop_of,
+)
+from whysync.diagnosis.owning_resource import owning_row
+from whysync.diagnosis.reported_texts import FAILED_PHASES, ReportedText, is_failed
 from whysync.diagnosis.symptom import (
     APP_DIFFERS,
     APP_UNHEALTHY,
@@ -66,11 +72,11 @@ _QUIET_HEALTH = frozenset({"", "Healthy", "Missing"})
 
 def symptoms_of(case: Case) -> tuple[Symptom, ...]:
     symptoms = {symptom.id: symptom for symptom in _without_texts(case)}
-    for spoken in case.spoken:
+    for spoken in case.reported_texts:
         if spoken.symptom not in symptoms and (symptom := _reported(case, spoken)) is not None:
             symptoms[symptom.id] = symptom
-    understood = {spoken.symptom for spoken in case.spoken if spoken.is_understood}
-    for spoken in case.spoken:
+    understood = {spoken.symptom for spoken in case.reported_texts if spoken.is_understood}
+    for spoken in case.reported_texts:
         symptom = symptoms.get(spoken.symptom)
         if symptom is not None and spoken.is_unread and symptom.id not in understood:
             symptoms[symptom.id] = msgspec.structs.replace(symptom, raw=spoken.text.strip(), unread=True)
@@ -169,7 +175,7 @@ def _is_comparison_error(case: Case, operation: OperationState) -> bool:
 def _results(case: Case) -> Iterator[Symptom]:
     for result in case.results:
         if is_failed(result.status, result.hook_phase):
-            ref = case.placed(result.ref)
+            ref = case.as_in_row(result.ref)
             yield _symptom(
                 SymptomId.result(result.key),
                 f"{ref} {result.hook_phase or result.status}: {result.message}".rstrip(": "),
@@ -214,7 +220,7 @@ def needs_pruning(case: Case, row: ResourceRow) -> bool:
     """Argo CD marks the row, or the last sync left the object in place because it did not prune."""
     if row.requires_pruning:
         return True
-    skipped = (result for result in case.results if case.placed(result.ref).key == row.key)
+    skipped = (result for result in case.results if case.as_in_row(result.ref).key == row.key)
     return case.desired_of(row.key) is None and any(
         isinstance(failure, PruneSkipped)
         for result in skipped
@@ -294,15 +300,15 @@ def _behind(case: Case) -> Iterator[Symptom]:
 
 def _stale(case: Case) -> Iterator[Symptom]:
     """Nobody looks at the app, or what makes it is in trouble: the status may be about the past."""
-    if is_frozen(case):
+    if skips_reconcile(case):
         yield _symptom(RECONCILIATION_SKIPPED, "reconciling is switched off for this app")
-    elif never_looked_at(case) is not None:
+    elif never_reconciled(case) is not None:
         yield _symptom(NEVER_RECONCILED, "nothing has ever looked at this app")
     elif overdue(case) is not None:
         yield _symptom(OVERDUE, "nothing has looked at this app for far longer than usual")
-    if troubled_set_of(case) is not None:
+    if failing_application_set(case) is not None:
         yield _symptom(APPLICATION_SET_FAILED, "the ApplicationSet of this app reports an error")
-    if looping(case) is not None:
+    if sync_loop_of(case) is not None:
         yield _symptom(SYNC_LOOP, "Argo CD syncs one commit again and again, and it does not hold")
 
 
@@ -340,7 +346,7 @@ def _counts_unread(case: Case, spoken: ReportedText) -> bool:
         return _result_failed(case, spoken)
     if spoken.symptom.kind is SymptomKind.LOG and spoken.ref is None:
         line = parse_log_line(spoken.text)
-        return line.application == case.app.name or len(case.world.decoded) == 1
+        return line.application == case.app.name or len(case.index.decoded) == 1
     return True
 
 
@@ -372,7 +378,7 @@ def _event_is_over(case: Case, spoken: ReportedText) -> bool:
     if live is not None and live.ref.kind == "Pod" and _is_past(live, spoken):
         return True
     if live is not None:
-        above = row_above(case, live)
+        above = owning_row(case, live)
         row = case.rows.get(above.key) if above is not None else None
         if row is not None:  # a ReplicaSet without Pods is content with itself: the row above it tells
             return _is_ready(live) or health_of_row(case, row)[0] == "Healthy"
@@ -411,6 +417,6 @@ def _is_fine(case: Case) -> bool:
 
 
 def _is_recent(case: Case, spoken: ReportedText) -> bool:
-    seen = [event.seen_at for manifest, event in case.world.events if manifest is spoken.manifest]
+    seen = [event.seen_at for manifest, event in case.index.events if manifest is spoken.manifest]
     age = case.age(seen[0]) if seen else None
     return age is None or age < _NEWS

@@ -18,7 +18,7 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 
 def applied(fix: Fix, case: Case) -> Case:
     """The Case after the fix; commands cannot be applied to a Case, which is then returned unchanged."""
-    snapshot = case.world.snapshot
+    snapshot = case.index.snapshot
     name = case.app.qualified_name
     if fix.create is not None:
         created = Manifest(fix.create, role=Role.DESIRED)
@@ -45,7 +45,7 @@ def applied(fix: Fix, case: Case) -> Case:
         case FixKind.PROJECT:
             snapshot = msgspec.structs.replace(snapshot, projects=swap(snapshot.projects))
         case FixKind.SETTINGS:
-            return _remade(case, with_settings_of(case.world, changed))
+            return _remade(case, with_settings_of(case.index, changed))
         case FixKind.MANIFEST | FixKind.POLICY | FixKind.COMMAND:
             snapshot = msgspec.structs.replace(
                 snapshot, desired={**snapshot.desired, name: swap(case.desired)}
@@ -74,4 +74,4 @@ def compared_anew(case: Case) -> Case:
         if resource is not None and resource.has_both_sides and not resource.is_modified:
             fields(raw)["status"] = "Synced"
     app, _ = decode(body, Application)
-    return Case(case.world, case.application.with_body(body), app or case.app)
+    return Case(case.index, case.application.with_body(body), app or case.app)

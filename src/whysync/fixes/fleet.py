@@ -164,7 +164,7 @@ def _helps_all(fix: Fix, members: list[AppReport]) -> bool:
     rule = next((rule for rule in diagnosis_rules() if rule.id == _first(members[0]).rule), None)
     if target is None or rule is None:
         return False
-    world = with_settings_of(case.world, target.with_body(edited(target.body, fix.edits)))
+    world = with_settings_of(case.index, target.with_body(edited(target.body, fix.edits)))
     return all(
         _is_silent(rule, compared_anew(Case(world, report.case.application, report.case.app)), report)
         for report in members

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift.raw_difference import differences
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
-from whysync.diagnosis.raw_difference import differences
 from whysync.facts.masking.marks import is_mark
 from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited

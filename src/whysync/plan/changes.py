@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from whysync.argocd import hooks
-from whysync.diagnosis.raw_difference import differences
+from whysync.diagnosis.drift.raw_difference import differences
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of

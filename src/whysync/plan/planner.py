@@ -278,7 +278,7 @@ def _planned(
         text(dig(app.body, "spec", "destination", "namespace")),
         prunes=prunes,
         effects=effects,
-        live=frozenset(live_object.key for live_object in case.world.snapshot.live)
+        live=frozenset(live_object.key for live_object in case.index.snapshot.live)
         if case is not None and live
         else None,
         origins=new.origins,

@@ -77,7 +77,7 @@ def beside(case: Case) -> list[Object]:
 
 def new_kinds(case: Case, head: list[Object]) -> list[Object]:
     """CRDs for kinds of the head that neither the head nor the facts define."""
-    seen = (*case.world.snapshot.live, *case.desired)
+    seen = (*case.index.snapshot.live, *case.desired)
     known = {(manifest.ref.group, manifest.ref.kind) for manifest in seen}
     known |= {
         (text(crd.spec.get("group")), text(dig(crd.spec, "names", "kind")))

@@ -16,7 +16,7 @@ from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.health.assess import health_of
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import (
     APP_DIFFERS,
@@ -391,7 +391,7 @@ def _ran(world: SimulatedCase) -> set[str]:
 
 def _seen(case: Case) -> set[str]:
     found: set[str] = set()
-    for live in case.world.snapshot.live:
+    for live in case.index.snapshot.live:
         if live.ref.kind == "Pod":
             found |= set(_running(live.body))
         elif any(integer(live.status.get(count)) > _older(live.status) for count in _READY):

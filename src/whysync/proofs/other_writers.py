@@ -17,10 +17,10 @@ from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.world import OtherParticipant
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.fix import Remove, Set
-from whysync.diagnosis.freshness import looping
-from whysync.diagnosis.mechanism import Mechanism, mechanism_of
+from whysync.diagnosis.freshness import sync_loop_of
 from whysync.fixes.edit import edited
 from whysync.json_tree import MISSING, Json, Missing, Object, same
 from whysync.kubernetes.api import pointer as pointers
@@ -116,11 +116,11 @@ def writers_for(case: Case, part: Scope, *, active: bool = True, returning: bool
     if not active:
         return Writers(all=every, refusals=refusals)
     held = [
-        HeldField(ref=drift.ref, pointer=drift.pointer, value=drift.found, who=manager, seconds=seconds)
+        HeldField(ref=drift.ref, pointer=drift.pointer, value=drift.live_value, who=manager, seconds=seconds)
         for drift, manager, seconds in _at_work(case, told, every, returning=returning)
     ]
     passing = [
-        Passing(key=drift.ref.key, pointer=drift.pointer, wanted=drift.wanted, found=drift.found)
+        Passing(key=drift.ref.key, pointer=drift.pointer, wanted=drift.desired_value, found=drift.live_value)
         for drift, mechanism in told
         if mechanism in _IN_PASSING
     ]
@@ -162,7 +162,7 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
         or (mechanism is Mechanism.TRACKING and _other_heals(case, drift))
         or (mechanism is Mechanism.UNKNOWN and _fights(case, writer))
     )
-    certain = not (mechanism in _SEEN_ONCE and _is_unknown(writer) and looping(case) is None)
+    certain = not (mechanism in _SEEN_ONCE and _is_unknown(writer) and sync_loop_of(case) is None)
     return OtherWriter(
         who=_name(case, drift, mechanism, writer),
         ref=drift.ref,
@@ -179,7 +179,7 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
 
 def _fights(case: Case, writer: Writer | None) -> bool:
     """Nobody knows the program, but self-heal has undone its work again and again."""
-    return _is_unknown(writer) and looping(case) is not None
+    return _is_unknown(writer) and sync_loop_of(case) is not None
 
 
 def _is_unknown(writer: Writer | None) -> bool:
@@ -192,8 +192,8 @@ def _is_gitops(writer: Writer | None) -> bool:
 
 def _other_heals(case: Case, drift: Drift) -> bool:
     """Another Application claims the object, and puts its own state back by itself."""
-    owner = str(drift.found).partition(":")[0] if isinstance(drift.found, str) else ""
-    known = case.world.apps_by_name.get(owner.rpartition("_")[2])
+    owner = str(drift.live_value).partition(":")[0] if isinstance(drift.live_value, str) else ""
+    known = case.index.apps_by_name.get(owner.rpartition("_")[2])
     if known is None:
         return False
     automated = known[1].spec.sync_policy.automated
@@ -204,8 +204,8 @@ def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None)
     scaler = case.autoscaler_of(drift.ref) if mechanism is Mechanism.AUTOSCALED else None
     if scaler is not None:
         return str(scaler.ref)
-    if mechanism is Mechanism.TRACKING and isinstance(drift.found, str):
-        return f"Application {drift.found.partition(':')[0]}"
+    if mechanism is Mechanism.TRACKING and isinstance(drift.live_value, str):
+        return f"Application {drift.live_value.partition(':')[0]}"
     if mechanism is Mechanism.GENERATED:
         return "the source, which renders another value each time"
     if mechanism in _SERVERS:
@@ -335,7 +335,7 @@ class Regenerating(GitRepositories):
     def _anew(self, obj: Object) -> Object:
         key = ref_of(obj).key
         edits = [
-            Set(pointer=drift.pointer, value=self._another(drift.wanted))
+            Set(pointer=drift.pointer, value=self._another(drift.desired_value))
             for drift in self._drifts
             if _is_of(drift, key) and _has(obj, drift.pointer)
         ]

@@ -235,7 +235,7 @@ class _Seen:
         return ()
 
     def _last_lines(self, container: str) -> tuple[str, ...]:
-        logs = self._case.world.logs_by_pod.get((self._namespace, self._name), ())
+        logs = self._case.index.logs_by_pod.get((self._namespace, self._name), ())
         return _tail(logs, container)
 
     def _age(self, running: Object) -> float:
@@ -291,7 +291,7 @@ def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodBehavi
             continue
         namespace = manifest.ref.namespace or case.destination_namespace
         pods = [
-            log for log in case.world.logs_by_namespace.get(namespace, ()) if log.pod.startswith(f"{name}-")
+            log for log in case.index.logs_by_namespace.get(namespace, ()) if log.pod.startswith(f"{name}-")
         ]
         cut_off = _cut_off_after(case, failed[name], manifest)
         for raw in items(dig(manifest.spec, "template", "spec", "containers")):

@@ -19,7 +19,7 @@ from whysync.argocd.server.server import Denied
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.fix import Fix, Set
-from whysync.diagnosis.freshness import looping
+from whysync.diagnosis.freshness import sync_loop_of
 from whysync.diagnosis.symptom import OPERATION, SymptomKind
 from whysync.fixes.edit import edited
 from whysync.json_tree import MISSING, Json, Missing, same
@@ -167,7 +167,7 @@ def reaches_cluster(case: Case, drift: Drift, fix: Fix | None, only: frozenset[K
     watch.run(_SOON)
     before = live_value(watch, drift)
     changed = case.desired_of(drift.ref.key)
-    release = Set(pointer=drift.pointer, value=_another_value(drift.wanted))
+    release = Set(pointer=drift.pointer, value=_another_value(drift.desired_value))
     watch.world.push(
         manifest.with_body(edited(manifest.body, [release])) if manifest is changed else manifest
         for manifest in case.desired
@@ -180,7 +180,7 @@ def reaches_cluster(case: Case, drift: Drift, fix: Fix | None, only: frozenset[K
 
 def can_be_released(drift: Drift) -> bool:
     """Is it a plain value in Git, which a later commit may change?"""
-    return isinstance(drift.wanted, str | int) and not isinstance(drift.wanted, bool)
+    return isinstance(drift.desired_value, str | int) and not isinstance(drift.desired_value, bool)
 
 
 def _another_value(value: Json | Missing) -> Json:
@@ -305,7 +305,7 @@ def _loop(watch: Observer) -> Iterator[str]:
         if sign.kind is SymptomKind.DIFFERS and sign.key is not None
     }
     writers = [one for one in watch.world.writers.all if one.again and one.ref.key in differing]
-    seen = looping(watch.world.case)
+    seen = sync_loop_of(watch.world.case)
     period = (seen.period if seen is not None else None) or period_of(tuple(writers), gaps) or gaps[0]
     if not writers:
         yield f"    loop  Argo CD syncs again about every {_brief_time(period)}"
@@ -322,8 +322,8 @@ def _both(watch: Observer, other: OtherWriter) -> str:
         ),
         None,
     )
-    wanted = _value(drift.wanted) if drift is not None else "Git's value"
-    found = _value(drift.found) if drift is not None else "its own"
+    wanted = _value(drift.desired_value) if drift is not None else "Git's value"
+    found = _value(drift.live_value) if drift is not None else "its own"
     return _brief(f"{other.pointer}: Argo CD sets {wanted}, {other.who} sets {found} again")
 
 

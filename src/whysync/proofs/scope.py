@@ -196,7 +196,7 @@ class _Choice:
         live = self._case.live_of(key)
         if live is not None or key.group != "argoproj.io":
             return live
-        snapshot = self._case.world.snapshot
+        snapshot = self._case.index.snapshot
         own = (*snapshot.applications, *snapshot.projects)
         return next((one for one in own if (one.ref.kind, one.ref.name) == (key.kind, key.name)), None)
 
@@ -303,7 +303,7 @@ class _Choice:
     def _take_rules(self, desired: list[Manifest]) -> None:
         case = self._case
         for name in sorted(self._namespaces - {""}):
-            for manifest in case.world.live_by_namespace.get(name, ()):
+            for manifest in case.index.live_by_namespace.get(name, ()):
                 if manifest.ref.kind in _RULES_OF_NAMESPACES:
                     self._live.setdefault(id(manifest), manifest)
         for manifest in case.live_of_kind("Namespace"):
@@ -332,7 +332,7 @@ class _Choice:
     def _take_what_is_left(self, namespace: Manifest) -> None:
         """A namespace that is being deleted goes when what is in it has gone."""
         name = namespace.ref.name
-        inside = self._case.world.live_by_namespace.get(name, ())
+        inside = self._case.index.live_by_namespace.get(name, ())
         held = [one for one in inside if one.meta.get("finalizers")]
         for manifest in held:
             self._take(manifest, _DEEPEST)

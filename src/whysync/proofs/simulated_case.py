@@ -218,7 +218,7 @@ def simulated(
     repositories = repositories_of(application, desired, clock, pinned_commit(application, desired, live))
     writers = writers_for(case, part, active=others, returning=returning)
     operators, makers = Operators(case), CrdCreators(case)
-    settings = case.world.snapshot.settings
+    settings = case.index.snapshot.settings
     refusals = writers.refusals.admission
     there = {ref_of(obj).key for obj in (*definitions, *live)}
     cluster = replace(
@@ -241,7 +241,7 @@ def simulated(
             applications=(_quieted(application) if quiet else application,),
             projects=with_project(
                 application,
-                (project.body for project in case.world.snapshot.projects),
+                (project.body for project in case.index.snapshot.projects),
                 exists=not _project_is_missing(case),
             ),
             config_maps=tuple(_config_maps(case, namespace)),
@@ -317,13 +317,13 @@ def _quieted(application: Object) -> Object:
 def argocd_namespace(case: Case) -> str:
     """Argo CD's own: as the status says, else where its settings are, else where the app is."""
     told = case.app.status.controller_namespace
-    config = next((s.ref.namespace for s in case.world.snapshot.settings if s.ref.name == "argocd-cm"), "")
+    config = next((s.ref.namespace for s in case.index.snapshot.settings if s.ref.name == "argocd-cm"), "")
     return told or config or case.app.namespace or "argocd"
 
 
 def _check(case: Case) -> None:
     name = case.app.name
-    if not case.desired and not case.renders_to_nothing:
+    if not case.desired and not case.source_is_empty:
         raise NotSimulated(
             Gap(
                 kind=GapKind.NOT_RENDERED,
@@ -336,7 +336,7 @@ def _check(case: Case) -> None:
         row.status == "Synced" or (row.health or case.app.status.health).status != "Missing"
         for row in case.app.status.resources
     )
-    if there and not case.world.snapshot.live:
+    if there and not case.index.snapshot.live:
         raise NotSimulated(
             Gap(
                 kind=GapKind.NOT_COLLECTED,
@@ -376,7 +376,7 @@ def _stub(ref: Ref) -> Object:
 
 
 def _config_maps(case: Case, namespace: str) -> list[Object]:
-    maps = [setting.body for setting in case.world.snapshot.settings if setting.ref.kind == "ConfigMap"]
+    maps = [setting.body for setting in case.index.snapshot.settings if setting.ref.kind == "ConfigMap"]
     params = "argocd-cmd-params-cm"
     if case.app.namespace != namespace and not any(dig(one, "metadata", "name") == params for one in maps):
         # Argo CD looks after the app, so it was told to look into its namespace.

@@ -15,9 +15,9 @@ from typing import Final
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.tracking import owner_of
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
-from whysync.diagnosis.freshness import looping
-from whysync.diagnosis.mechanism import Mechanism
-from whysync.diagnosis.raw_difference import differences
+from whysync.diagnosis.drift.mechanism import Mechanism
+from whysync.diagnosis.drift.raw_difference import differences
+from whysync.diagnosis.freshness import sync_loop_of
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
@@ -129,7 +129,7 @@ def holds_data(world: SimulatedCase, ref: Ref) -> str:
         known = len(
             [
                 one
-                for one in world.case.world.live_by_kind.get(kind, ())
+                for one in world.case.index.live_by_kind.get(kind, ())
                 if not group or one.ref.group == group
             ]
         )
@@ -239,14 +239,14 @@ class _Reading:
         for found in differences(after, before):
             if any(pointers.within(found.pointer, one) for one in _PLUMBING):
                 continue
-            writer = None if found.found is MISSING else writer_of(before, found.pointer)
+            writer = None if found.live_value is MISSING else writer_of(before, found.pointer)
             known = self._mechanisms.get((ref.key, found.pointer))
             time = self._time(ref, writer, found.pointer)
             yield Overwritten(
                 ref=ref,
                 pointer=found.pointer,
-                before=found.found,
-                after=found.wanted,
+                before=found.live_value,
+                after=found.desired_value,
                 writer=writer,
                 mechanism=known.mechanism if known is not None else None,
                 age=self._world.case.age(time),
@@ -349,7 +349,7 @@ def held(world: SimulatedCase) -> Aftermath:
             differs.setdefault(_key_of(world, moment.about.key), moment.at)
     if not differs:
         return Aftermath()
-    loop = looping(world.case)
+    loop = sync_loop_of(world.case)
     every = (one for one in world.writers.all if one.again and one.certain)
     writers = tuple(one for one in every if one.ref.key in differs)
     between = [later - earlier for earlier, later in pairwise(starts)]

@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Final
 
 from whysync.argocd.tracking.method import TrackingMethod
+from whysync.diagnosis.drift.mechanism import Mechanism, has_unsynced_revision
 from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.mechanism import Mechanism, behind_git
 from whysync.diagnosis.report import Reason, ReasonKind
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.while_syncing import is_running
@@ -106,7 +106,7 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
         until = _root(findings)
         words = f"it fails again until {until}" if until else f"it fails again: {short(message)}"
         yield EffectText(kind=ReasonKind.SYNC_FAILS, text=words, weight=65, refs=_failed_refs(world))
-    elif behind_git(world.case) or known is None or _is_against_the_project(world):
+    elif has_unsynced_revision(world.case) or known is None or _is_against_the_project(world):
         yield EffectText(
             kind=ReasonKind.SYNC_FAILS,
             text=f"it would fail: {short(_why(world) or message)}",
@@ -323,7 +323,7 @@ def _taken(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
     A label may be anybody's; the annotation is written by Argo CD alone.
     """
     by_label = world.case.argocd.tracking_method is TrackingMethod.LABEL
-    names = world.case.world.apps_by_name
+    names = world.case.index.apps_by_name
     for ref, other in effects.taken:
         changed = [one.pointer for one in effects.overwritten if one.ref == ref and not one.is_work]
         if by_label and other.rpartition("_")[2] not in names:

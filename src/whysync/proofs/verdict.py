@@ -17,10 +17,10 @@ from whysync.argocd.rbac import Asker, Request, decide, read_policy
 from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
-from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.drift.field_heuristics import is_builtin
+from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus, Remove
-from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, SymptomId, SymptomKind
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.fixes.edit import edited
@@ -210,7 +210,7 @@ class Judge:
         base = self._base(wanted, course)
         left = self._left(finding, wanted, course)
         new = self._new(wanted, course)
-        shown = waiting if self._case.heals_itself or base is None else base
+        shown = waiting if self._case.self_heals or base is None else base
         trace = trace_of(shown, course)
         if left or new:
             return self._failed(finding, fix, course, left, new, trace)
@@ -291,8 +291,8 @@ class Judge:
         for drift, writer in once:
             after = live_value(course.watch, drift)
             dropped = any(edit.pointer == drift.pointer for edit in fix.edits if isinstance(edit, Remove))
-            if dropped and not same(after, drift.found):
-                lost = f"changes it from {brief(drift.found)} to {brief(after)}"
+            if dropped and not same(after, drift.live_value):
+                lost = f"changes it from {brief(drift.live_value)} to {brief(after)}"
                 return [f"whether {writer.who} writes {drift.pointer} again: if not, the sync {lost}"]
         return []
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Missing, Object, dig
 from whysync.kubernetes.api.manifest import Manifest

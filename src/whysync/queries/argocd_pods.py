@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from whysync.diagnosis.evidence import Evidence, cite
-from whysync.diagnosis.pods import stories_of
+from whysync.diagnosis.pods import pod_histories
 from whysync.queries.commands import argocd_namespace
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 def pods_named(case: Case, *parts: str) -> Iterator[Evidence]:
     """How the Pods of a part of Argo CD are (`repo-server`, `redis`): those that fail, else their phase."""
-    for pod in case.world.snapshot.live:
+    for pod in case.index.snapshot.live:
         if pod.ref.kind != "Pod" or pod.ref.namespace != argocd_namespace(case):
             continue
         if any(part in pod.ref.name for part in parts):
-            failing = [c for story in stories_of(case, pod.ref) for c in story.failing]
+            failing = [c for story in pod_histories(case, pod.ref) for c in story.failing]
             for container in failing:
                 yield cite(pod, container.pointer, says="its own Pod is in trouble")
             if not failing:

@@ -9,7 +9,7 @@ import msgspec
 
 from whysync.diagnosis import Case, Evidence, SymptomKind, cite
 from whysync.diagnosis.failures import ReportedFailure
-from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Object, dig, fields, items, text
@@ -80,7 +80,7 @@ def _of_event(
     case: Case, group: FailureGroup[ContainerConfigInvalid] | FailureGroup[DependencyMissing], message: str
 ) -> ContainerError:
     ref = group.ref
-    about = (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
+    about = (owning_row_of(case, ref) if ref is not None else None) or ref or case.application.ref
     return ContainerError(
         about=about,
         explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about)))),
@@ -101,7 +101,7 @@ def _unhealthy_or_running(case: Case) -> Iterator[Ref]:
 def _reported_below(case: Case, row: Ref) -> Iterator[SymptomId]:
     """Events about the Pods of a row say the same of each of them."""
     for report in (*case.failures(ContainerConfigInvalid), *_missing_keys(case)):
-        if report.ref is not None and row_over(case, report.ref) == row:
+        if report.ref is not None and owning_row_of(case, report.ref) == row:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 

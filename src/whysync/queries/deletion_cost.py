@@ -33,7 +33,7 @@ def deletion_cost(case: Case, ref: Ref) -> str:
         case "CustomResourceDefinition":
             return _instances(case, live)
         case "Namespace":
-            known = len(case.world.live_by_namespace.get(ref.name, ()))
+            known = len(case.index.live_by_namespace.get(ref.name, ()))
             inside = f" (at least {counted(known, 'object')})" if known else ""
             return f"everything in the namespace{inside}"
         case "PersistentVolumeClaim":

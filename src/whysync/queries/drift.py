@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
-from whysync.diagnosis.mechanism import Mechanism
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Missing, Object
 from whysync.kubernetes.api.ref import Ref
@@ -77,7 +77,7 @@ def field_names(drifts: Iterable[Drift]) -> str:
 def live_values(drifts: Iterable[Drift]) -> Iterator[Edit]:
     """The edits that give each field in Git the value it has in the cluster; without one, it is removed."""
     for drift in drifts:
-        value = drift.found if drift.only_git else drift.live.at(drift.pointer)
+        value = drift.live_value if drift.only_git else drift.live.at(drift.pointer)
         yield (
             Remove(pointer=drift.pointer)
             if isinstance(value, Missing)
@@ -90,9 +90,9 @@ def declare_live(drifts: Sequence[Drift], *, title: str) -> Fix:
     return Fix.change(
         drifts[0].ref,
         *(
-            Set(pointer=drift.pointer, value=drift.found)
+            Set(pointer=drift.pointer, value=drift.live_value)
             for drift in drifts
-            if not isinstance(drift.found, Missing)
+            if not isinstance(drift.live_value, Missing)
         ),
         title=title,
     )

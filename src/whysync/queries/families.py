@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.owning_resource import row_above
+from whysync.diagnosis.owning_resource import owning_row
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
@@ -94,7 +94,7 @@ def _about(case: Case, group: Group) -> Ref:
 def _health_of(case: Case, ref: Ref) -> Iterator[SymptomId]:
     """An event about a Pod or a claim also explains the health of the resource that it belongs to."""
     live = case.live_named(ref.kind, ref.namespace, ref.name)
-    above = row_above(case, live) if live is not None else None
+    above = owning_row(case, live) if live is not None else None
     known = (SymptomId.unhealthy(ref.key), *((SymptomId.unhealthy(above.key),) if above is not None else ()))
     yield from (id for id in known if id in case.symptom_ids)
 

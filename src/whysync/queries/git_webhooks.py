@@ -21,7 +21,7 @@ class WebhookUse(Enum):
 
 
 def webhook_use(case: Case) -> WebhookUse:
-    logs = [log for log in case.world.snapshot.logs if "argocd-server" in log.pod]
+    logs = [log for log in case.index.snapshot.logs if "argocd-server" in log.pod]
     if any(PUSH_EVENT in line for log in logs for line in log.lines):
         return WebhookUse.USED
     if logs:

@@ -89,7 +89,7 @@ def grouped(
 
 
 def _reports(case: Case, kind: type[F]) -> Iterator[tuple[ReportedFailure[F], bool]]:
-    for report in case.reported:
+    for report in case.reported_failures:
         for depth, failure in enumerate(within(report.failure)):
             if isinstance(failure, kind):
                 yield cast("ReportedFailure[F]", msgspec.structs.replace(report, failure=failure)), depth > 0

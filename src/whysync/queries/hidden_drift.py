@@ -16,12 +16,12 @@ from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.compare.ignored_fields import IgnoredFields
 from whysync.argocd.diff.normalize import normalize_secret
 from whysync.argocd.ignore_differences import Rule, application_rules
-from whysync.diagnosis.crd_schemas import crd_of
-from whysync.diagnosis.drift import Drift, HiddenBy, one_by_one
-from whysync.diagnosis.field_heuristics import completed, is_bookkeeping, is_builtin, is_known_default
-from whysync.diagnosis.mechanism import Mechanism, applies_server_side, mechanism_of
-from whysync.diagnosis.mutating_webhooks import mutating_webhook
-from whysync.diagnosis.raw_difference import Difference, differences
+from whysync.diagnosis.drift import Drift, HiddenBy, per_map_entry
+from whysync.diagnosis.drift.field_heuristics import completed, is_bookkeeping, is_builtin, is_known_default
+from whysync.diagnosis.drift.mechanism import Mechanism, applies_server_side, mechanism_of
+from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
+from whysync.diagnosis.drift.raw_difference import Difference, differences
+from whysync.diagnosis.drift.schemas import crd_of
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import MISSING, Json, Missing, Object, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
@@ -129,8 +129,8 @@ def _hidden_drifts(case: Case) -> Iterator[UnreportedDifference]:
             yield UnreportedDifference(
                 ref=drift.ref,
                 pointer=drift.pointer,
-                desired=drift.wanted,
-                live=drift.found,
+                desired=drift.desired_value,
+                live=drift.live_value,
                 hidden_by=drift.hidden_by,
             )
 
@@ -203,15 +203,15 @@ def _raw_drifts(key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
     """
     if desired.ref.kind == "Secret":
         desired = desired.with_body(normalize_secret(desired.body))
-    for difference in one_by_one(differences(completed(desired.body), live.body)):
-        if difference.found not in _EMPTY and not isinstance(difference.found, Missing):
+    for difference in per_map_entry(differences(completed(desired.body), live.body)):
+        if difference.live_value not in _EMPTY and not isinstance(difference.live_value, Missing):
             declared = not isinstance(desired.at(difference.pointer), Missing)
             yield Drift(
                 ref=live.ref,
                 key=key,
                 pointer=difference.pointer,
-                wanted=difference.wanted if declared else MISSING,
-                found=difference.found,
+                desired_value=difference.desired_value if declared else MISSING,
+                live_value=difference.live_value,
                 desired=desired,
                 live=live,
                 symptom=SymptomId.differs(key, difference.pointer),
@@ -224,7 +224,7 @@ def _hidden_difference(drift: Drift) -> HiddenDifference:
         key=drift.key,
         desired=drift.desired,
         live=drift.live,
-        difference=Difference(drift.pointer, drift.wanted, drift.found),
+        difference=Difference(drift.pointer, drift.desired_value, drift.live_value),
         writer=drift.writer,
     )
 
@@ -272,7 +272,7 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Hidden
     Of rows with that status: one that is OutOfSync all the same is a riddle of its own.
     """
     rules = tuple(application_rules(case.app.spec.ignore_differences))
-    normalizer = case.own_ignoring
+    normalizer = case.own_ignore_rules
     if normalizer is None or not rules:
         return
     for key, desired, live in _pairs(case, status):
@@ -284,8 +284,8 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Hidden
             for d in differences(normalizer.normalize(desired.body), normalizer.normalize(live.body))
         }
         for difference in differences(desired.body, live.body):
-            declared = not isinstance(difference.wanted, Missing) and not isinstance(
-                difference.found, Missing
+            declared = not isinstance(difference.desired_value, Missing) and not isinstance(
+                difference.live_value, Missing
             )
             if declared and difference.pointer not in left and not _is_no_drift(difference.pointer):
                 writer = writer_of(live.body, difference.pointer)
@@ -302,13 +302,13 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Hidden
 def emptied_by_ignoring(case: Case) -> Iterator[HiddenDifference]:
     """Maps and lists that only the cluster has, of OutOfSync rows, whose whole content a rule takes away."""
     rules = tuple(application_rules(case.app.spec.ignore_differences))
-    normalizer = case.own_ignoring
+    normalizer = case.own_ignore_rules
     for key, desired, live in _pairs(case, "OutOfSync") if normalizer is not None and rules else ():
         applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
         left = normalizer.normalize(live.body) if normalizer is not None and applying else live.body
         for difference in differences(desired.body, live.body) if left is not live.body else ():
             shell = pointers.resolve(left, difference.pointer)
-            if isinstance(difference.wanted, Missing) and difference.found and shell in ({}, []):
+            if isinstance(difference.desired_value, Missing) and difference.live_value and shell in ({}, []):
                 yield HiddenDifference(
                     key=key, desired=desired, live=live, difference=difference, writer=None, rule=applying[0]
                 )

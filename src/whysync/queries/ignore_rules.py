@@ -6,8 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from whysync.diagnosis.drift.raw_difference import LIST_KEYS
 from whysync.diagnosis.fix import Add, Edit, Fix
-from whysync.diagnosis.raw_difference import LIST_KEYS
 from whysync.json_tree import MISSING, Json, Missing, Object, fields
 from whysync.kubernetes.api.pointer import index_of, join, split
 from whysync.kubernetes.api.ref import Ref

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from whysync.argocd.hooks import DeletePolicy, delete_policies
 from whysync.diagnosis import Case, Evidence, cite
-from whysync.diagnosis.owning_resource import row_above, row_named, symptoms_about
+from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -62,7 +62,7 @@ def _reported(case: Case) -> Iterator[MissingObject]:
         failure = group.failure
         ref = group.ref
         live = case.live_named(ref.kind, ref.namespace, ref.name) if ref is not None else None
-        above = row_above(case, live) if live is not None else None
+        above = owning_row(case, live) if live is not None else None
         above = above or (row_named(case, ref) if ref else None) or ref
         namespace = failure.namespace or (ref.namespace if ref else "") or case.destination_namespace
         yield MissingObject(

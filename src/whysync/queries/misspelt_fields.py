@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from whysync.diagnosis.schema_fields import schema_lacks
+from whysync.diagnosis.drift.schemas import missing_in_crd
 from whysync.json_tree import Json, Missing, fields, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Ref
@@ -61,9 +61,9 @@ def _beside(case: Case, ref: Ref, pointer: str, value: Json) -> Iterator[tuple[s
         if at.kind == "struct":
             yield from ((name, _fits(field.type, value)) for name, field in at.struct.fields.items())
         return
-    lacking = schema_lacks(case, ref, pointer)
+    lacking = missing_in_crd(case, ref, pointer)
     above = pointers.join(pointers.split(pointer)[:-1])
-    if lacking is not None and schema_lacks(case, ref, above) is None:
+    if lacking is not None and missing_in_crd(case, ref, above) is None:
         # Where what is above it is unknown too, what is lacking is lacking there.
         crd, place = lacking
         for name, schema in fields(crd.at(place)).items():

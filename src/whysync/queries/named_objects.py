@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whysync.diagnosis.owning_resource import row_over
+from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Named
 
@@ -48,16 +48,16 @@ def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
 
     Where a text names nothing at all, the Application itself is what it is about.
     """
-    said_of = case.placed(said_of) if said_of is not None else None
+    said_of = case.as_in_row(said_of) if said_of is not None else None
     if said_of is not None and (not named.name or named.name == said_of.name):
         return said_of
     if not named.name:
         return said_of or case.application.ref
-    for key in (*case.rows, *case.desired_by_key, *case.world.live_keys_by_name.get(named.name, ())):
+    for key in (*case.rows, *case.desired_by_key, *case.index.live_keys_by_name.get(named.name, ())):
         if key.name == named.name and named.kind in ("", key.kind) and named.namespace in ("", key.namespace):
             return Ref(group=key.group, kind=key.kind, namespace=_space(case, key), name=key.name)
     if said_of is not None and said_of.kind in _CREATORS and "Pod" in (named.kind, _PODS.get(named.resource)):
-        return row_over(case, said_of) or said_of  # a Pod that its controller could not create
+        return owning_row_of(case, said_of) or said_of  # a Pod that its controller could not create
     return Ref(
         group=named.group,
         kind=named.kind or named.resource or "object",
@@ -74,7 +74,7 @@ def _space(case: Case, key: Key) -> str:
 
 
 def is_namespaced(case: Case, kind: str) -> bool:
-    for crd in case.world.snapshot.live:
+    for crd in case.index.snapshot.live:
         if crd.ref.kind == "CustomResourceDefinition" and crd.at("/spec/names/kind") == kind:
             return crd.at("/spec/scope") != "Cluster"
     return kind not in _CLUSTER_SCOPED

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding, Severity
-from whysync.diagnosis.pasted_case import case_of_parts
 from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.symptom import Side, Symptom
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.parse import understand
 from whysync.messages.pasted import Part, Pasted, Place, loud_lines, read_paste, readings_of
 from whysync.messages.wrappers import LayerKind
+from whysync.queries.pasted_case import case_of_parts
 
 Diagnose = Callable[[Case], AppReport]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from whysync.diagnosis.equivalent_values import same_but
+from whysync.diagnosis.drift.equivalent_values import equivalence_of
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
@@ -212,7 +212,7 @@ def _by_name(values: Json | Missing) -> dict[str, Json]:
 def _agree(git: Json | Missing, now: Json | Missing) -> bool:
     if isinstance(git, (dict, list)) or isinstance(now, (dict, list)):
         return True  # what lies inside is Git's, with defaults filled in
-    return same(git, now) or same_but(git, now) is not None
+    return same(git, now) or equivalence_of(git, now) is not None
 
 
 def _is_out_of_reach(edit: Edit) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.json_tree import dig, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.reasons import is_ready
@@ -63,7 +63,7 @@ def producer_of(case: Case, kind: str, namespace: str, name: str) -> Producer | 
 
 def _custom(case: Case) -> Iterator[Manifest]:
     """Live custom resources, then those that Git declares and that are not live."""
-    for manifest in (*case.world.snapshot.live, *case.desired):
+    for manifest in (*case.index.snapshot.live, *case.desired):
         if not is_builtin(manifest.ref):
             yield manifest
 
@@ -90,9 +90,9 @@ def _by_list(case: Case, kind: str, namespace: str, name: str) -> Iterator[Produ
 
 def _copied(case: Case, kind: str, namespace: str, name: str) -> Iterator[Producer]:
     """An object of that name in another namespace which a program copies."""
-    for key in case.world.live_keys_by_name.get(name, ()):
+    for key in case.index.live_keys_by_name.get(name, ()):
         if key.kind == kind and key.namespace != namespace:
-            source = case.world.live_by_key[key][0]
+            source = case.index.live_by_key[key][0]
             if any(mark.startswith(_COPIERS) for mark in source.annotations):
                 yield Producer(manifest=source)
 

@@ -14,7 +14,7 @@ import msgspec
 
 from whysync.argocd.api.application import Application
 from whysync.diagnosis.evidence import Evidence, cite
-from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api.decode import decode
@@ -202,7 +202,7 @@ def _selected(case: Case, service: Manifest) -> Iterator[Manifest]:
 
 
 def _application(case: Case, name: str, namespace: str) -> Manifest | None:
-    named = [m for m in case.world.snapshot.applications if m.ref.name == name]
+    named = [m for m in case.index.snapshot.applications if m.ref.name == name]
     return next((m for m in named if m.ref.namespace == namespace), named[0] if named else None)
 
 

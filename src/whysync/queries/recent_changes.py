@@ -17,8 +17,8 @@ import msgspec
 
 from whysync.argocd.api.application import InitiatedBy, OperationState
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift.raw_difference import differences
 from whysync.diagnosis.evidence import shortened
-from whysync.diagnosis.raw_difference import differences
 from whysync.diagnosis.symptom import Side
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
@@ -265,8 +265,8 @@ def _of_sources(
             what=f"source {difference.pointer}",
             about=about,
             time=time,
-            before=_value(difference.wanted),
-            after=_value(difference.found),
+            before=_value(difference.desired_value),
+            after=_value(difference.live_value),
         )
 
 
@@ -314,8 +314,8 @@ def _of_templates(case: Case) -> Iterator[Change]:
                 what=pointer,
                 about=live.ref,
                 time=time,
-                before=_value(difference.wanted),
-                after=_value(difference.found),
+                before=_value(difference.desired_value),
+                after=_value(difference.live_value),
             )
 
 
@@ -418,7 +418,7 @@ def _gaps(case: Case, start: datetime | None) -> Iterator[Gap]:
         yield _gap(f"changes of project {case.app.project}", "the AppProject is not in the facts")
     if case.settings("argocd-cm") is None:
         yield _gap("changes of Argo CD's settings", "argocd-cm is not in the facts")
-    if not case.world.snapshot.heads:
+    if not case.index.snapshot.heads:
         yield _gap("commits that Argo CD has not seen", "the facts contain no Git heads")
 
 

@@ -87,7 +87,7 @@ def keys_asked_of(manifest: Manifest, kind: str, name: str) -> list[str]:
 def is_absent(case: Case, reference: Reference, namespace: str) -> bool:
     """It is not live, though others of its kind in that namespace are: so the listing is no gap."""
     where = namespace if reference.is_namespaced else ""
-    known = case.world.live_names.get((reference.kind, where))
+    known = case.index.live_names.get((reference.kind, where))
     return bool(known) and reference.name not in known
 
 

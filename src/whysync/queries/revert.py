@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
+from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.drift import live_values

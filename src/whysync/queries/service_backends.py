@@ -30,7 +30,7 @@ def workloads_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
     wanted = fields(service.spec.get("selector"))
     if not wanted:
         return
-    for workload in case.world.live_by_namespace.get(service.ref.namespace, ()):
+    for workload in case.index.live_by_namespace.get(service.ref.namespace, ()):
         labels = fields(dig(workload.spec, "template", "metadata", "labels"))
         if workload.ref.kind in _WORKLOADS and is_selected(labels, wanted):
             yield workload

@@ -105,7 +105,7 @@ def repository_secret(case: Case, url: str) -> Manifest | None:
     secret whose address can be read is found: `sources/` masks what looks like a credential.
     """
     best: tuple[int, Manifest | None] = (0, None)
-    for secret in case.world.snapshot.settings:
+    for secret in case.index.snapshot.settings:
         kind = text(secret.labels.get(_SECRET_TYPE))
         known = _plain(_secret_url(secret))
         if not known or secret.ref.kind != "Secret":

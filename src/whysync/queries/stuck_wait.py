@@ -101,7 +101,7 @@ def _gone(
         if live is None or (ttl < 60 and wait.is_long):
             words = f"Kubernetes deletes it {ttl} s after its end, which can be before Argo CD looks"
             return StuckWait(words=words, evidence=evidence, certain=False)
-    others = any(key.kind == wait.ref.kind and key != wait.ref.key for key in case.world.live_by_key)
+    others = any(key.kind == wait.ref.kind and key != wait.ref.key for key in case.index.live_by_key)
     if live is None and others and result_of(case, wait.ref) is not None:
         return StuckWait(words="it is not in the cluster any more")
     return None

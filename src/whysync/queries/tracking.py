@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
+from whysync.diagnosis.drift.mechanism import INSTANCE, Mechanism
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.mechanism import INSTANCE, Mechanism
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind
 
@@ -21,13 +21,13 @@ def other_app_of(case: Case, drift: Drift) -> str:
     A tracking id is written by Argo CD alone, so what it names is an app. A label may hold anything: it
     counts only where an Application of that name is at hand.
     """
-    result = drift.found if isinstance(drift.found, str) else ""
+    result = drift.live_value if isinstance(drift.live_value, str) else ""
     if drift.pointer == TRACKING_ID_POINTER:
         owner = result.partition(":")[0]
-        wanted = drift.wanted.partition(":")[0] if isinstance(drift.wanted, str) else ""
+        wanted = drift.desired_value.partition(":")[0] if isinstance(drift.desired_value, str) else ""
         own = ("", case.app.name, f"{case.app.namespace}_{case.app.name}", wanted)
         return "" if owner in own or ":" not in result else owner
-    return result if result != case.app.name and result in case.world.apps_by_name else ""
+    return result if result != case.app.name and result in case.index.apps_by_name else ""
 
 
 def is_label_of_a_tool(case: Case, drift: Drift) -> bool:
@@ -46,7 +46,7 @@ def drop_from_this_app(case: Case, ref: Ref) -> Fix | None:
         if (drift.ref.kind, drift.ref.name) != (ref.kind, ref.name):
             continue
         other = other_app_of(case, drift)
-        known = case.world.apps_by_name.get(other.rpartition("_")[2]) if other else None
+        known = case.index.apps_by_name.get(other.rpartition("_")[2]) if other else None
         if known is not None and any(row.key == drift.ref.key for row in known[1].status.resources):
             return Fix.drop(
                 drift.desired.ref,

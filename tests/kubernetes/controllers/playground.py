@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from whysync.argocd.health.assess import health_of
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.pods import PodHistory, stories_of
+from whysync.diagnosis.pods import PodHistory, pod_histories
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
@@ -141,4 +141,4 @@ class Playground:
             for live_object in live
             if live_object.ref.kind == "Pod" and live_object.ref.name == name
         )
-        return stories_of(Case(world, manifest, decoded), ref)[0]
+        return pod_histories(Case(world, manifest, decoded), ref)[0]

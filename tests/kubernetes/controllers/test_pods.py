@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kubernetes.controllers.playground import Playground, made, pod
-from whysync.diagnosis.pods import last_word
+from whysync.diagnosis.pods import log_root_cause
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.controllers.behavior import LogLine, PodBehavior
 
@@ -389,7 +389,7 @@ def test_last_words_go_into_the_status_where_the_container_wants_it() -> None:
     play.create(pod(container=container, restartPolicy="Never"))
     play.run(30)
     assert dig(play.container(), "state", "terminated", "message") == "no such table: users\n"
-    assert last_word(play.story().logs) is not None or play.story().failing[0].exit_message
+    assert log_root_cause(play.story().logs) is not None or play.story().failing[0].exit_message
 
 
 def test_readiness_gates_are_waited_for() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kubernetes.controllers.playground import Playground, made, pod, service
-from whysync.diagnosis.pods import last_word
+from whysync.diagnosis.pods import log_root_cause
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.controllers.behavior import Behavior, LogLine, PodBehavior
 
@@ -156,7 +156,7 @@ def test_a_call_to_a_service_that_is_not_there() -> None:
     said = "failed to connect to db:5432: dial tcp: lookup db on 10.96.0.10:53: no such host"
     assert play.life.logs.lines("shop", "migrate", "web") == [said]
     assert play.story("migrate").failing[0].exit_code == 1
-    assert last_word(play.story("migrate").logs) is not None
+    assert log_root_cause(play.story("migrate").logs) is not None
 
 
 def test_a_call_to_a_service_with_nobody_behind_it() -> None:
@@ -168,7 +168,7 @@ def test_a_call_to_a_service_with_nobody_behind_it() -> None:
     address = dig(play.get("services", "db"), "spec", "clusterIP")
     said = f"failed to connect to db:5432: dial tcp {address}:5432: connect: connection refused"
     assert play.life.logs.lines("shop", "migrate", "web") == [said]
-    assert last_word(play.story("migrate").logs) is not None
+    assert log_root_cause(play.story("migrate").logs) is not None
 
 
 def test_a_call_to_the_wrong_port() -> None:

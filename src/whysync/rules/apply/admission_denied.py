@@ -113,7 +113,7 @@ def _policy(case: Case, failure: AdmissionDenied) -> Iterator[Evidence]:
     """The policy object, where it is at hand: the people to ask are in its annotations."""
     if not failure.policy or failure.engine is PolicyEngine.POD_SECURITY:
         return
-    for manifest in case.world.snapshot.live:
+    for manifest in case.index.snapshot.live:
         if manifest.ref.name == failure.policy and "olicy" in manifest.ref.kind:
             yield cite(manifest, "/metadata/name", says="the policy")
 

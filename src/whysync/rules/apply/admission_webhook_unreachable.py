@@ -92,7 +92,7 @@ def _about(case: Case, failure: WebhookDown, place: tuple[Manifest, int] | None)
 
 def _configured(case: Case, webhook: str) -> tuple[Manifest, int] | None:
     """The configuration that names this webhook, and where in it."""
-    for manifest in case.world.snapshot.live:
+    for manifest in case.index.snapshot.live:
         if manifest.ref.kind in CONFIGURATIONS:
             for index, entry in enumerate(items(manifest.body.get("webhooks"))):
                 if text(fields(entry).get("name")) == webhook:
@@ -116,7 +116,7 @@ def _looked(case: Case, service: Manifest | None, place: tuple[Manifest, int] | 
 
 def _pods_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
     selector = fields(service.spec.get("selector"))
-    pods = (live for live in case.world.snapshot.live if live.ref.kind == "Pod" and selector)
+    pods = (live for live in case.index.snapshot.live if live.ref.kind == "Pod" and selector)
     for pod in pods:
         chosen = all(dig(pod.labels, key) == value for key, value in selector.items())
         if chosen and pod.ref.namespace == service.ref.namespace:

@@ -21,7 +21,7 @@ Auto-sync does nothing because a window is closed (sync-window), or because only
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, ReportedFailure, Set, Severity, cite, rule
-from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
@@ -115,7 +115,7 @@ def _given_up(mended: tuple[Manifest, ...]) -> str:
 
 def _succeeded(case: Case) -> Iterator[Finding]:
     """Synced once to this commit; without self-heal nothing brings back what changed since."""
-    if case.heals_itself:
+    if case.self_heals:
         return
     skipped: tuple[ReportedFailure[AutosyncSkipped], ...] = tuple(
         report

@@ -98,10 +98,10 @@ def _called(kind: str, api_group: str) -> str:
 
 
 def _definition(case: Case, kind: str, api_group: str) -> Definition:
-    live = next((m for m in case.world.snapshot.live if _defines(m, kind, api_group)), None)
+    live = next((m for m in case.index.snapshot.live if _defines(m, kind, api_group)), None)
     own = next((m for m in case.desired if _defines(m, kind, api_group)), None)
-    maker = next((m for m in (*case.world.snapshot.live, *case.desired) if _makes(m, kind)), None)
-    for app, manifests in sorted(case.world.snapshot.desired.items()):
+    maker = next((m for m in (*case.index.snapshot.live, *case.desired) if _makes(m, kind)), None)
+    for app, manifests in sorted(case.index.snapshot.desired.items()):
         other = next((m for m in manifests if _defines(m, kind, api_group)), None)
         if other is not None and app != case.app.qualified_name:
             return Definition(live=live, own=own, maker=maker, other=other, other_app=app)

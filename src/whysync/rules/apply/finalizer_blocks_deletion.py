@@ -67,7 +67,7 @@ def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="it cannot be deleted"),
             finalizers=(failure.finalizer,) if failure.finalizer else _finalizers(live),
         )
-    for live in case.world.being_deleted:
+    for live in case.index.being_deleted:
         if str(live.key) not in told and _is_stuck(case, live):
             explains = tuple(_about(case, live))
             if explains:

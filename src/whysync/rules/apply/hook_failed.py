@@ -22,9 +22,9 @@ ends is hook-stuck.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, cite_line, rule
-from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.diagnosis.owning_resource import symptoms_about
-from whysync.diagnosis.pods import last_word, logs_below
+from whysync.diagnosis.pods import log_root_cause, logs_below
+from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -60,7 +60,7 @@ def hook_failed(case: Case) -> Iterator[Finding]:
         if result.message == ENDED and was_terminated_by_timeout(case):
             continue  # it did not fail: the whole sync was ended
         ref = result.ref
-        word = last_word(logs_below(case, ref))
+        word = log_root_cause(logs_below(case, ref))
         late = job_past_deadline(case, ref, result)
         symptom = SymptomId.result(result.key)
         runs = ref.kind in RUN_TO_COMPLETION  # any other kind failed because its health did
@@ -87,7 +87,7 @@ def _at_deletion(case: Case) -> Iterator[Finding]:
         failure = group.failure
         namespace, _, name = failure.hook.partition(",")[0].strip().rpartition("/")
         ref = Ref(group="batch", version="v1", kind="Job", namespace=namespace, name=name) if name else None
-        word = last_word(logs_below(case, ref)) if ref else None
+        word = log_root_cause(logs_below(case, ref)) if ref else None
         yield Finding(
             about=ref or case.application.ref,
             explains=group.explains,

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, cite_line, rule
 from whysync.diagnosis.owning_resource import symptoms_about
-from whysync.diagnosis.pods import last_word, logs_below
+from whysync.diagnosis.pods import log_root_cause, logs_below
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.log_patterns import LogReason
 from whysync.queries.sync_position import comes_before, phase_and_wave
@@ -35,7 +35,7 @@ def hook_needs_later_wave(case: Case) -> Iterator[Finding]:
         hook = case.desired_of(result.key)
         if not result.hook_type or result.hook_phase == "Succeeded" or hook is None:
             continue
-        word = last_word(logs_below(case, result.ref))
+        word = log_root_cause(logs_below(case, result.ref))
         if word is None or word.failure.reason not in OUT_OF_REACH:
             continue
         service = _service(case, hook, word.failure.text)

@@ -38,7 +38,7 @@ from whysync.diagnosis import (
     rule,
 )
 from whysync.diagnosis.finding import AlreadyFixed
-from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.diagnosis.pods import logs_below
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.manifest import Manifest
@@ -91,7 +91,7 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
 def _said_below(case: Case, hook: Ref) -> Iterator[SymptomId]:
     """Events about its Pods that tell the same: the image, the node."""
     for report in (*case.failures(ImagePull), *case.failures(Unschedulable)):
-        if report.ref is not None and row_over(case, report.ref) == hook:
+        if report.ref is not None and owning_row_of(case, report.ref) == hook:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Missing, items
 from whysync.kubernetes.api.manifest import Manifest
@@ -62,12 +62,12 @@ def limit_range_violated(case: Case) -> Iterator[Finding]:
 def _held_back(case: Case, group: FailureGroup[LimitRange]) -> Ref:
     """The row that lacks its Pods: events speak of the ReplicaSet below it."""
     said = group.ref
-    above = row_over(case, said) if said is not None and said.kind != "Pod" else None
+    above = owning_row_of(case, said) if said is not None and said.kind != "Pod" else None
     return above or named_ref(case, group.failure.resource, said)
 
 
 def _others(case: Case, group: FailureGroup[LimitRange]) -> str:
-    rows = {row_over(case, ref) or ref for ref in group.resources if ref.kind != "pods"}
+    rows = {owning_row_of(case, ref) or ref for ref in group.resources if ref.kind != "pods"}
     return f" and {len(rows) - 1} more" if len(rows) > 1 else ""
 
 
@@ -131,7 +131,7 @@ def _fixes(case: Case, namespace: str, failure: LimitRange) -> Iterator[Fix]:
 def _ranges(case: Case, namespace: str) -> Iterator[Evidence]:
     ranges: list[Manifest] = [
         live
-        for live in case.world.snapshot.live
+        for live in case.index.snapshot.live
         if live.ref.kind == "LimitRange" and live.ref.namespace == namespace
     ]
     for manifest in ranges[:2]:

@@ -49,7 +49,7 @@ def namespace_terminating(case: Case) -> Iterator[Finding]:
         reported.add(name)
         cited = group.cited(says="nothing can be created there now")
         yield _finding(case, name, explains=(*group.explains, *_inside(case, name)), said=cited)
-    for live in case.world.being_deleted:
+    for live in case.index.being_deleted:
         name = live.ref.name
         if live.ref.kind != "Namespace" or name in reported or not _is_long(case, live):
             continue
@@ -99,7 +99,7 @@ def _is_long(case: Case, live: Manifest) -> bool:
 
 def _left(case: Case, name: str) -> tuple[Manifest, ...]:
     """What is in it, being deleted, and held by a finalizer."""
-    inside = case.world.live_by_namespace.get(name, ())
+    inside = case.index.live_by_namespace.get(name, ())
     return tuple(
         manifest for manifest in inside if manifest.meta.get("deletionTimestamp") and _finalizers(manifest)
     )

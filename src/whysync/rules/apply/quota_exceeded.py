@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import msgspec
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.owning_resource import row_above, row_named, symptoms_about
+from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
 from whysync.diagnosis.sentences import counted
 from whysync.json_tree import Object, integer
 from whysync.kubernetes.api.manifest import Manifest
@@ -73,7 +73,7 @@ def _held_back(case: Case, group: FailureGroup[QuotaExceeded]) -> Ref:
     if said is None:
         return named_ref(case, group.failure.resource)
     live = case.live_named(said.kind, said.namespace, said.name)
-    return (row_above(case, live) if live is not None else None) or row_named(case, said) or said
+    return (owning_row(case, live) if live is not None else None) or row_named(case, said) or said
 
 
 def _verdict(ref: Ref, namespace: str, failure: QuotaExceeded) -> str:

@@ -216,7 +216,7 @@ def _reordered(source: Manifest, user: Manifest) -> Iterator[Fix]:
 
 
 def _names(case: Case, need: MissingObject) -> list[str]:
-    keys = case.world.live_by_key
+    keys = case.index.live_by_key
     return sorted({key.name for key in keys if key.kind == need.kind and key.namespace == need.namespace})
 
 

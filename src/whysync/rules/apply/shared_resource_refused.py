@@ -59,7 +59,7 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
 
 
 def _mark(case: Case, key: object) -> Iterator[Evidence]:
-    for manifest in case.world.snapshot.live:
+    for manifest in case.index.snapshot.live:
         if manifest.key == key:
             pointer = TRACKING_ID_POINTER
             yield cite(manifest, pointer, says="the Application that applied it last")

@@ -25,7 +25,7 @@ from shlex import quote
 from whysync.argocd.api.project import SyncWindow
 from whysync.argocd.sync_windows.windows import WindowReason, WindowVerdict, can_sync, matching, next_allowed
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.mechanism import behind_git
+from whysync.diagnosis.drift.mechanism import has_unsynced_revision
 from whysync.diagnosis.symptom import SymptomId
 from whysync.messages.patterns.operations import SyncWindowBlocked
 from whysync.queries.commands import app_argument, sync
@@ -48,7 +48,7 @@ def sync_window_closed(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="the sync is held back"),
             invalid=group.failure.invalid,
         )
-    waits = behind_git(case) or _never_synced(case)
+    waits = has_unsynced_revision(case) or _never_synced(case)
     if not reported and not automatic.allowed and case.is_automated and waits:
         differs = tuple(s.id for s in case.symptoms if s.kind in (SymptomKind.DIFFERS, SymptomKind.MISSING))
         if differs:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.sentences import counted, one_line
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import fields, items

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.argocd.projects import app_namespace_permitted
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.freshness import is_served, never_looked_at
+from whysync.diagnosis.freshness import is_served, never_reconciled
 from whysync.diagnosis.symptom import NEVER_RECONCILED
 from whysync.json_tree import text
 from whysync.kubernetes.api.pointer import join
@@ -63,7 +63,7 @@ def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
 
 def _never_looked_at(case: Case) -> Iterator[Finding]:
     """The controller passes over it without a word: only the empty status tells."""
-    age, served = never_looked_at(case), is_served(case)
+    age, served = never_reconciled(case), is_served(case)
     if age is None or NEVER_RECONCILED not in case.symptom_ids or served is True:
         return
     if served is None and case.app.namespace in ("", "argocd", "openshift-gitops"):

@@ -23,8 +23,8 @@ A message without `(cached)` is fresh: a hard refresh will not help.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.failures import cite_spoken
-from whysync.diagnosis.messages_of_case import ReportedText, texts_of
+from whysync.diagnosis.failures import cite_text
+from whysync.diagnosis.reported_texts import ReportedText, reported_texts_of
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import Message, understand
@@ -60,7 +60,7 @@ def cached_manifest_error(case: Case) -> Iterator[Finding]:
             if moved
             else "Argo CD repeats a cached error for up to an hour: what it names may be mended already"
         ),
-        evidence=(cite_spoken(spoken, says="`(cached)`: an old answer, repeated"), *_compared(case)),
+        evidence=(cite_text(spoken, says="`(cached)`: an old answer, repeated"), *_compared(case)),
         fixes=(Fix.run(hard_refresh(case), title="Hard refresh: make Argo CD render anew"),),
     )
 
@@ -71,7 +71,7 @@ def _may_be_over(text: str) -> bool:
 
 
 def _cached(case: Case) -> Iterator[tuple[ReportedText, Message]]:
-    for spoken in texts_of(case):
+    for spoken in reported_texts_of(case):
         message = understand(spoken.text)
         if message.cached and spoken.symptom in case.symptom_ids:
             yield spoken, message

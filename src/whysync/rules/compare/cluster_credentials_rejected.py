@@ -61,7 +61,7 @@ def _fixes(case: Case, failure: ClusterAuth) -> Iterator[Fix]:
             refresh(case),
             title="Mend the login of the helper: the role of Argo CD's accounts, and what it may do there",
         )
-    name = cluster_for(case.app.spec.destination, known_clusters(case.world.snapshot.settings)).name
+    name = cluster_for(case.app.spec.destination, known_clusters(case.index.snapshot.settings)).name
     register = f"argocd cluster add CONTEXT --name {quote(name) if name else 'NAME'} --upsert"
     # Under another name the Applications that name the cluster would not find it any more.
     look = () if name else (with_comment("argocd cluster list", "its NAME stays as it is"),)

@@ -111,7 +111,7 @@ def _nearest(case: Case, failure: ClusterNotRegistered) -> str:
     asked = failure.name or failure.server
     others = {
         known_cluster.name if failure.name else known_cluster.server
-        for known_cluster in known_clusters(case.world.snapshot.settings)
+        for known_cluster in known_clusters(case.index.snapshot.settings)
     }
     alike = [other for other in sorted(others - {"", asked}) if _is_alike(asked, other)]
     return alike[0] if len(alike) == 1 else ""

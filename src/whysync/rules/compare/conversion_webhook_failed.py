@@ -50,7 +50,7 @@ def conversion_webhook_failed(case: Case) -> Iterator[Finding]:
 
 
 def _crd(case: Case, failure: ConversionWebhookFailed) -> Manifest | None:
-    for manifest in case.world.snapshot.live:
+    for manifest in case.index.snapshot.live:
         same = manifest.at("/spec/names/kind") == failure.kind and manifest.at("/spec/group") == failure.group
         if manifest.ref.kind == "CustomResourceDefinition" and same:
             return manifest

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from whysync.argocd import hooks
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.schema_fields import builtin_knows
+from whysync.diagnosis.drift.schemas import builtin_has_field
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
@@ -81,7 +81,7 @@ def _holder(case: Case, failure: DiffSchemaError) -> Manifest | None:
     """The one object of that side which has the field; the text mostly does not name it."""
     if not failure.pointers:
         return None
-    side = case.world.snapshot.live if failure.side is DiffSide.LIVE else case.desired
+    side = case.index.snapshot.live if failure.side is DiffSide.LIVE else case.desired
     wanted = failure.resource.name
     having = [
         manifest
@@ -113,7 +113,7 @@ def _fixes(
         yield Fix.remove(
             holder.ref, pointer, title="Take the field out of Git: the cluster's schema does not know it"
         )
-        if builtin_knows(holder.ref, pointer) is False:
+        if builtin_has_field(holder.ref, pointer) is False:
             return  # no Kubernetes knows it: nobody's schema is out of date
     elif failure.side is DiffSide.CONFIG and failure.problem in (
         DiffProblem.DUPLICATE_KEY,

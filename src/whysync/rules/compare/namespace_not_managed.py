@@ -42,8 +42,8 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
         failure = group.failure
         known = case.live_named(failure.kind, failure.namespace, failure.name)
         ref = _ref(case, failure) if known is None else known.ref
-        cluster = cluster_for(case.app.spec.destination, known_clusters(case.world.snapshot.settings))
-        managed = managed_namespaces(case.world.snapshot.settings, cluster)
+        cluster = cluster_for(case.app.spec.destination, known_clusters(case.index.snapshot.settings))
+        managed = managed_namespaces(case.index.snapshot.settings, cluster)
         secret, spaces = managed if managed is not None else (None, ())
         called = cluster.name or cluster.server
         only = f", only {', '.join(spaces[:5])}{', …' if len(spaces) > 5 else ''}" if spaces else ""

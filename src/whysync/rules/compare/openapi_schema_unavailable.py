@@ -95,7 +95,7 @@ def _not_listed(case: Case) -> Iterator[Finding]:
 
 
 def _unavailable(case: Case) -> Iterator[tuple[Manifest, int]]:
-    for manifest in case.world.snapshot.live:
+    for manifest in case.index.snapshot.live:
         if manifest.ref.kind == "APIService":
             for index, condition in enumerate(items(manifest.status.get("conditions"))):
                 entry = fields(condition)

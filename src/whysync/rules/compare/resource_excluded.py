@@ -140,4 +140,4 @@ def _changed(case: Case, settings: Manifest, ref: Ref, by: ExcludedBy) -> Edit |
 def _cluster(case: Case) -> str:
     """By its address, as the lists name clusters."""
     destination = case.app.spec.destination
-    return cluster_for(destination, known_clusters(case.world.snapshot.settings)).server or destination.name
+    return cluster_for(destination, known_clusters(case.index.snapshot.settings)).server or destination.name

@@ -30,7 +30,7 @@ API_VERSION = "/apiVersion"
 @rule(cause="deprecated-api", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def api_version_removed(case: Case) -> Iterator[Finding]:
     for drift in case.drifts_by(Mechanism.OLD_API):
-        wanted, served = str(drift.wanted), str(drift.found)
+        wanted, served = str(drift.desired_value), str(drift.live_value)
         removed = removal_of(wanted, drift.ref.kind)
         told = f", which Kubernetes removed in {removed}" if removed else ""
         yield Finding(

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.field_heuristics import may_be_rendered_differently
-from whysync.diagnosis.mechanism import was_synced_here
+from whysync.diagnosis.drift.field_heuristics import may_be_rendered_differently
+from whysync.diagnosis.drift.mechanism import synced_at_current_revision
 from whysync.json_tree import Missing
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.drift import drift_finding, field_names, live_values
@@ -31,7 +31,7 @@ from whysync.queries.drift import drift_finding, field_names, live_values
 
 @rule(cause="manual-edit", needs={Fact.DESIRED, Fact.LIVE}, since="0.1", last_resort=True)
 def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
-    if not was_synced_here(case):
+    if not synced_at_current_revision(case):
         return
     for every in case.drifts_by_object(Mechanism.UNKNOWN):
         drifts = [drift for drift in every if _is_changed(case, drift)]

@@ -21,7 +21,7 @@ manager in managedFields.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Mechanism, cite, rule
-from whysync.diagnosis.crd_schemas import default_in_schema
+from whysync.diagnosis.drift.schemas import default_in_schema
 from whysync.queries.drift import both_sides, declare_live, drift_finding, field_names, server_side_diff
 
 

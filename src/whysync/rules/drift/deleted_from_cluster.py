@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite, rule
-from whysync.diagnosis.mechanism import behind_git
+from whysync.diagnosis.drift.mechanism import has_unsynced_revision
 from whysync.kubernetes.api.ref import Key
 from whysync.queries.commands import refresh, sync
 from whysync.queries.ttl import ttl_pointer
@@ -31,7 +31,7 @@ _GONE = ("Deleted", "Killing", "SuccessfulDelete", "ResourceDeleted")
 
 @rule(cause="deleted-live", since="0.1")
 def deleted_from_cluster(case: Case) -> Iterator[Finding]:
-    if behind_git(case) or (not case.app.status.history and case.operation is None):
+    if has_unsynced_revision(case) or (not case.app.status.history and case.operation is None):
         return  # it may never have been made
     rows = {row.key: index for index, row in enumerate(case.app.status.resources)}
     for symptom in case.symptoms:

@@ -19,16 +19,16 @@ The same object twice in one source has its own warning; the same elements in an
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, cite, rule
-from whysync.diagnosis.equivalent_values import list_with_twins, twins_in
+from whysync.diagnosis.drift.equivalent_values import duplicate_keys, list_with_duplicate_keys
 from whysync.json_tree import Json, fields, items, text
 from whysync.queries.drift import drift_finding, drifts_by_list
 
 
 @rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def duplicate_list_key(case: Case) -> Iterator[Finding]:
-    for around, drifts in drifts_by_list(case, Mechanism.MERGED, list_with_twins):
+    for around, drifts in drifts_by_list(case, Mechanism.MERGED, list_with_duplicate_keys):
         first, ref = drifts[0], drifts[0].ref
-        names = ", ".join(twins_in(first.desired.at(around)))
+        names = ", ".join(duplicate_keys(first.desired.at(around)))
         yield drift_finding(
             *drifts,
             field=around,
@@ -54,7 +54,7 @@ def duplicate_list_key(case: Case) -> Iterator[Finding]:
 def _once(mine: list[Json], theirs: list[Json]) -> list[Json]:
     """Git's list with one element per name: the cluster's where Git has two, else Git's own."""
     kept = {text(fields(their).get("name")): their for their in theirs}
-    twins = twins_in(mine)
+    twins = duplicate_keys(mine)
     left: dict[str, Json] = {}
     for one in mine:
         name = text(fields(one).get("name"))

@@ -30,7 +30,7 @@ from whysync.diagnosis import (
     cite,
     rule,
 )
-from whysync.diagnosis.equivalent_values import Equivalence, reordered_list_of, same_but
+from whysync.diagnosis.drift.equivalent_values import Equivalence, equivalence_of, reordered_list_of
 from whysync.json_tree import Missing
 from whysync.queries.drift import drift_finding, drifts_by_list, field_names, live_values
 
@@ -41,7 +41,7 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
     for drifts in case.drifts_by_object(Mechanism.SAME_VALUE):
         first = drifts[0]
         names = field_names(drifts)
-        how = same_but(first.wanted, first.found)
+        how = equivalence_of(first.desired_value, first.live_value)
         yield drift_finding(
             *drifts,
             confidence=Confidence.HIGH,

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
-from whysync.diagnosis.mechanism import behind_git, same_source_as_synced
+from whysync.diagnosis.drift.mechanism import has_unsynced_revision, synced_from_current_source
 from whysync.diagnosis.symptom import SymptomId
 from whysync.queries.commands import app_argument, comment
 from whysync.queries.resource_rows import row_evidence
@@ -38,9 +38,9 @@ _LAST = re.compile(r"-(?=[a-z]*\d+[a-z]+\d|\d*[a-z]+\d+[a-z])[a-z0-9]{4,12}$")
 
 @rule(cause="nondeterministic", since="0.1")
 def generated_name_changes(case: Case) -> Iterator[Finding]:
-    if behind_git(case):
+    if has_unsynced_revision(case):
         return  # names may come from the commit
-    certain = same_source_as_synced(case)
+    certain = synced_from_current_source(case)
     earlier: dict[tuple[str, ...], list[ResourceRow]] = {}
     for row in case.app.status.resources:
         if SymptomId.extra(row.key) in case.symptom_ids:

@@ -38,7 +38,7 @@ def job_deleted_by_ttl(case: Case) -> Iterator[Finding]:
             or HOOK.rpartition("/")[2].replace("~1", "/") in desired.annotations
         ):
             continue
-        loop = "; self-heal makes it again and again" if case.heals_itself else ""
+        loop = "; self-heal makes it again and again" if case.self_heals else ""
         yield Finding(
             about=symptom.ref,
             field=ttl,

@@ -24,7 +24,7 @@ or of a CRD needs no webhook.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
-from whysync.diagnosis.mutating_webhooks import mutating_webhook
+from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase

@@ -20,7 +20,7 @@ cluster drifted, not Git.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.mechanism import behind_git
+from whysync.diagnosis.drift.mechanism import has_unsynced_revision
 from whysync.diagnosis.symptom import OPERATION
 from whysync.queries.commands import app_argument, sync
 from whysync.queries.ttl import ttl_pointer
@@ -35,7 +35,7 @@ def new_commit_not_synced(case: Case) -> Iterator[Finding]:
     drifts = case.drifts_by(Mechanism.NOT_SYNCED_YET)
     explained = {drift.symptom for drift in drifts}
     never = _was_never_synced(case)
-    if behind_git(case) or never:
+    if has_unsynced_revision(case) or never:
         known = {drift.symptom for drift in case.drifts}
         explained |= {s.id for s in case.symptoms if s.kind in _UNSYNCED and s.id not in known}
     if not explained:

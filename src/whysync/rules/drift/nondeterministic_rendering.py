@@ -23,7 +23,7 @@ references or annotations name it. If Git has moved on since the last sync, it i
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
-from whysync.diagnosis.mechanism import moved_in_git, rendered_anew
+from whysync.diagnosis.drift.mechanism import changed_in_git_since_sync, rendered_differently
 from whysync.queries.commands import app_argument, comment
 from whysync.queries.drift import both_sides, drift_finding, field_names
 from whysync.queries.ignore_rules import ignore_field
@@ -73,4 +73,4 @@ def _is_content(drift: Drift) -> bool:
 
 def _is_certain(case: Case, drift: Drift) -> bool:
     """What was applied last is known, and came from this very commit and source."""
-    return moved_in_git(case, drift) and rendered_anew(case, drift)
+    return changed_in_git_since_sync(case, drift) and rendered_differently(case, drift)

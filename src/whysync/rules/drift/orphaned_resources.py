@@ -69,7 +69,7 @@ def _unmarked(case: Case) -> tuple[Manifest, ...]:
     rows: set[Key] = set(case.rows)
     return tuple(
         manifest
-        for manifest in case.world.live_by_namespace.get(case.destination_namespace, ())
+        for manifest in case.index.live_by_namespace.get(case.destination_namespace, ())
         if manifest.ref.namespace
         and manifest.key not in rows
         and manifest.ref.kind not in _BELOW

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
-from whysync.diagnosis.raw_difference import differences
+from whysync.diagnosis.drift.raw_difference import differences
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import DuplicateResource

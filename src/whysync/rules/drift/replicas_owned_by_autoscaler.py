@@ -35,7 +35,7 @@ def replicas_owned_by_autoscaler(case: Case) -> Iterator[Finding]:
         yield drift_finding(
             drift,
             writer=drift.writer,
-            verdict=f"{autoscaler.ref} holds {drift.found} replicas, Git asks for {drift.wanted}",
+            verdict=f"{autoscaler.ref} holds {drift.live_value} replicas, Git asks for {drift.desired_value}",
             confidence=Confidence.HIGH,
             evidence=(
                 *drift.cited(),

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
-from whysync.diagnosis.mechanism import was_synced_here
+from whysync.diagnosis.drift.mechanism import synced_at_current_revision
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.drift import drift_finding, live_values
 from whysync.queries.ignore_rules import ignore_field
@@ -32,7 +32,7 @@ from whysync.queries.ignore_rules import ignore_field
 @rule(cause="controller-owned", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def replicas_scaled(case: Case) -> Iterator[Finding]:
     for drift in case.drifts_by(Mechanism.SCALED):
-        healed = case.heals_itself and was_synced_here(case)
+        healed = case.self_heals and synced_at_current_revision(case)
         who = (
             "scaled by an autoscaler that the facts do not show (self-heal would undo a manual change)"
             if healed
@@ -41,7 +41,8 @@ def replicas_scaled(case: Case) -> Iterator[Finding]:
         yield drift_finding(
             drift,
             writer=drift.writer,
-            verdict=f"{drift.ref} runs with {drift.found} replicas, but Git declares {drift.wanted}: {who}",
+            verdict=f"{drift.ref} runs with {drift.live_value} replicas, but Git declares"
+            f" {drift.desired_value}: {who}",
             confidence=Confidence.MEDIUM if healed else Confidence.LOW,
             evidence=(*drift.cited(), *_self_heal(case, healed=healed)),
             fixes=tuple(_fixes(case, drift, healed=healed)),

@@ -20,7 +20,7 @@ A conversion webhook that does not answer stops the comparison altogether.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, rule
-from whysync.diagnosis.mechanism import PRESERVE_UNKNOWN
+from whysync.diagnosis.drift.mechanism import PRESERVE_UNKNOWN
 from whysync.queries.drift import drift_finding
 from whysync.queries.ignore_rules import ignore_field
 
@@ -35,12 +35,15 @@ def stored_as_another_version(case: Case) -> Iterator[Finding]:
                 ignore_field(case, drift.ref, PRESERVE_UNKNOWN, risk="none: in v1 the field has one value"),
             )
         else:
-            verdict = f"{drift.ref} is declared in {drift.wanted}, and the cluster shows it in {drift.found}"
+            verdict = (
+                f"{drift.ref} is declared in {drift.desired_value},"
+                f" and the cluster shows it in {drift.live_value}"
+            )
             fixes = (
                 Fix.change(
                     drift.ref,
-                    Set(pointer=drift.pointer, value=str(drift.found)),
-                    title=f"Declare {drift.found} in Git",
+                    Set(pointer=drift.pointer, value=str(drift.live_value)),
+                    title=f"Declare {drift.live_value} in Git",
                     risk="fields may have been renamed or moved between the versions",
                 ),
             )

@@ -21,7 +21,7 @@ Somebody who syncs by hand, again and again, shows in the history as that user.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, Set, cite, rule
-from whysync.diagnosis.freshness import SyncLoop, looping
+from whysync.diagnosis.freshness import SyncLoop, sync_loop_of
 from whysync.diagnosis.symptom import SYNC_LOOP
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.queries.drift import live_values
@@ -43,7 +43,7 @@ _NOBODY = (
 
 @rule(cause="sync-noop-loop", since="0.1")
 def sync_loop(case: Case) -> Iterator[Finding]:
-    loop = looping(case)
+    loop = sync_loop_of(case)
     if loop is None:
         return
     lasting = {id(drift) for mechanism in _NOBODY for drift in case.drifts_by(mechanism)}
@@ -82,7 +82,7 @@ def _fixes(case: Case, untold: list[Drift]) -> Iterator[Fix]:
         yield Fix.change(
             mine[0].ref, *live_values(mine), title="The other writer is right: commit its value to Git"
         )
-    if not mine and case.heals_itself:
+    if not mine and case.self_heals:
         yield Fix.application(
             case.application.ref,
             Set(pointer=SELF_HEAL, value=False),

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.mechanism import INSTANCE
+from whysync.diagnosis.drift.mechanism import INSTANCE
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.messages.patterns.operations import SharedResource
@@ -67,8 +67,8 @@ def _what(drift: Drift) -> str:
     if drift.only_git:
         return f"has lost Argo CD's {mark}: somebody removed it, or the sync that writes it never reached it"
     if drift.only_live:
-        return f"carries a {mark} that Argo CD does not want there: {drift.found}{by}"
-    other = f"carries another {mark} than Argo CD's, {drift.found} instead of {drift.wanted}"
+        return f"carries a {mark} that Argo CD does not want there: {drift.live_value}{by}"
+    other = f"carries another {mark} than Argo CD's, {drift.live_value} instead of {drift.desired_value}"
     return f"{other}: written by a chart or tool{by}, or by another Argo CD"
 
 

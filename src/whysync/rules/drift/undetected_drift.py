@@ -22,8 +22,8 @@ import json
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.crd_schemas import crd_of
-from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.drift.field_heuristics import is_builtin
+from whysync.diagnosis.drift.schemas import crd_of
 from whysync.diagnosis.symptom import APP_DIFFERS
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import index_of, split
@@ -88,9 +88,9 @@ def _confidence(hidden: HiddenDifference) -> Confidence:
 
 def _committed(group: list[HiddenDifference]) -> Iterator[Fix]:
     values = [
-        Set(pointer=hidden.pointer, value=hidden.difference.found)
+        Set(pointer=hidden.pointer, value=hidden.difference.live_value)
         for hidden in group
-        if hidden.pointer != LAST_APPLIED_POINTER and not isinstance(hidden.difference.found, Missing)
+        if hidden.pointer != LAST_APPLIED_POINTER and not isinstance(hidden.difference.live_value, Missing)
     ]
     if values:
         yield Fix.change(group[0].live.ref, *values, title="The cluster is right: bring the value into Git")
@@ -98,7 +98,7 @@ def _committed(group: list[HiddenDifference]) -> Iterator[Fix]:
 
 def _undone(group: list[HiddenDifference]) -> Iterator[Fix]:
     """A sync does not do it: Argo CD sees no difference. Git's values may be masked: only what Git lacks."""
-    extra = [hidden.pointer for hidden in group if isinstance(hidden.difference.wanted, Missing)]
+    extra = [hidden.pointer for hidden in group if isinstance(hidden.difference.desired_value, Missing)]
     if not extra or any(index_of(part) is not None for pointer in extra for part in split(pointer)):
         return
     patch = json.dumps([{"op": "remove", "path": pointer} for pointer in extra])

@@ -35,8 +35,8 @@ from whysync.diagnosis import (
     cite,
     rule,
 )
+from whysync.diagnosis.drift.schemas import builtin_has_field, missing_in_crd
 from whysync.diagnosis.fix import Edit
-from whysync.diagnosis.schema_fields import builtin_knows, schema_lacks
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import split
@@ -50,7 +50,7 @@ def unknown_field_dropped(case: Case) -> Iterator[Finding]:
     for drifts in case.drifts_by_object(Mechanism.DROPPED):
         first = drifts[0]
         proof = tuple(_proof(case, drifts))
-        proven = bool(proof) or builtin_knows(first.ref, first.pointer) is False
+        proven = bool(proof) or builtin_has_field(first.ref, first.pointer) is False
         names = field_names(drifts)
         why = (
             f"the schema of {first.ref.kind} does not know it"
@@ -85,15 +85,15 @@ def _corrected(case: Case, drifts: tuple[Drift, ...]) -> Fix | None:
     changes: list[str] = []
     for drift in drifts:
         right = intended_field(case, drift.ref, drift.pointer)
-        if right is None or isinstance(drift.wanted, Missing):
+        if right is None or isinstance(drift.desired_value, Missing):
             return None
         name = split(right)[-1]
-        edits += [Remove(pointer=drift.pointer), Set(pointer=right, value=drift.wanted)]
+        edits += [Remove(pointer=drift.pointer), Set(pointer=right, value=drift.desired_value)]
         named.append(f"{name} instead of {drift.last_key}")
-        if isinstance(drift.wanted, str | int):
+        if isinstance(drift.desired_value, str | int):
             now = drift.live.at(right)
             was = "unset" if isinstance(now, Missing) else one_line(str(now))
-            changes.append(f"{name} becomes {one_line(str(drift.wanted))} in the cluster, {was} now")
+            changes.append(f"{name} becomes {one_line(str(drift.desired_value))} in the cluster, {was} now")
     if any(split(drift.pointer)[:2] == ("spec", "template") for drift in drifts):
         changes.append("its pods are restarted")
     return Fix.change(
@@ -103,7 +103,7 @@ def _corrected(case: Case, drifts: tuple[Drift, ...]) -> Fix | None:
 
 def _proof(case: Case, drifts: tuple[Drift, ...]) -> Iterator[Evidence]:
     for drift in drifts:
-        lacking = schema_lacks(case, drift.ref, drift.pointer)
+        lacking = missing_in_crd(case, drift.ref, drift.pointer)
         if lacking is not None:
             crd, pointer = lacking
             known = crd.at(pointer)

@@ -21,7 +21,7 @@ Look at the controller: is it running, restarting, out of memory; do its shards 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.freshness import REFRESH, is_served, never_looked_at, overdue
+from whysync.diagnosis.freshness import REFRESH, is_served, never_reconciled, overdue
 from whysync.diagnosis.symptom import NEVER_RECONCILED, OVERDUE
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import join
@@ -66,7 +66,7 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
 
 def _never(case: Case) -> Iterator[Finding]:
     """It was made long ago, in a namespace that Argo CD serves, and has no status at all."""
-    age = never_looked_at(case)
+    age = never_reconciled(case)
     if age is None or NEVER_RECONCILED not in case.symptom_ids:
         return
     if not (is_served(case) or case.app.namespace in ("", argocd_namespace(case))):

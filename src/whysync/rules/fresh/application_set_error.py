@@ -19,14 +19,14 @@ The set is well and the app is held back by its rollout steps: then the app wait
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
-from whysync.diagnosis.freshness import troubled_set_of
+from whysync.diagnosis.freshness import failing_application_set
 from whysync.diagnosis.symptom import APPLICATION_SET_FAILED
 from whysync.queries.commands import on_object
 
 
 @rule(cause="appset-error", since="0.1")
 def application_set_error(case: Case) -> Iterator[Finding]:
-    troubled = troubled_set_of(case)
+    troubled = failing_application_set(case)
     if troubled is None:
         return
     message = troubled.message.strip() or troubled.reason

@@ -21,20 +21,20 @@ operation is under way. Where only pruning is due, automatic pruning is off.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.mechanism import behind_git
+from whysync.diagnosis.drift.mechanism import has_unsynced_revision
 from whysync.queries.commands import sync
 
 
 @rule(cause="autosync-given-up", since="0.1")
 def autosync_without_self_heal(case: Case) -> Iterator[Finding]:
     operation = case.operation
-    if not case.is_automated or case.heals_itself or operation is None or operation.phase != "Succeeded":
+    if not case.is_automated or case.self_heals or operation is None or operation.phase != "Succeeded":
         return
     known = {drift.symptom for drift in case.drifts}
     drifted = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.MISSING or s.id in known)
     result = operation.sync_result
     at = (result.revision or "".join(result.revisions)) if result is not None else ""
-    if not drifted or not at or behind_git(case):
+    if not drifted or not at or has_unsynced_revision(case):
         return
     yield Finding(
         about=case.application.ref,

@@ -66,4 +66,4 @@ def _parent(case: Case) -> tuple[Manifest, Application] | None:
     owner = text(case.application.at(TRACKING_ID_POINTER)).partition(":")[0].rpartition("_")[2]
     if not owner or owner == case.app.name:
         return None
-    return case.world.apps_by_name.get(owner)
+    return case.index.apps_by_name.get(owner)

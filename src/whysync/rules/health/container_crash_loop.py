@@ -33,8 +33,8 @@ from whysync.diagnosis import (
     cite_line,
     rule,
 )
-from whysync.diagnosis.owning_resource import row_over
-from whysync.diagnosis.pods import ContainerHistory, LogRootCause, PodHistory, last_word, logs_below
+from whysync.diagnosis.owning_resource import owning_row_of
+from whysync.diagnosis.pods import ContainerHistory, LogRootCause, PodHistory, log_root_cause, logs_below
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -67,7 +67,7 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
         unhealthy = [
             s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids and s not in told
         ]
-        word = last_word(logs_below(case, report.ref))
+        word = log_root_cause(logs_below(case, report.ref))
         yield Finding(
             about=report.ref,
             explains=tuple(dict.fromkeys([*unhealthy, *report.symptoms])),
@@ -93,7 +93,7 @@ def _crashing(case: Case, ref: Ref) -> tuple[PodHistory, ContainerHistory] | Non
 def _said_below(case: Case, symptom: SymptomId) -> Iterator[SymptomId]:
     """Events about the Pods of a row say the same of each of them."""
     for report in case.failures(CrashLoop):
-        above = row_over(case, report.ref) if report.ref is not None else None
+        above = owning_row_of(case, report.ref) if report.ref is not None else None
         if above is not None and SymptomId.unhealthy(above.key) == symptom:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
@@ -102,7 +102,7 @@ def _from_pod(
     ref: Ref, explains: tuple[SymptomId, ...], story: PodHistory, container: ContainerHistory
 ) -> Finding:
     log = story.log_of(container)
-    word = last_word((log,)) if log else None
+    word = log_root_cause((log,)) if log else None
     code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
     return Finding(
         about=ref,

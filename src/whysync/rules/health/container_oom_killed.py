@@ -22,7 +22,7 @@ from shlex import quote
 from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.diagnosis.pods import ContainerHistory, PodHistory
 from whysync.diagnosis.symptom import SymptomId
 from whysync.golang.quantity import quantity_value
@@ -53,7 +53,7 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
     for report in case.failures(OomKilled):
         if report.ref is None or not explained.isdisjoint(report.symptoms):
             continue
-        about = row_over(case, report.ref) or report.ref
+        about = owning_row_of(case, report.ref) or report.ref
         explains = tuple(dict.fromkeys((*symptoms_about(case, about), *report.symptoms)))
         if not explained.isdisjoint(explains):
             continue
@@ -103,7 +103,7 @@ def _from_pod(
 def _said_below(case: Case, row: Ref) -> Iterator[SymptomId]:
     """Events about the Pods of a row tell the same kills, or the pauses after them."""
     for report in (*case.failures(OomKilled), *case.failures(CrashLoop)):
-        if report.ref is not None and row_over(case, report.ref) == row:
+        if report.ref is not None and owning_row_of(case, report.ref) == row:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 

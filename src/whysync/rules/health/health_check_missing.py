@@ -26,7 +26,7 @@ from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.settings.overrides import ResourceOverride
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, FixKind, Set, Severity, cite, rule
-from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import fields, items, text

@@ -23,7 +23,7 @@ from shlex import quote
 from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.owning_resource import row_over
+from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
@@ -79,7 +79,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
     for report in case.failures(ImagePull):
         if report.ref is None or not explained.isdisjoint(report.symptoms):
             continue
-        if row_over(case, report.ref) in rows:
+        if owning_row_of(case, report.ref) in rows:
             continue  # the Pod itself has told it, or the hook that it belongs to
         unhealthy = [s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids]
         if not explained.isdisjoint(unhealthy):
@@ -130,7 +130,7 @@ def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -
 def _said_below(case: Case, row: Ref) -> tuple[SymptomId, ...]:
     """Events about the Pods of a row say the same of each of them."""
     reports = (report for report in case.failures(ImagePull) if report.ref is not None)
-    below = (report for report in reports if report.ref and row_over(case, report.ref) == row)
+    below = (report for report in reports if report.ref and owning_row_of(case, report.ref) == row)
     return tuple(dict.fromkeys(id for one in below for id in one.symptoms if id in case.symptom_ids))
 
 

@@ -23,7 +23,7 @@ import msgspec
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.evidence import Evidence
-from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.diagnosis.sentences import both_ends
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import text
@@ -52,7 +52,7 @@ def pod_evicted(case: Case) -> Iterator[Finding]:
             if eviction is not None:
                 evictions[symptom.ref] = eviction
     for group in grouped(case, Evicted):
-        about = (row_over(case, group.ref) if group.ref is not None else None) or group.ref
+        about = (owning_row_of(case, group.ref) if group.ref is not None else None) or group.ref
         if about is None or any(story.failing for story in case.pods_of(about)):
             continue
         found = _Eviction(message=group.failure.detail, pods=[group.ref or about], evidence=[])

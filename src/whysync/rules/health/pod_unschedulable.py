@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.owning_resource import row_over
+from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -69,7 +69,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
         if any(SymptomId.unhealthy(row.key) in told for row in case.app.status.resources):
             continue
         hook = awaited_hook(case)
-        if hook is not None and row_over(case, report.ref) == hook:
+        if hook is not None and owning_row_of(case, report.ref) == hook:
             continue  # the sync waits for it: hook_stuck says why
         yield Finding(
             about=report.ref,

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import ProbeFailed
@@ -107,7 +107,7 @@ def probe_failing(case: Case) -> Iterator[Finding]:
 
 def _about(case: Case, group: FailureGroup[ProbeFailed]) -> Ref:
     ref = group.ref
-    return (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
+    return (owning_row_of(case, ref) if ref is not None else None) or ref or case.application.ref
 
 
 def _at_its_port(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:

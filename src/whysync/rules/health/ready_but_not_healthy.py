@@ -21,7 +21,7 @@ status at all: status_never_reported.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items

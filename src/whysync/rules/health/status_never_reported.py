@@ -20,7 +20,7 @@ Minutes after a sync this is normal. A claim or a load balancer that waits has a
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, cite, rule
-from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest

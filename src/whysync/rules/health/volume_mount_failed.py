@@ -20,7 +20,7 @@ A claim without a volume is not bound yet. A Secret or ConfigMap that does not e
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import DependencyMissing, FailedMount
@@ -72,7 +72,7 @@ def _finding(case: Case, about: Ref, groups: list[FailureGroup[FailedMount]]) ->
 
 
 def _row(case: Case, ref: Ref | None) -> Ref:
-    return (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
+    return (owning_row_of(case, ref) if ref is not None else None) or ref or case.application.ref
 
 
 def _recreate(case: Case, about: Ref, *, held: bool) -> Iterator[Fix]:

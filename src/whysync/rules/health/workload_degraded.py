@@ -23,7 +23,7 @@ from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.sentences import both_ends
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row

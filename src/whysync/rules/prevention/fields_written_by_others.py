@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift.raw_difference import differences
 from whysync.diagnosis.evidence import cite
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.raw_difference import differences
 from whysync.diagnosis.rule import Topic, rule
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.api import pointer as pointers
@@ -65,7 +65,7 @@ def _fields_of_others(case: Case, live: Manifest, desired: Manifest | None) -> I
     ledger = ManagedFieldsIndex(live.body)
     if all(_is_quiet(writer) for writer in ledger.managers):
         return
-    rules = case.own_ignoring
+    rules = case.own_ignore_rules
     left = rules.normalize(live.body) if rules is not None else live.body
     found = _differing(desired, live) if desired is not None else _not_argocds(ledger, live)
     told = 0
@@ -87,10 +87,10 @@ def _is_quiet(writer: Writer) -> bool:
 
 def _differing(desired: Manifest, live: Manifest) -> Iterator[str]:
     for difference in differences(desired.body, live.body):
-        if isinstance(difference.found, Missing):
+        if isinstance(difference.live_value, Missing):
             continue
         if difference.pointer in _OPEN:  # only the cluster has the whole map: check each of its fields
-            yield from (pointers.child(difference.pointer, name) for name in _names(difference.found))
+            yield from (pointers.child(difference.pointer, name) for name in _names(difference.live_value))
         else:
             yield difference.pointer
 

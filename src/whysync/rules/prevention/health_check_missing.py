@@ -17,7 +17,7 @@ from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.settings.overrides import ResourceOverride
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Set
 from whysync.diagnosis.rule import Topic, rule

@@ -20,7 +20,7 @@ from whysync.json_tree import dig, items, text
 @rule(topic=Topic.EXPIRY, severity=Severity.WARNING, cause="repo-unreachable", since="0.2")
 def repository_connection_failed(case: Case) -> Iterator[Finding]:
     used = {source.repo_url.rstrip("/").removesuffix(".git") for source in case.app.sources}
-    for fact in case.world.snapshot.facts:
+    for fact in case.index.snapshot.facts:
         for repo in items(fact.body.get("items")) if fact.name == "repositories" else ():
             url = text(dig(repo, "repo"))
             status = text(dig(repo, "connectionState", "status"))

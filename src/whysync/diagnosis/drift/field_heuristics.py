@@ -85,15 +85,19 @@ def is_ca_bundle(drift: Drift) -> bool:
 def is_injected(drift: Drift) -> bool:
     """A container, volume, variable or annotation that only the cluster has, or an image pinned by digest."""
     parts = split(drift.pointer)
-    if drift.last_key == "image" and isinstance(drift.wanted, str) and isinstance(drift.found, str):
-        return bool(_DIGEST.search(drift.found)) and not _DIGEST.search(drift.wanted)
+    if (
+        drift.last_key == "image"
+        and isinstance(drift.desired_value, str)
+        and isinstance(drift.live_value, str)
+    ):
+        return bool(_DIGEST.search(drift.live_value)) and not _DIGEST.search(drift.desired_value)
     if drift.only_live and drift.ref.kind.endswith("WebhookConfiguration") and parts[-1].isdecimal():
         return True  # selectors that a platform's own admission adds to every webhook
     if (
         drift.only_live
         and not is_builtin(drift.ref)
         and parts[-1].isdecimal()
-        and isinstance(drift.found, dict)
+        and isinstance(drift.live_value, dict)
     ):
         return True  # an element that the webhook of a custom resource adds to its lists
     if not drift.only_live or drift.ref.kind not in _WORKLOADS:
@@ -107,9 +111,9 @@ def is_injected(drift: Drift) -> bool:
 def is_filled_in_by_controller(drift: Drift) -> bool:
     """Content that only the cluster has, where a controller of Kubernetes or an operator puts it."""
     parts = split(drift.pointer)
-    if not drift.only_live and drift.wanted not in (None, "", [], {}):
+    if not drift.only_live and drift.desired_value not in (None, "", [], {}):
         return False
-    if not is_builtin(drift.ref) and parts[-1].isdecimal() and isinstance(drift.found, str):
+    if not is_builtin(drift.ref) and parts[-1].isdecimal() and isinstance(drift.live_value, str):
         return True  # a program that registers itself adds its name to a list of a custom resource
     if parts[:2] == ("metadata", "finalizers"):
         return True  # who wants to clean up before an object goes puts its own mark on it
@@ -121,12 +125,12 @@ def is_filled_in_by_controller(drift: Drift) -> bool:
     return drift.last_key == "replicas"
 
 
-def is_late_initialised(drift: Drift) -> bool:
+def is_late_initialized(drift: Drift) -> bool:
     """Git leaves a field of a custom resource empty, and its operator writes what it found or chose."""
-    return not is_builtin(drift.ref) and drift.wanted == "" and bool(drift.found)
+    return not is_builtin(drift.ref) and drift.desired_value == "" and bool(drift.live_value)
 
 
-def is_flipped_by_its_webhook(drift: Drift) -> bool:
+def is_set_by_webhook_owner(drift: Drift) -> bool:
     """Programs that serve a webhook switch its failure policy, and fill in its CA, once they are ready.
 
     In a CRD they also put their own Service in the place of the one that the file names. Some write the
@@ -152,7 +156,7 @@ def is_known_default(drift: Drift) -> bool:
     """A field of a built-in kind that the API server fills in whenever Git leaves it out (or empty)."""
     if not is_builtin(drift.ref):
         return False
-    if not (drift.only_live or drift.wanted in _UNSET):
+    if not (drift.only_live or drift.desired_value in _UNSET):
         return False
     parts = split(drift.pointer)
     claim = "volumeClaimTemplates" in parts and parts[-1] in ("apiVersion", "kind", "status", "volumeMode")
@@ -168,8 +172,8 @@ def is_filled_in_by_api_server(drift: Drift) -> bool:
     parts = split(drift.pointer)
     if drift.only_git or index_of(parts[-1]) is not None:
         return False
-    sent = _replaced(drift.live.body, parts, drift.wanted)
-    return resolve(completed(fields(sent)), drift.pointer) == drift.found
+    sent = _replaced(drift.live.body, parts, drift.desired_value)
+    return resolve(completed(fields(sent)), drift.pointer) == drift.live_value
 
 
 def completed(body: Object) -> Object:
@@ -197,7 +201,7 @@ def looks_defaulted(drift: Drift) -> bool:
     """Only the cluster has it, and its value is one that a schema would fill in: a word, a number, a flag."""
     return (
         drift.only_live
-        and (_is_empty(drift.found) or _is_plain(drift.found))
+        and (_is_empty(drift.live_value) or _is_plain(drift.live_value))
         and not split(drift.pointer)[-1].isdecimal()
         and not _under_metadata(drift.pointer)
         and drift.ref.kind not in ("Secret", "ConfigMap")
@@ -230,11 +234,11 @@ def looks_generated(case: Case, drift: Drift) -> bool:
     if drift.ref.kind == "Secret" and parts[:1] in (("data",), ("stringData",)):
         return may_be_rendered_differently(case, drift) and not _is_managed_secret(drift)
     if drift.ref.kind == "ConfigMap" and parts[:1] == ("data",):
-        return _differ_in_random_words(drift.wanted, drift.found)
+        return _differ_in_random_words(drift.desired_value, drift.live_value)
     annotated = len(parts) >= 2 and parts[-2] == "annotations"
     if annotated and key.startswith(_GENERATED_KEYS):
         return True
-    return annotated and _is_stamp(drift.wanted) and _is_stamp(drift.found)
+    return annotated and _is_stamp(drift.desired_value) and _is_stamp(drift.live_value)
 
 
 def _differ_in_random_words(wanted: Json | object, found: Json | object) -> bool:

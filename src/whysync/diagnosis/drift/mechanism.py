@@ -26,23 +26,26 @@ from whysync.argocd.diff.strategy import (
     strategy_for,
 )
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
-from whysync.diagnosis.crd_schemas import default_in_schema
 from whysync.diagnosis.drift import Drift, HiddenBy
-from whysync.diagnosis.equivalent_values import list_with_twins, reordered_list_of, same_but
-from whysync.diagnosis.field_heuristics import (
+from whysync.diagnosis.drift.equivalent_values import (
+    equivalence_of,
+    list_with_duplicate_keys,
+    reordered_list_of,
+)
+from whysync.diagnosis.drift.field_heuristics import (
     is_builtin,
     is_ca_bundle,
     is_filled_in_by_controller,
-    is_flipped_by_its_webhook,
     is_injected,
     is_known_default,
-    is_late_initialised,
+    is_late_initialized,
+    is_set_by_webhook_owner,
     looks_defaulted,
     looks_generated,
 )
-from whysync.diagnosis.freshness import looping
-from whysync.diagnosis.mutating_webhooks import mutating_webhook
-from whysync.diagnosis.schema_fields import builtin_knows, schema_knows
+from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
+from whysync.diagnosis.drift.schemas import builtin_has_field, crd_has_field, default_in_schema
+from whysync.diagnosis.freshness import sync_loop_of
 from whysync.json_tree import Json, Missing, fields
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
@@ -167,15 +170,19 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.AUTOSCALED
     if reordered_list_of(drift.desired.body, drift.live.body, drift.pointer) is not None:
         return Mechanism.REORDERED
-    if list_with_twins(drift.desired.body, drift.live.body, drift.pointer) is not None:
+    if list_with_duplicate_keys(drift.desired.body, drift.live.body, drift.pointer) is not None:
         return Mechanism.MERGED
-    same = not drift.only_live and not _is_lost_entry(drift, parts) and same_but(drift.wanted, drift.found)
+    same = (
+        not drift.only_live
+        and not _is_lost_entry(drift, parts)
+        and equivalence_of(drift.desired_value, drift.live_value)
+    )
     return Mechanism.SAME_VALUE if same else None
 
 
 def _is_lost_entry(drift: Drift, parts: tuple[str, ...]) -> bool:
     """The API server leaves out an empty field, but keeps an empty element of a list or entry of a map."""
-    if not drift.only_git or drift.wanted is None:
+    if not drift.only_git or drift.desired_value is None:
         return False
     return parts[-1].isdecimal() or (len(parts) >= 2 and parts[-2] in _ENTRIES)
 
@@ -199,8 +206,8 @@ def _is_server_set(parts: tuple[str, ...]) -> bool:
 def _proven(case: Case, drift: Drift) -> Mechanism | None:
     """What the last-applied annotation, the history and managedFields leave no doubt about."""
     writer = drift.writer
-    if moved_in_git(case, drift) and (writer is None or writer.kind is WriterKind.ARGOCD):
-        return Mechanism.GENERATED if rendered_anew(case, drift) else Mechanism.NOT_SYNCED_YET
+    if changed_in_git_since_sync(case, drift) and (writer is None or writer.kind is WriterKind.ARGOCD):
+        return Mechanism.GENERATED if rendered_differently(case, drift) else Mechanism.NOT_SYNCED_YET
     if _is_of_schema(case, drift, writer):
         return Mechanism.CRD_DEFAULT
     if _is_kept(drift, writer):
@@ -241,9 +248,9 @@ def _is_rewritten(case: Case, drift: Drift, writer: Writer | None) -> bool:
     if isinstance(applied, Missing):
         covered = mutating_webhook(case, drift.ref) is not None
         if covered:
-            return was_synced_here(case)
-        return same_source_as_synced(case) and not looks_generated(case, drift)
-    return pointers.resolve(applied, drift.pointer) == drift.wanted
+            return synced_at_current_revision(case)
+        return synced_from_current_source(case) and not looks_generated(case, drift)
+    return pointers.resolve(applied, drift.pointer) == drift.desired_value
 
 
 def _is_kept(drift: Drift, writer: Writer | None) -> bool:
@@ -283,12 +290,16 @@ def _annotated(drift: Drift, *, by_controller: bool = False) -> Mechanism | None
     name = _annotation(drift)
     if name and is_written_by_cloud(name):
         return Mechanism.CLOUD_ANNOTATION
-    if name and is_instant(name, drift.found) and (by_controller or not is_instant(name, drift.wanted)):
+    if (
+        name
+        and is_instant(name, drift.live_value)
+        and (by_controller or not is_instant(name, drift.desired_value))
+    ):
         return Mechanism.TIMESTAMP
     return None
 
 
-def moved_in_git(case: Case, drift: Drift) -> bool:
+def changed_in_git_since_sync(case: Case, drift: Drift) -> bool:
     """Has Git changed this field since the last sync that succeeded?
 
     The last-applied annotation tells it for the field; else the revisions tell it for the whole app.
@@ -297,20 +308,20 @@ def moved_in_git(case: Case, drift: Drift) -> bool:
     if not isinstance(applied, Missing) and not _applied_by_another(drift):
         before = pointers.resolve(applied, drift.pointer)
         if not isinstance(before, Missing) or drift.only_git:
-            return before != drift.wanted
-    return behind_git(case)
+            return before != drift.desired_value
+    return has_unsynced_revision(case)
 
 
-def rendered_anew(case: Case, drift: Drift) -> bool:
+def rendered_differently(case: Case, drift: Drift) -> bool:
     """One commit and one source, and yet not what the last sync, which applied all of it, had rendered."""
     # what another app applied, or what Argo CD did not render, tells nothing
-    return case.desired_is_marked and not _applied_by_another(drift) and same_source_as_synced(case)
+    return case.desired_is_marked and not _applied_by_another(drift) and synced_from_current_source(case)
 
 
-def same_source_as_synced(case: Case) -> bool:
+def synced_from_current_source(case: Case) -> bool:
     """The last sync succeeded, applied everything, and took it from the very commit and source of now."""
     operation = case.operation
-    if behind_git(case) or operation is None or operation.phase != "Succeeded":
+    if has_unsynced_revision(case) or operation is None or operation.phase != "Succeeded":
         return False
     sync = operation.operation.sync
     if sync is None or sync.resources or not isinstance(case.application.at(_LOCAL), Missing):
@@ -321,10 +332,10 @@ def same_source_as_synced(case: Case) -> bool:
     return any(not isinstance(now, Missing) and now == then for now, then in pairs)
 
 
-def was_synced_here(case: Case) -> bool:
+def synced_at_current_revision(case: Case) -> bool:
     """Did the last sync succeed, at the revision that Argo CD compares with now?"""
     operation = case.operation
-    return operation is not None and operation.phase == "Succeeded" and not behind_git(case)
+    return operation is not None and operation.phase == "Succeeded" and not has_unsynced_revision(case)
 
 
 def _applied_by_another(drift: Drift) -> bool:
@@ -333,7 +344,7 @@ def _applied_by_another(drift: Drift) -> bool:
     return isinstance(found, str) and isinstance(wanted, str) and found != wanted
 
 
-def behind_git(case: Case) -> bool:
+def has_unsynced_revision(case: Case) -> bool:
     """Is the revision that was compared another one than the last that was synced?"""
     revision = case.app.status.sync.revision or "".join(case.app.status.sync.revisions)
     synced = [entry.revision or "".join(entry.revisions) for entry in case.app.status.history]
@@ -357,7 +368,7 @@ def _last_applied(drift: Drift) -> Json | Missing:
 def _suggested(case: Case, drift: Drift) -> Mechanism:
     """Nothing is recorded about the field: what its kind and its values suggest."""
     if drift.pointer.endswith(f"/annotations/{RESTARTED_AT}") or (
-        isinstance(drift.found, dict) and "kubectl.kubernetes.io/restartedAt" in drift.found
+        isinstance(drift.live_value, dict) and "kubectl.kubernetes.io/restartedAt" in drift.live_value
     ):
         return Mechanism.BY_HAND
     return _known_field(case, drift) or _deduced(case, drift) or _remaining(case, drift)
@@ -367,7 +378,7 @@ def _known_field(case: Case, drift: Drift) -> Mechanism | None:
     """Fields of which it is known who writes them: the API server, controllers, clouds, admission."""
     if is_known_default(drift):
         return Mechanism.API_DEFAULT
-    if is_filled_in_by_controller(drift) or is_late_initialised(drift) or is_flipped_by_its_webhook(drift):
+    if is_filled_in_by_controller(drift) or is_late_initialized(drift) or is_set_by_webhook_owner(drift):
         return Mechanism.BY_CONTROLLER
     if drift.last_key == "replicas" and _has_autoscaler_row(case, drift):
         return Mechanism.BY_CONTROLLER
@@ -394,11 +405,11 @@ def _remaining(case: Case, drift: Drift) -> Mechanism:
     """Someone or something changed it."""
     if _is_of_a_stranger(case, drift):
         return Mechanism.BY_CONTROLLER
-    if looping(case) is not None:
+    if sync_loop_of(case) is not None:
         return Mechanism.UNKNOWN  # the loop is the finding
     if drift.pointer == "/spec/replicas":
         return Mechanism.SCALED
-    if case.heals_itself and was_synced_here(case):
+    if case.self_heals and synced_at_current_revision(case):
         by_argocd = drift.writer is not None and drift.writer.kind is WriterKind.ARGOCD
         admitted = by_argocd or mutating_webhook(case, drift.ref) is not None
         return Mechanism.INJECTED if admitted else Mechanism.CONTESTED
@@ -412,7 +423,7 @@ def _is_of_a_stranger(case: Case, drift: Drift) -> bool:
     """
     writer = drift.writer
     strange = writer is not None and writer.kind is WriterKind.UNKNOWN and bool(writer.manager)
-    return strange and looping(case) is None
+    return strange and sync_loop_of(case) is None
 
 
 def _has_autoscaler_row(case: Case, drift: Drift) -> bool:
@@ -439,10 +450,10 @@ def _is_dropped(case: Case, drift: Drift) -> bool:
     """
     if pointers.split(drift.pointer)[-1].isdecimal():
         return False
-    known = builtin_knows(drift.ref, drift.pointer)
+    known = builtin_has_field(drift.ref, drift.pointer)
     if known is not None:
         return not known
-    return not drift.pointer.startswith("/metadata/") and not schema_knows(case, drift.ref, drift.pointer)
+    return not drift.pointer.startswith("/metadata/") and not crd_has_field(case, drift.ref, drift.pointer)
 
 
 def _kept_by_deduction(case: Case, drift: Drift) -> bool:
@@ -465,7 +476,7 @@ def _kept_by_deduction(case: Case, drift: Drift) -> bool:
 
 def _rendered_certificate(drift: Drift) -> bool:
     """A chart that makes its own CA renders it into webhook configurations; a CRD is a static file."""
-    wanted = drift.wanted
+    wanted = drift.desired_value
     return (
         isinstance(wanted, str)
         and wanted.strip() not in ("", "Cg==", "Cg", "\n")

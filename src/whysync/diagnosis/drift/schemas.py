@@ -1,29 +1,62 @@
-"""Does the schema of a kind know a field? What it does not know, the API server drops on the way in."""
+"""Fields and defaults in the schemas of kinds: built-in ones and CustomResourceDefinitions.
+
+The API server drops a field that the schema of its kind does not have.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whysync.diagnosis.crd_schemas import crd_of
 from whysync.json_tree import Json, Missing, dig, fields, items, text
+from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.pointer import join, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.schema import Type, type_of
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
+    from whysync.diagnosis.drift import Drift
 
 _OPEN = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
 _ALWAYS = ("apiVersion", "kind", "metadata", "status")
 
 
-def builtin_knows(ref: Ref, pointer: str) -> bool | None:
+def crd_of(case: Case, ref: Ref) -> Manifest | None:
+    """The definition of this kind, live or in Git."""
+    desired = (manifest for manifest in case.desired if manifest.ref.kind == "CustomResourceDefinition")
+    for manifest in (*case.live_of_kind("CustomResourceDefinition"), *desired):
+        spec = manifest.spec
+        if text(spec.get("group")) == ref.group and text(dig(spec, "names", "kind")) == ref.kind:
+            return manifest
+    return None
+
+
+def default_in_schema(case: Case, drift: Drift) -> tuple[Manifest, str] | None:
+    """The definition and the pointer of the default, where the schema names the very value that live has."""
+    crd = crd_of(case, drift.ref)
+    if crd is None:
+        return None
+    for index, raw in enumerate(items(crd.spec.get("versions"))):
+        if text(fields(raw).get("name")) != drift.ref.version:
+            continue
+        schema: Json | Missing = dig(fields(raw), "schema", "openAPIV3Schema")
+        at = f"/spec/versions/{index}/schema/openAPIV3Schema"
+        for part in pointers.split(drift.pointer):
+            step = ("items",) if part.isdecimal() else ("properties", part)
+            schema = dig(schema, *step)
+            at += pointers.join(step)
+        found = dig(schema, "default")
+        if not isinstance(found, Missing) and found == drift.live_value:
+            return crd, f"{at}/default"
+    return None
+
+
+def builtin_has_field(ref: Ref, pointer: str) -> bool | None:
     """For kinds of Kubernetes itself, by its API description; `None` for other kinds."""
     at = type_of(ref.api_version, ref.kind)
     if at is None:
         return None
-    for part in split(pointer):
+    for part in pointers.split(pointer):
         below = _below(at, part)
         if isinstance(below, bool):
             return below
@@ -39,22 +72,22 @@ def _below(at: Type, part: str) -> Type | bool:
     return at.of if at.kind in ("list", "map") else True
 
 
-def schema_lacks(case: Case, ref: Ref, pointer: str) -> tuple[Manifest, str] | None:
+def missing_in_crd(case: Case, ref: Ref, pointer: str) -> tuple[Manifest, str] | None:
     """The CRD, and where its schema lacks the field; `None`: it knows it, or nobody can tell."""
     crd = crd_of(case, ref)
-    if crd is None or split(pointer)[:1] == () or split(pointer)[0] in _ALWAYS:
+    if crd is None or pointers.split(pointer)[:1] == () or pointers.split(pointer)[0] in _ALWAYS:
         return None
     for index, raw in enumerate(items(crd.spec.get("versions"))):
         if text(fields(raw).get("name")) == ref.version:
             at = f"/spec/versions/{index}/schema/openAPIV3Schema"
-            lacking = _lacking(dig(fields(raw), "schema", "openAPIV3Schema"), at, split(pointer))
+            lacking = _lacking(dig(fields(raw), "schema", "openAPIV3Schema"), at, pointers.split(pointer))
             return (crd, lacking) if lacking is not None else None
     return None
 
 
-def schema_knows(case: Case, ref: Ref, pointer: str) -> bool:
+def crd_has_field(case: Case, ref: Ref, pointer: str) -> bool:
     """Is the CRD at hand, with this very field in it?"""
-    return crd_of(case, ref) is not None and schema_lacks(case, ref, pointer) is None
+    return crd_of(case, ref) is not None and missing_in_crd(case, ref, pointer) is None
 
 
 def _lacking(schema: Json | Missing, at: str, parts: tuple[str, ...]) -> str | None:
@@ -68,7 +101,7 @@ def _lacking(schema: Json | Missing, at: str, parts: tuple[str, ...]) -> str | N
         known = fields(node.get("properties"))
         more = node.get("additionalProperties")
         if part in known:
-            schema, at = known[part], at + join(("properties", part))
+            schema, at = known[part], at + pointers.join(("properties", part))
         elif more not in (None, False):
             schema, at = more, f"{at}/additionalProperties"
         else:

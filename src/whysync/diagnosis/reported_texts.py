@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whysync.diagnosis.object_states import states_of
-from whysync.diagnosis.owning_resource import row_over
-from whysync.diagnosis.pods import last_word, logs_below
+from whysync.diagnosis.object_states import object_states_of
+from whysync.diagnosis.owning_resource import owning_row_of
+from whysync.diagnosis.pods import log_root_cause, logs_below
 from whysync.diagnosis.symptom import APP_UNHEALTHY, HYDRATION, OPERATION, SymptomId, SymptomKind
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
@@ -84,7 +84,7 @@ def _is_of_argocd(failure: Failure) -> bool:
     return type(failure).__module__ in _ONLY_OF_ARGOCD
 
 
-def texts_of(case: Case) -> Iterator[ReportedText]:
+def reported_texts_of(case: Case) -> Iterator[ReportedText]:
     yield from _results(case)
     yield from _conditions(case)
     yield from _hydration(case)
@@ -101,11 +101,11 @@ def _results(case: Case) -> Iterator[ReportedText]:
     """Also of entries that are not marked as failed: a text may be all that reports the failure."""
     for index, result in enumerate(case.results):
         if result.message:
-            key = case.placed(result.ref).key
+            key = case.as_in_row(result.ref).key
             yield ReportedText(
                 text=result.message,
                 symptom=SymptomId.result(result.key),
-                ref=case.placed(result.ref),
+                ref=case.as_in_row(result.ref),
                 because=() if is_failed(result.status, result.hook_phase) else _symptoms_of_row(key),
                 manifest=case.application,
                 pointer=f"/status/operationState/syncResult/resources/{index}/message",
@@ -183,11 +183,11 @@ def _events(case: Case) -> Iterator[ReportedText]:
     namespaces = {case.destination_namespace, *(row.namespace for row in case.app.status.resources)}
     if "" in namespaces:
         namespaces.add(_EVENTS_OF_CLUSTER_OBJECTS)
-    by_namespace = case.world.trouble_events_by_namespace
+    by_namespace = case.index.trouble_events_by_namespace
     seen: set[tuple[Ref, str, str]] = set()
     for manifest, event in (pair for name in sorted(namespaces) for pair in by_namespace.get(name, ())):
         same = (event.about, event.reason, event.says)
-        if same in seen or not case.is_part(event.about):
+        if same in seen or not case.concerns(event.about):
             continue
         seen.add(same)
         yield ReportedText(
@@ -202,7 +202,7 @@ def _events(case: Case) -> Iterator[ReportedText]:
 
 
 def _states(case: Case) -> Iterator[ReportedText]:
-    for state in states_of(case):
+    for state in object_states_of(case):
         yield ReportedText(
             text=state.text,
             symptom=state.symptom,
@@ -217,7 +217,7 @@ def _states(case: Case) -> Iterator[ReportedText]:
 
 def _argocd_logs(case: Case) -> Iterator[ReportedText]:
     """Lines that report a failure of this app, or of no app in particular; the latest of equal ones."""
-    lines = case.world.argocd_log_lines
+    lines = case.index.argocd_log_lines
     concerning = [line for name in ("", case.app.name) for line in lines.get(name, ())]
     latest = {found.line.text: found for found in concerning}
     for found in list(latest.values())[-_MOST_LOG_LINES:]:
@@ -232,8 +232,8 @@ def _argocd_logs(case: Case) -> Iterator[ReportedText]:
 
 def _container_logs(case: Case) -> Iterator[ReportedText]:
     """The line that names the root cause in the log of each failed hook and each Degraded workload."""
-    for ref, symptom in _failed_workloads(case) if case.world.snapshot.logs else ():
-        root = last_word(logs_below(case, ref))
+    for ref, symptom in _failed_workloads(case) if case.index.snapshot.logs else ():
+        root = log_root_cause(logs_below(case, ref))
         if root is not None:
             place = f"{root.log.pod}/{root.log.container}"
             yield ReportedText(
@@ -250,7 +250,7 @@ def _container_logs(case: Case) -> Iterator[ReportedText]:
 def _failed_workloads(case: Case) -> Iterator[tuple[Ref, SymptomId]]:
     for result in case.results:
         if result.hook_phase in FAILED_PHASES:
-            yield case.placed(result.ref), SymptomId.result(result.key)
+            yield case.as_in_row(result.ref), SymptomId.result(result.key)
     for row in case.app.status.resources:
         if row.health is not None and row.health.status == "Degraded":
             yield row.ref, SymptomId.unhealthy(row.key)
@@ -262,7 +262,7 @@ def _symptoms_of_row(key: Key) -> tuple[SymptomId, ...]:
 
 def _symptoms_above(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
     """That the object is unhealthy, or the resource or hook of the app that it belongs to."""
-    above = row_over(case, ref)
+    above = owning_row_of(case, ref)
     own = (SymptomId.unhealthy(ref.key),)
     if above is None:
         return own

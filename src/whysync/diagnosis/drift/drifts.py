@@ -17,8 +17,8 @@ from whysync.argocd.api.application import HealthCode
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.compare.ignored_fields import IgnoredFields
 from whysync.argocd.diff.strategy import Strategy
+from whysync.diagnosis.drift.raw_difference import Difference, differences
 from whysync.diagnosis.evidence import Evidence, shortened
-from whysync.diagnosis.raw_difference import Difference, differences
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer as pointers
@@ -69,8 +69,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     ref: Ref
     key: Key
     pointer: str
-    wanted: Json | Missing
-    found: Json | Missing
+    desired_value: Json | Missing
+    live_value: Json | Missing
     desired: Manifest
     live: Manifest
     symptom: SymptomId
@@ -79,11 +79,11 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def only_live(self) -> bool:
-        return isinstance(self.wanted, Missing)
+        return isinstance(self.desired_value, Missing)
 
     @property
     def only_git(self) -> bool:
-        return isinstance(self.found, Missing)
+        return isinstance(self.live_value, Missing)
 
     @property
     def writer(self) -> Writer | None:
@@ -113,7 +113,9 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
         """Both sides of the difference, as evidence."""
         wanted = "only the cluster has it" if self.only_live else "Git says this"
         found = "the cluster does not have it" if self.only_git else "the cluster says this"
-        return self._side(self.desired, self.wanted, wanted), self._side(self.live, self.found, found)
+        return self._side(self.desired, self.desired_value, wanted), self._side(
+            self.live, self.live_value, found
+        )
 
     def _side(self, manifest: Manifest, value: Json | Missing, says: str) -> Evidence:
         return Evidence(
@@ -149,7 +151,7 @@ def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterato
     target = desired
     if resource is not None and resource.target is not None:
         target = desired.with_body(resource.target)
-    shown = list(one_by_one(_shown(resource)))
+    shown = list(per_map_entry(_shown(resource)))
     hidden = _hidden(case, resource, target, live) if not shown else _version(desired, live)
     declared = target if desired.ref.namespace else _without_namespace(target)
     for difference, hidden_by in (*((one, None) for one in shown), *hidden):
@@ -157,8 +159,8 @@ def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterato
             ref=live.ref,
             key=key,
             pointer=difference.pointer,
-            wanted=difference.wanted,
-            found=difference.found,
+            desired_value=difference.desired_value,
+            live_value=difference.live_value,
             desired=declared,
             live=live,
             symptom=SymptomId.differs(key, difference.pointer),
@@ -199,7 +201,7 @@ def _hidden(
     ignored: set[str] = set()
     if resource is not None and isinstance(comparison, Comparison):
         ignored = {field.change.pointer for field in IgnoredFields(comparison).of(resource)}
-    for difference in one_by_one(_plain(case, desired, live)):
+    for difference in per_map_entry(_plain(case, desired, live)):
         if resource is None or resource.diff is None:
             yield difference, HiddenBy.FAILED_COMPARISON
         elif difference.pointer == "/apiVersion":
@@ -231,21 +233,21 @@ def _plain(case: Case, desired: Manifest, live: Manifest) -> list[Difference]:
     every = [difference for difference in raw if not _is_servers(difference)]
     if not every and not case.app.spec.ignore_differences:
         every = [difference for difference in raw if _is_shell(difference)]
-    declared = [d for d in every if not isinstance(d.wanted, Missing)]
-    in_lists = [d for d in every if isinstance(d.wanted, Missing) and _in_list(d.pointer)]
+    declared = [d for d in every if not isinstance(d.desired_value, Missing)]
+    in_lists = [d for d in every if isinstance(d.desired_value, Missing) and _in_list(d.pointer)]
     return sorted(declared + in_lists if declared else every, key=lambda d: d.pointer)
 
 
 def _left(case: Case, manifest: Manifest) -> Object:
     """The object without what the Application's own rules ignore; argocd-cm's hide too much here."""
-    rules = case.own_ignoring
+    rules = case.own_ignore_rules
     return rules.normalize(manifest.body) if rules is not None else manifest.body
 
 
-def one_by_one(found: Iterable[Difference]) -> Iterator[Difference]:
+def per_map_entry(found: Iterable[Difference]) -> Iterator[Difference]:
     """Annotations and labels that only one side has come as a whole map: each key has its own story."""
     for difference in found:
-        wanted, live = difference.wanted, difference.found
+        wanted, live = difference.desired_value, difference.live_value
         open_map = pointers.split(difference.pointer)[-1:] and (
             pointers.split(difference.pointer)[-1] in _OPEN_MAPS
         )
@@ -262,8 +264,8 @@ def one_by_one(found: Iterable[Difference]) -> Iterator[Difference]:
 
 def _is_servers(difference: Difference) -> bool:
     """Only the cluster has it, and it is the server's own or an empty shell (of ignored fields, perhaps)."""
-    return isinstance(difference.wanted, Missing) and (
-        difference.found in (None, {}, [])
+    return isinstance(difference.desired_value, Missing) and (
+        difference.live_value in (None, {}, [])
         or any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
     )
 
@@ -271,7 +273,7 @@ def _is_servers(difference: Difference) -> bool:
 def _is_shell(difference: Difference) -> bool:
     """An empty map or list that only the cluster has, and that is not the server's own."""
     own = any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
-    return isinstance(difference.wanted, Missing) and difference.found in ({}, []) and not own
+    return isinstance(difference.desired_value, Missing) and difference.live_value in ({}, []) and not own
 
 
 def _in_list(pointer: str) -> bool:

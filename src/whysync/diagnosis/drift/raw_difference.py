@@ -30,8 +30,8 @@ class Difference(NamedTuple):
     """`pointer` leads into the live object if it has the field, else into the desired one."""
 
     pointer: str
-    wanted: Json | Missing
-    found: Json | Missing
+    desired_value: Json | Missing
+    live_value: Json | Missing
 
 
 def differences(desired: Json, live: Json, pointer: str = "") -> Iterator[Difference]:

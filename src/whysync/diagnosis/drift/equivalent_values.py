@@ -27,7 +27,7 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+")
 _QUANTITY = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+|[KMGTPE]i|[numkMGTPE])?")
 
 
-def same_but(wanted: Json | Missing, found: Json | Missing) -> Equivalence | None:
+def equivalence_of(wanted: Json | Missing, found: Json | Missing) -> Equivalence | None:
     """How the two spell one value; `None` where the values differ."""
     if isinstance(found, Missing):
         return _kept_by_nobody(wanted)
@@ -59,7 +59,7 @@ def reordered_list_of(desired: Json, live: Json, pointer: str) -> str | None:
     return None
 
 
-def list_with_twins(desired: Json, live: Json, pointer: str) -> str | None:
+def list_with_duplicate_keys(desired: Json, live: Json, pointer: str) -> str | None:
     """The list around a field in which Git gives one name twice and the cluster keeps it once.
 
     Client-side apply merges such a list by its names: of two elements with one name, one is left.
@@ -73,7 +73,7 @@ def list_with_twins(desired: Json, live: Json, pointer: str) -> str | None:
     return None
 
 
-def twins_in(elements: Json | Missing) -> tuple[str, ...]:
+def duplicate_keys(elements: Json | Missing) -> tuple[str, ...]:
     """The names that more than one element of the list has."""
     names = _names(elements)
     return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
