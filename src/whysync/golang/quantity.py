@@ -76,6 +76,11 @@ def value_or_zero(value: Json | Missing) -> Fraction:
     return quantity_value(value) or Fraction(0)
 
 
+def milli_value(value: Json | Missing) -> int:
+    """The value in thousandths, as `Quantity.MilliValue`; zero for what is not a quantity."""
+    return int(value_or_zero(value) * 1000)
+
+
 def quantity_text(value: Json) -> str:
     """Mirrors `Quantity.String`; what is not a quantity stays as it is."""
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.kubernetes.controllers.playground import Playground, made, pod
+from whysync.golang.quantity import milli_value
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
-from whysync.kubernetes.scheduler.resources import thousandths
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import Unschedulable
 
@@ -292,4 +292,4 @@ def test_a_pod_has_a_volume_of_its_own() -> None:
     ],
 )
 def test_quantities(told: str | int | None, amount: int) -> None:
-    assert thousandths(told) == amount
+    assert milli_value(told) == amount

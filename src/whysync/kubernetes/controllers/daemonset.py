@@ -40,7 +40,8 @@ from whysync.kubernetes.controllers.pod_control import (
     pod_from,
 )
 from whysync.kubernetes.controllers.template_hash import template_hash
-from whysync.kubernetes.scheduler.filters import NodeResources, refusal, wish_of
+from whysync.kubernetes.scheduler.filters import node_affinity, pod_requirements, taint_toleration
+from whysync.kubernetes.scheduler.node_info import NodeInfo
 
 _COMPONENT: Final = "daemonset-controller"
 _USUAL_HISTORY: Final = 10
@@ -383,12 +384,10 @@ def node_should_run_daemon_pod(obj: Object, node: Object) -> tuple[bool, bool]:
     name = text(dig(node, "metadata", "name"))
     if text(spec.get("nodeName")) not in ("", name):
         return False, False
-    # Room does not matter here: a pod that finds none waits for it.
-    wish = wish_of({"metadata": {}, "spec": spec})._replace(requests={}, ports=(), near=[], far=[])
-    room = NodeResources.of(node)
-    room.unschedulable = False
-    room.allocatable = {"pods": 1_000_000_000}
-    if refusal(wish, room, []) is None:
+    requirements, node_info = pod_requirements({"spec": spec}), NodeInfo.of(node)
+    if node_affinity(requirements, node_info) is not None:
+        return False, False
+    if taint_toleration(requirements, node_info.taints) is None:
         return True, True
-    room.taints = [taint for taint in room.taints if taint.get("effect") == "NoExecute"]
-    return False, refusal(wish, room, []) is None
+    no_execute = [taint for taint in node_info.taints if taint.get("effect") == "NoExecute"]
+    return False, taint_toleration(requirements, no_execute) is None

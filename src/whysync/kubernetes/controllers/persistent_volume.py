@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
+from whysync.golang.quantity import milli_value
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.storage import Change
@@ -35,7 +36,6 @@ from whysync.kubernetes.controllers.storage import (
     default_class,
     ensure_class,
 )
-from whysync.kubernetes.scheduler.resources import thousandths
 
 _BINDER: Final = "persistentvolume-controller"
 _PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
@@ -132,7 +132,7 @@ class PersistentVolumeController(QueueController):
         candidates: list[tuple[int, str, Object]] = []
         for volume in [self.client.get(VOLUMES, "", wanted)] if wanted else self.client.list(VOLUMES):
             if volume is not None and _suits(volume, claim, by_name=bool(wanted)):
-                candidates.append((thousandths(dig_storage(volume)), name_of(volume), volume))
+                candidates.append((milli_value(dig_storage(volume)), name_of(volume), volume))
         return min(candidates, key=lambda candidate: candidate[:2])[2] if candidates else None
 
     def _provide(self, claim: Object, key: Key) -> None:
@@ -327,7 +327,7 @@ def _suits(volume: Object, claim: Object, *, by_name: bool) -> bool:
         if not selects(wanted.get("selector"), labels_of(volume)):
             return False
     modes = items(spec.get("accessModes"))
-    enough = thousandths(dig_storage(volume)) >= thousandths(
+    enough = milli_value(dig_storage(volume)) >= milli_value(
         fields(dig(wanted, "resources", "requests")).get("storage")
     )
     return enough and all(mode in modes for mode in items(wanted.get("accessModes")))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from whysync.golang.quantity import written_like
+from whysync.golang.quantity import milli_value, written_like
 from whysync.json_tree import Json, Object, dig, fields, items, same
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import CLAIMS, PODS, SERVICES, Client, is_leaving, namespace_of
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
-from whysync.kubernetes.scheduler.resources import thousandths
 
 QUOTAS: Final = ("", "resourcequotas")
 
@@ -60,7 +59,7 @@ class ResourceQuotaController(QueueController):
             return 1000 * self._count((group, plural), namespace)
         if key == "requests.storage":
             return sum(
-                thousandths(_plain(dig(claim, "spec", "resources", "requests", "storage")))
+                milli_value(_plain(dig(claim, "spec", "resources", "requests", "storage")))
                 for claim in self.client.list(CLAIMS, namespace)
             )
         if key in ("services.loadbalancers", "services.nodeports"):
@@ -83,7 +82,7 @@ class ResourceQuotaController(QueueController):
 
     def _asked(self, namespace: str, side: str, what: str) -> int:
         return sum(
-            thousandths(fields(dig(raw, "resources", side)).get(what))
+            milli_value(fields(dig(raw, "resources", side)).get(what))
             for pod in self._pods(namespace)
             for raw in items(dig(pod, "spec", "containers"))
         )

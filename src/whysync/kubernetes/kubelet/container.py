@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.golang.duration import seconds_text
+from whysync.golang.quantity import milli_value
 from whysync.json_tree import Json, Missing, Object, dig, text
 from whysync.kubernetes.controllers.client import Client, name_of, namespace_of
 from whysync.kubernetes.kubelet import probes
@@ -20,7 +21,6 @@ from whysync.kubernetes.kubelet.formatting import full_image, is_image, pod_titl
 from whysync.kubernetes.kubelet.logs import LogBook
 from whysync.kubernetes.kubelet.pod_dependencies import lack_of_config
 from whysync.kubernetes.kubelet.pod_status import restarts
-from whysync.kubernetes.scheduler.resources import thousandths
 
 _FIRST_BACKOFF: Final = 10.0
 _LONGEST_BACKOFF: Final = 300.0
@@ -398,7 +398,7 @@ def pull_error(image: str, how: str) -> str:
 def takes_too_much(container: Object, memory: str) -> bool:
     """Does it use more memory than its limit lets it? Without a limit, the node has enough."""
     limit = dig(container, "resources", "limits", "memory")
-    return bool(memory) and not isinstance(limit, Missing) and thousandths(memory) > thousandths(limit)
+    return bool(memory) and not isinstance(limit, Missing) and milli_value(memory) > milli_value(limit)
 
 
 def verify_run_as_non_root(pod: Object, container: Object, image_user: str) -> str:

@@ -1,111 +1,94 @@
-"""Does a pod fit on a node, and if not, why, in the words of the scheduler's plugins.
+"""Filter plugins of the scheduler: whether a pod fits on a node and, if not, why.
 
 Mirrors the filters NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit and
-InterPodAffinity (the pod's own required terms) of Kubernetes 1.36, in their order: the first that says no is
-the one that is told.
+InterPodAffinity (the pod's own required terms) of Kubernetes 1.36, in their order. As upstream, the first
+plugin that fails determines the reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.label_selectors import selects
-from whysync.kubernetes.scheduler.resources import Amounts, requests_of, thousandths
-
-Port = tuple[str, int]
-
-
-@dataclass(slots=True)
-class NodeResources:
-    """A node and what its pods have taken of it."""
-
-    name: str
-    labels: Object
-    taints: list[Object]
-    unschedulable: bool
-    allocatable: Amounts
-    used: Amounts = field(default_factory=dict[str, int])
-    pods: dict[tuple[str, str], Object] = field(default_factory=dict[tuple[str, str], Object])
-    """The labels of its pods, by namespace and name."""
-    ports: dict[Port, int] = field(default_factory=dict[Port, int])
-    by_owner: dict[str, int] = field(default_factory=dict[str, int])
-
-    @classmethod
-    def of(cls, node: Object) -> NodeResources:
-        return cls(
-            name=text(dig(node, "metadata", "name")),
-            labels=fields(dig(node, "metadata", "labels")),
-            taints=[fields(raw) for raw in items(dig(node, "spec", "taints"))],
-            unschedulable=dig(node, "spec", "unschedulable") is True,
-            allocatable={
-                key: thousandths(value) for key, value in fields(dig(node, "status", "allocatable")).items()
-            },
-        )
+from whysync.kubernetes.scheduler.node_info import (
+    MilliAmounts,
+    NodeInfo,
+    PodKey,
+    Port,
+    host_ports,
+    pod_requests,
+)
 
 
 class PodRequirements(NamedTuple):
-    """What a pod asks of a node, read once."""
+    """The constraints of a pod on its node, computed once for all nodes."""
 
-    pod: Object
-    requests: Amounts
-    ports: tuple[Port, ...]
+    namespace: str
+    labels: Object
+    requests: MilliAmounts
+    host_ports: tuple[Port, ...]
     tolerations: list[Json]
-    selector: Object
-    terms: list[Json] | None
-    near: list[Json]
-    far: list[Json]
+    node_selector: Object
+    node_selector_terms: list[Json] | None
+    affinity_terms: list[Json]
+    anti_affinity_terms: list[Json]
 
 
 class FilterFailure(NamedTuple):
     reasons: tuple[str, ...]
-    for_good: bool
-    """Could not even be helped by evicting other pods."""
+    unresolvable: bool
+    """Whether preemption cannot help: `UnschedulableAndUnresolvable`."""
 
 
-def wish_of(pod: Object) -> PodRequirements:
+def pod_requirements(pod: Object) -> PodRequirements:
     spec = fields(pod.get("spec"))
     affinity = fields(spec.get("affinity"))
-    rule = dig(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    node_affinity = dig(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     return PodRequirements(
-        pod=pod,
-        requests=requests_of(pod),
-        ports=host_ports(pod),
+        namespace=text(dig(pod, "metadata", "namespace")),
+        labels=fields(dig(pod, "metadata", "labels")),
+        requests=pod_requests(pod),
+        host_ports=host_ports(pod),
         tolerations=items(spec.get("tolerations")),
-        selector=fields(spec.get("nodeSelector")),
-        terms=items(fields(rule).get("nodeSelectorTerms")) if isinstance(rule, dict) else None,
-        near=items(dig(affinity, "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")),
-        far=items(dig(affinity, "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")),
+        node_selector=fields(spec.get("nodeSelector")),
+        node_selector_terms=(
+            items(node_affinity.get("nodeSelectorTerms")) if isinstance(node_affinity, dict) else None
+        ),
+        affinity_terms=items(dig(affinity, "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")),
+        anti_affinity_terms=items(
+            dig(affinity, "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+        ),
     )
 
 
-def host_ports(pod: Object) -> tuple[Port, ...]:
-    return tuple(
-        (text(fields(port).get("protocol"), "TCP"), integer(fields(port).get("hostPort")))
-        for raw in items(dig(pod, "spec", "containers"))
-        for port in items(fields(raw).get("ports"))
-        if integer(fields(port).get("hostPort"))
-    )
-
-
-def refusal(
-    wish: PodRequirements, node: NodeResources, nodes: Iterable[NodeResources]
+def run_filter_plugins(
+    pod: PodRequirements, node: NodeInfo, nodes: Iterable[NodeInfo]
 ) -> FilterFailure | None:
-    """Why the node does not take the pod; `None` when it does."""
-    if node.unschedulable and not _tolerates(
-        wish.tolerations, {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
-    ):
-        return FilterFailure(("node(s) were unschedulable",), for_good=True)
-    for taint in node.taints:
-        if taint.get("effect") in ("NoSchedule", "NoExecute") and not _tolerates(wish.tolerations, taint):
-            return FilterFailure(("node(s) had untolerated taint(s)",), for_good=True)
-    if not _wanted(wish, node):
-        return FilterFailure(("node(s) didn't match Pod's node affinity/selector",), for_good=True)
-    if any(port in node.ports for port in wish.ports):
-        return FilterFailure(("node(s) didn't have free ports for the requested pod ports",), for_good=False)
-    return _too_full(wish, node) or _company(wish, node, nodes)
+    """Mirrors `RunFilterPlugins`: the failure of the first plugin that rejects the node."""
+    return (
+        node_unschedulable(pod, node)
+        or taint_toleration(pod, node.taints)
+        or node_affinity(pod, node)
+        or node_ports(pod, node)
+        or node_resources_fit(pod, node)
+        or inter_pod_affinity(pod, node, nodes)
+    )
+
+
+def node_unschedulable(pod: PodRequirements, node: NodeInfo) -> FilterFailure | None:
+    taint: Object = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    if node.unschedulable and not _tolerates(pod.tolerations, taint):
+        return FilterFailure(("node(s) were unschedulable",), unresolvable=True)
+    return None
+
+
+def taint_toleration(pod: PodRequirements, taints: list[Object]) -> FilterFailure | None:
+    for taint in taints:
+        if taint.get("effect") in ("NoSchedule", "NoExecute") and not _tolerates(pod.tolerations, taint):
+            return FilterFailure(("node(s) had untolerated taint(s)",), unresolvable=True)
+    return None
 
 
 def _tolerates(tolerations: list[Json], taint: Object) -> bool:
@@ -123,112 +106,120 @@ def _tolerates(tolerations: list[Json], taint: Object) -> bool:
     return False
 
 
-def _wanted(wish: PodRequirements, node: NodeResources) -> bool:
-    if any(node.labels.get(key) != value for key, value in wish.selector.items()):
-        return False
-    return wish.terms is None or any(_term_holds(fields(raw), node) for raw in wish.terms)
+def node_affinity(pod: PodRequirements, node: NodeInfo) -> FilterFailure | None:
+    selected = all(node.labels.get(key) == value for key, value in pod.node_selector.items())
+    terms = pod.node_selector_terms
+    if selected and (terms is None or any(_term_matches(fields(term), node) for term in terms)):
+        return None
+    return FilterFailure(("node(s) didn't match Pod's node affinity/selector",), unresolvable=True)
 
 
-def _term_holds(term: Object, node: NodeResources) -> bool:
-    expressions, names = items(term.get("matchExpressions")), items(term.get("matchFields"))
-    if not expressions and not names:
+def _term_matches(term: Object, node: NodeInfo) -> bool:
+    match_expressions, match_fields = items(term.get("matchExpressions")), items(term.get("matchFields"))
+    if not match_expressions and not match_fields:
         return False
-    name: Object = {"metadata.name": node.name}
-    return all(_holds(fields(raw), node.labels) for raw in expressions) and all(
-        _holds(fields(raw), name) for raw in names
+    node_fields: Object = {"metadata.name": node.name}
+    return all(_requirement_matches(fields(raw), node.labels) for raw in match_expressions) and all(
+        _requirement_matches(fields(raw), node_fields) for raw in match_fields
     )
 
 
-def _holds(rule: Object, labels: Object) -> bool:
-    """As a label selector, and numbers can be compared too."""
-    if rule.get("operator") not in ("Gt", "Lt"):
-        return selects({"matchExpressions": [rule]}, labels)
-    values = items(rule.get("values"))
+def _requirement_matches(requirement: Object, labels: Object) -> bool:
+    """As a requirement of a label selector, with the additional operators Gt and Lt."""
+    if requirement.get("operator") not in ("Gt", "Lt"):
+        return selects({"matchExpressions": [requirement]}, labels)
+    values = items(requirement.get("values"))
     try:
-        label_value, wanted = (
-            int(text(labels.get(text(rule.get("key"))))),
-            int(text(values[0] if values else "")),
-        )
+        label_value = int(text(labels.get(text(requirement.get("key")))))
+        bound = int(text(values[0] if values else ""))
     except ValueError:
         return False
-    return label_value > wanted if rule.get("operator") == "Gt" else label_value < wanted
+    return label_value > bound if requirement.get("operator") == "Gt" else label_value < bound
 
 
-def _too_full(wish: PodRequirements, node: NodeResources) -> FilterFailure | None:
-    reasons: list[str] = []
-    for_good = False
-    if len(node.pods) + 1 > node.allocatable.get("pods", 110_000) // 1000:
-        reasons.append("Too many pods")
-    for key, amount in wish.requests.items():
-        room = node.allocatable.get(key, 0)
-        if amount and amount > room - node.used.get(key, 0):
-            reasons.append(f"Insufficient {key}")
-            for_good = for_good or amount > room
-    return FilterFailure(tuple(reasons), for_good) if reasons else None
-
-
-def _company(
-    wish: PodRequirements, node: NodeResources, nodes: Iterable[NodeResources]
-) -> FilterFailure | None:
-    if not wish.near and not wish.far:
-        return None
-    everybody = list(nodes)
-    own = text(dig(wish.pod, "metadata", "namespace"))
-    labels = fields(dig(wish.pod, "metadata", "labels"))
-    for raw in wish.near:
-        term = fields(raw)
-        if _is_near(term, node, everybody, own):
-            continue
-        anywhere = any(
-            _matches(term, key, labels_of_pod, own)
-            for other_node in everybody
-            for key, labels_of_pod in other_node.pods.items()
+def node_ports(pod: PodRequirements, node: NodeInfo) -> FilterFailure | None:
+    if any(node.used_ports[port] for port in pod.host_ports):
+        return FilterFailure(
+            ("node(s) didn't have free ports for the requested pod ports",), unresolvable=False
         )
-        first = not anywhere and selects(term.get("labelSelector"), labels)
-        if not first or text(term.get("topologyKey")) not in node.labels:
-            return FilterFailure(("node(s) didn't match pod affinity rules",), for_good=True)
-    for raw in wish.far:
-        if _is_near(fields(raw), node, everybody, own):
-            return FilterFailure(("node(s) didn't match pod anti-affinity rules",), for_good=False)
     return None
 
 
-def _is_near(term: Object, node: NodeResources, everybody: list[NodeResources], own: str) -> bool:
-    """Is a pod that the term means in the same place as the node?"""
-    topology = text(term.get("topologyKey"))
-    here = node.labels.get(topology)
-    if here is None:
+def node_resources_fit(pod: PodRequirements, node: NodeInfo) -> FilterFailure | None:
+    reasons: list[str] = []
+    unresolvable = False
+    if len(node.pods) + 1 > node.allocatable.get("pods", 110_000) // 1000:
+        reasons.append("Too many pods")
+    for key, amount in pod.requests.items():
+        allocatable = node.allocatable.get(key, 0)
+        if amount and amount > allocatable - node.requested.get(key, 0):
+            reasons.append(f"Insufficient {key}")
+            unresolvable = unresolvable or amount > allocatable
+    return FilterFailure(tuple(reasons), unresolvable) if reasons else None
+
+
+def inter_pod_affinity(
+    pod: PodRequirements, node: NodeInfo, nodes: Iterable[NodeInfo]
+) -> FilterFailure | None:
+    if not pod.affinity_terms and not pod.anti_affinity_terms:
+        return None
+    all_nodes = list(nodes)
+    for raw in pod.affinity_terms:
+        term = fields(raw)
+        if _has_matching_pod(term, node, all_nodes, pod.namespace):
+            continue
+        matches_any_pod = any(
+            _term_matches_pod(term, key, labels, pod.namespace)
+            for candidate in all_nodes
+            for key, labels in candidate.pods.items()
+        )
+        first_of_group = not matches_any_pod and selects(term.get("labelSelector"), pod.labels)
+        if not first_of_group or text(term.get("topologyKey")) not in node.labels:
+            return FilterFailure(("node(s) didn't match pod affinity rules",), unresolvable=True)
+    for raw in pod.anti_affinity_terms:
+        if _has_matching_pod(fields(raw), node, all_nodes, pod.namespace):
+            return FilterFailure(("node(s) didn't match pod anti-affinity rules",), unresolvable=False)
+    return None
+
+
+def _has_matching_pod(term: Object, node: NodeInfo, nodes: list[NodeInfo], namespace: str) -> bool:
+    """Does a pod in the topology domain of the node match the term?"""
+    topology_key = text(term.get("topologyKey"))
+    domain = node.labels.get(topology_key)
+    if domain is None:
         return False
     return any(
-        _matches(term, key, labels_of_pod, own)
-        for other_node in everybody
-        if other_node.labels.get(topology) == here
-        for key, labels_of_pod in other_node.pods.items()
+        _term_matches_pod(term, key, labels, namespace)
+        for candidate in nodes
+        if candidate.labels.get(topology_key) == domain
+        for key, labels in candidate.pods.items()
     )
 
 
-def _matches(term: Object, key: tuple[str, str], labels: Object, own: str) -> bool:
-    spaces = items(term.get("namespaces")) or [own]
+def _term_matches_pod(term: Object, key: PodKey, labels: Object, namespace: str) -> bool:
+    namespaces = items(term.get("namespaces")) or [namespace]
     return (
-        key[0] in spaces
+        key[0] in namespaces
         and isinstance(term.get("labelSelector"), dict)
         and selects(term.get("labelSelector"), labels)
     )
 
 
-def unfit_message(refusals: list[FilterFailure], total: int) -> str:
-    """Mirrors `FitError.Error` with what the plugins after the filters add."""
+def fit_error(failures: list[FilterFailure], total: int) -> str:
+    """Mirrors `FitError.Error`, with the messages of the DynamicResources and DefaultPreemption plugins."""
     counts: dict[str, int] = {}
-    for refusal in refusals:
-        for reason in refusal.reasons:
+    for failure in failures:
+        for reason in failure.reasons:
             counts[reason] = counts.get(reason, 0) + 1
-    reasons_text = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    helpless = sum(refusal.for_good for refusal in refusals)
-    after: list[str] = []
-    if helpless:
-        after.append(f"{helpless} Preemption is not helpful for scheduling")
-    if total - helpless:
-        after.append(f"{total - helpless} No preemption victims found for incoming pod")
+    reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    unresolvable = sum(failure.unresolvable for failure in failures)
+    preemption: list[str] = []
+    if unresolvable:
+        preemption.append(f"{unresolvable} Preemption is not helpful for scheduling")
+    if total - unresolvable:
+        preemption.append(f"{total - unresolvable} No preemption victims found for incoming pod")
     available = f"0/{total} nodes are available:"
-    preemption = f"preemption: {available} {', '.join(sorted(after))}."
-    return f"{available} {reasons_text}. no new claims to deallocate, {preemption}"
+    return (
+        f"{available} {reasons}. no new claims to deallocate, "
+        f"preemption: {available} {', '.join(sorted(preemption))}."
+    )

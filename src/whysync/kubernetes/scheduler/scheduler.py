@@ -1,15 +1,15 @@
-"""The scheduler: gives pods a node, or says why none takes them.
+"""The scheduler: assigns pods to nodes, or reports why no node fits.
 
-Mirrors kube-scheduler 1.36 as far as clusters show it: filters (see `fitting`), claims that must be bound
-first, and an even spread in place of its scores. Pods that found no node are tried again when something
-changed that could help them.
+Mirrors kube-scheduler 1.36 as far as the API shows it: the filter plugins (see `filters`), the VolumeBinding
+plugin, and an even spread of pods in place of the score plugins. Unschedulable pods are retried when a node,
+a pod or a claim changes in a way that may make them schedulable.
 """
 
 from __future__ import annotations
 
 from typing import Final, Literal
 
-from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import (
     CLAIMS,
@@ -19,40 +19,39 @@ from whysync.kubernetes.controllers.client import (
     Denied,
     annotations_of,
     is_leaving,
-    labels_of,
     name_of,
     namespace_of,
 )
+from whysync.kubernetes.controllers.conditions import condition, conditions_of, without
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind, controller_of
 from whysync.kubernetes.controllers.storage import SELECTED_NODE, binding_mode, claim_names
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.scheduler.filters import (
     FilterFailure,
-    NodeResources,
-    host_ports,
-    refusal,
-    unfit_message,
-    wish_of,
+    fit_error,
+    pod_requirements,
+    run_filter_plugins,
 )
-from whysync.kubernetes.scheduler.resources import requests_of
+from whysync.kubernetes.scheduler.node_info import NodeInfo
 
-_OVER: Final = ("Succeeded", "Failed")
-_Blocked = Literal["nodes", "claims"]
+_TERMINAL_PHASES: Final = ("Succeeded", "Failed")
+_WaitsFor = Literal["nodes", "claims"]
 
 
 class Scheduler(QueueController):
     name = "scheduler"
     main = PODS
 
-    def __init__(self, client: Client, behaviour: ContainerBehavior) -> None:
+    def __init__(self, client: Client, behavior: ContainerBehavior) -> None:
         super().__init__(client)
-        self._behaviour = behaviour
-        self._nodes: dict[str, NodeResources] = {}
-        self._held: dict[Key, Object] = {}
-        """Pods that take room, as they were when they took it."""
-        self._blocked: dict[Key, _Blocked] = {}
-        self._by_claim: dict[Key, dict[Key, None]] = {}
+        self._behavior = behavior
+        self._nodes: dict[str, NodeInfo] = {}
+        self._assigned_pods: dict[Key, Object] = {}
+        """Pods with a node, as they were when they were assigned."""
+        self._unschedulable_pods: dict[Key, _WaitsFor] = {}
+        self._pods_by_claim: dict[Key, dict[Key, None]] = {}
+        """Pods that wait for a PersistentVolumeClaim, by the claim."""
 
     @property
     def watches(self) -> frozenset[Kind] | None:
@@ -61,188 +60,165 @@ class Scheduler(QueueController):
     def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind == NODES:
-            self._hear_node(change)
+            self._on_node_event(change)
         elif kind == CLAIMS:
-            for key in self._by_claim.pop((namespace, name), {}):
+            for key in self._pods_by_claim.pop((namespace, name), {}):
                 self.queue.add(key)
         else:
-            self._hear_pod(change, (namespace, name))
+            self._on_pod_event(change, (namespace, name))
 
-    def _hear_node(self, change: Change) -> None:
+    def _on_node_event(self, change: Change) -> None:
         name = change.place[2]
         old = self._nodes.pop(name, None)
         if change.type != "DELETED":
-            room = NodeResources.of(change.obj)
-            if old is not None:
-                room.used, room.pods, room.ports, room.by_owner = old.used, old.pods, old.ports, old.by_owner
-            self._nodes[name] = room
+            node = NodeInfo.of(change.obj)
             if old is None:
-                for key, pod in self._held.items():
+                for key, pod in self._assigned_pods.items():
                     if dig(pod, "spec", "nodeName") == name:
-                        self._take(key, pod, room)
+                        node.add_pod(key, pod)
+            else:
+                node.requested, node.pods = old.requested, old.pods
+                node.used_ports, node.pods_by_owner = old.used_ports, old.pods_by_owner
+            self._nodes[name] = node
         self._nodes = dict(sorted(self._nodes.items()))
-        self._try_again()
+        self._retry_unschedulable_pods()
 
-    def _hear_pod(self, change: Change, key: Key) -> None:
+    def _on_pod_event(self, change: Change, key: Key) -> None:
         pod = change.obj
-        node = text(fields(pod.get("spec")).get("nodeName"))
-        if change.type == "DELETED" or fields(pod.get("status")).get("phase") in _OVER:
-            self._blocked.pop(key, None)
-            if key in self._held:
-                self._release(key)
-                self._try_again()
-        elif node:
-            self._blocked.pop(key, None)
-            if key not in self._held:
-                self._held[key] = pod
-                if node in self._nodes:
-                    self._take(key, pod, self._nodes[node])
-        elif key not in self._blocked or change.type == "ADDED":
+        node_name = text(fields(pod.get("spec")).get("nodeName"))
+        if change.type == "DELETED" or fields(pod.get("status")).get("phase") in _TERMINAL_PHASES:
+            self._unschedulable_pods.pop(key, None)
+            if key in self._assigned_pods:
+                self._remove_pod(key)
+                self._retry_unschedulable_pods()
+        elif node_name:
+            self._unschedulable_pods.pop(key, None)
+            if key not in self._assigned_pods:
+                self._assigned_pods[key] = pod
+                if node_name in self._nodes:
+                    self._nodes[node_name].add_pod(key, pod)
+        elif key not in self._unschedulable_pods or change.type == "ADDED":
             self.queue.add(key)
 
-    def _try_again(self) -> None:
-        """Room was made, or a node changed: that helps those who wait for one."""
-        for key, why in self._blocked.items():
-            if why == "nodes":
+    def _remove_pod(self, key: Key) -> None:
+        pod = self._assigned_pods.pop(key)
+        node = self._nodes.get(text(dig(pod, "spec", "nodeName")))
+        if node is not None and key in node.pods:
+            node.remove_pod(key, pod)
+
+    def _retry_unschedulable_pods(self) -> None:
+        """Queues the pods that no node fitted: a node changed, or a pod released its resources."""
+        for key, waits_for in self._unschedulable_pods.items():
+            if waits_for == "nodes":
                 self.queue.add(key)
 
-    # -- room -------------------------------------------------------------------------------------
-
-    def _take(self, key: Key, pod: Object, room: NodeResources, sign: int = 1) -> None:
-        for name, amount in requests_of(pod).items():
-            room.used[name] = room.used.get(name, 0) + sign * amount
-        for port in host_ports(pod):
-            room.ports[port] = room.ports.get(port, 0) + sign
-            if room.ports[port] <= 0:
-                del room.ports[port]
-        owner = text(controller_of(pod).get("uid"))
-        room.by_owner[owner] = room.by_owner.get(owner, 0) + sign
-        if sign > 0:
-            room.pods[key] = labels_of(pod)
-        else:
-            room.pods.pop(key, None)
-            if not room.by_owner[owner]:
-                del room.by_owner[owner]
-
-    def _release(self, key: Key) -> None:
-        pod = self._held.pop(key)
-        room = self._nodes.get(text(dig(pod, "spec", "nodeName")))
-        if room is not None and key in room.pods:
-            self._take(key, pod, room, sign=-1)
-
-    # -- scheduling -------------------------------------------------------------------------------
-
     def gone(self, key: Key) -> None:
-        self._blocked.pop(key, None)
+        self._unschedulable_pods.pop(key, None)
+
+    # -- scheduling cycle -------------------------------------------------------------------------
 
     def sync(self, obj: Object) -> None:
+        """Mirrors `scheduleOne`."""
         phase = text(dig(obj, "status", "phase"))
         if dig(obj, "spec", "nodeName") or is_leaving(obj) or phase not in ("", "Pending"):
             return
         if items(dig(obj, "spec", "schedulingGates")):
-            return  # the API server has said so in the pod's condition
+            return  # the API server sets the condition SchedulingGated
         key = (namespace_of(obj), name_of(obj))
-        self._blocked.pop(key, None)
-        reason = self._behaviour.unschedulable(obj)
+        self._unschedulable_pods.pop(key, None)
+        total = len(self._nodes)
+        reason = self._behavior.unschedulable(obj)
         if reason:
-            total = len(self._nodes)
-            self._refuse(obj, unfit_message([FilterFailure((reason,), for_good=True)] * total, total))
+            failures = [FilterFailure((reason,), unresolvable=True)] * total
+            self._handle_scheduling_failure(obj, fit_error(failures, total))
             return
-        waiting = self._claims_wait(obj, key)
-        if waiting is not None:
-            if waiting:
-                self._refuse(obj, f"0/{len(self._nodes)} nodes are available: {waiting}. not found", "claims")
+        reason = self._volume_binding_pre_filter(obj, key)
+        if reason:
+            message = f"0/{total} nodes are available: {reason}. not found"
+            self._handle_scheduling_failure(obj, message, "claims")
             return
-        self._place(obj, key)
+        self._schedule_pod(obj, key)
 
-    def _place(self, pod: Object, key: Key) -> None:
+    def _schedule_pod(self, pod: Object, key: Key) -> None:
         if not self._nodes:
-            self._refuse(pod, "no nodes available to schedule pods")
+            self._handle_scheduling_failure(pod, "no nodes available to schedule pods")
             return
-        wish = wish_of(pod)
+        requirements = pod_requirements(pod)
         owner = text(controller_of(pod).get("uid"))
-        refusals: list[FilterFailure] = []
+        failures: list[FilterFailure] = []
         best: tuple[int, int, str] | None = None
-        for name, room in self._nodes.items():
-            no = refusal(wish, room, self._nodes.values())
-            if no is not None:
-                refusals.append(no)
+        for name, node in self._nodes.items():
+            failure = run_filter_plugins(requirements, node, self._nodes.values())
+            if failure is not None:
+                failures.append(failure)
                 continue
-            rank = (room.by_owner.get(owner, 0) if owner else 0, len(room.pods), name)
+            rank = (node.pods_by_owner[owner] if owner else 0, len(node.pods), name)
             best = rank if best is None or rank < best else best
         if best is None:
-            self._refuse(pod, unfit_message(refusals, len(self._nodes)))
-        elif self._volumes_ready(pod, key, best[2]):
+            self._handle_scheduling_failure(pod, fit_error(failures, len(self._nodes)))
+        elif self._pre_bind_volumes(pod, key, best[2]):
             self._bind(pod, key, best[2])
 
     def _bind(self, pod: Object, key: Key, node: str) -> None:
         """Binds the pod through the `binding` subresource, which does not change managedFields."""
+        scheduled = self._pod_scheduled(pod, {"status": "True"}, self.client.stamp())
+        bound: Object = {
+            **pod,
+            "spec": {**fields(pod.get("spec")), "nodeName": node},
+            "status": {
+                **fields(pod.get("status")),
+                "conditions": [*without(conditions_of(pod), "PodScheduled"), scheduled],
+            },
+        }
+        stored = self.client.api_server.store.put((PODS, *key), bound)
+        self._assigned_pods[key] = stored
+        self._nodes[node].add_pod(key, stored)
+        message = f"Successfully assigned {key[0]}/{key[1]} to {node}"
+        self.client.event(stored, "Normal", "Scheduled", message, "default-scheduler")
+
+    def _handle_scheduling_failure(self, pod: Object, message: str, waits_for: _WaitsFor = "nodes") -> None:
+        key = (namespace_of(pod), name_of(pod))
+        self._unschedulable_pods[key] = waits_for
+        self.client.event(pod, "Warning", "FailedScheduling", message, "default-scheduler")
+        conditions = conditions_of(pod)
+        old = condition(conditions, "PodScheduled")
+        since = text(old.get("lastTransitionTime")) if old.get("status") == "False" else self.client.stamp()
+        unschedulable = self._pod_scheduled(
+            pod, {"status": "False", "reason": "Unschedulable", "message": message}, since
+        )
+        self.client.update_status(
+            pod,
+            {
+                **fields(pod.get("status")),
+                "conditions": [*without(conditions, "PodScheduled"), unschedulable],
+            },
+        )
+
+    @staticmethod
+    def _pod_scheduled(pod: Object, state: Object, since: str) -> Object:
+        """The condition PodScheduled."""
         scheduled: Object = {
             "type": "PodScheduled",
-            "status": "True",
             "lastProbeTime": None,
-            "lastTransitionTime": self.client.stamp(),
+            "lastTransitionTime": since,
+            **state,
         }
         generation = dig(pod, "metadata", "generation")
         if isinstance(generation, int):
             scheduled["observedGeneration"] = generation
-        status = fields(pod.get("status"))
-        others: list[Json] = [
-            condition
-            for condition in items(status.get("conditions"))
-            if fields(condition).get("type") != "PodScheduled"
-        ]
-        bound: Object = {
-            **pod,
-            "spec": {**fields(pod.get("spec")), "nodeName": node},
-            "status": {**status, "conditions": [*others, scheduled]},
-        }
-        kept = self.client.api_server.store.put((PODS, *key), bound)
-        self._held[key] = kept
-        self._take(key, kept, self._nodes[node])
-        message = f"Successfully assigned {key[0]}/{key[1]} to {node}"
-        self.client.event(kept, "Normal", "Scheduled", message, "default-scheduler")
+        return scheduled
 
-    def _refuse(self, pod: Object, message: str, why: _Blocked = "nodes") -> None:
-        key = (namespace_of(pod), name_of(pod))
-        self._blocked[key] = why
-        self.client.event(pod, "Warning", "FailedScheduling", message, "default-scheduler")
-        status = fields(pod.get("status"))
-        conditions = items(status.get("conditions"))
-        before = fields(
-            next(
-                (condition for condition in conditions if fields(condition).get("type") == "PodScheduled"),
-                None,
-            )
-        )
-        moved = before.get("lastTransitionTime") if before.get("status") == "False" else self.client.stamp()
-        unscheduled: Object = {
-            "type": "PodScheduled",
-            "status": "False",
-            "lastProbeTime": None,
-            "lastTransitionTime": moved,
-            "reason": "Unschedulable",
-            "message": message,
-        }
-        generation = dig(pod, "metadata", "generation")
-        if isinstance(generation, int):
-            unscheduled["observedGeneration"] = generation
-        others: list[Json] = [
-            condition for condition in conditions if fields(condition).get("type") != "PodScheduled"
-        ]
-        self.client.update_status(pod, {**status, "conditions": [*others, unscheduled]})
+    # -- the VolumeBinding plugin -----------------------------------------------------------------
 
-    # -- claims -----------------------------------------------------------------------------------
-
-    def _claims_wait(self, pod: Object, key: Key) -> str | None:
-        """Why its claims keep the pod waiting; `None` when they do not."""
+    def _volume_binding_pre_filter(self, pod: Object, key: Key) -> str:
+        """Why the pod's claims make it unschedulable; empty if they do not."""
         namespace = key[0]
         unbound = False
-        for name, own in claim_names(pod):
+        for name, is_ephemeral in claim_names(pod):
             claim = self.client.get(CLAIMS, namespace, name)
             if claim is None:
-                self._by_claim.setdefault((namespace, name), {})[key] = None
-                if own:
+                self._wait_for_claim(key, name)
+                if is_ephemeral:
                     return (
                         "waiting for ephemeral volume controller to create the persistentvolumeclaim "
                         f'"{name}"'
@@ -250,32 +226,34 @@ class Scheduler(QueueController):
                 return f'persistentvolumeclaim "{name}" not found'
             phase, volume = text(dig(claim, "status", "phase")), text(dig(claim, "spec", "volumeName"))
             if phase == "Lost" or is_leaving(claim):
-                self._by_claim.setdefault((namespace, name), {})[key] = None
+                self._wait_for_claim(key, name)
                 if is_leaving(claim):
                     return f'persistentvolumeclaim "{name}" is being deleted'
                 return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
             if phase != "Bound" and binding_mode(self.client, claim) != "WaitForFirstConsumer":
-                self._by_claim.setdefault((namespace, name), {})[key] = None
+                self._wait_for_claim(key, name)
                 unbound = True
-        return "pod has unbound immediate PersistentVolumeClaims" if unbound else None
+        return "pod has unbound immediate PersistentVolumeClaims" if unbound else ""
 
-    def _volumes_ready(self, pod: Object, key: Key, node: str) -> bool:
-        """Sets the selected node on claims that wait for a pod; the pod is bound after them."""
-        ready = True
+    def _pre_bind_volumes(self, pod: Object, key: Key, node: str) -> bool:
+        """Sets the selected node on WaitForFirstConsumer claims; true once all claims are bound."""
+        all_bound = True
         for name, _ in claim_names(pod):
             claim = self.client.get(CLAIMS, key[0], name)
             if claim is None or dig(claim, "status", "phase") == "Bound":
                 continue
-            ready = False
-            self._by_claim.setdefault((key[0], name), {})[key] = None
+            all_bound = False
+            self._wait_for_claim(key, name)
             if SELECTED_NODE not in annotations_of(claim):
-                meta = fields(claim.get("metadata"))
-                marks: Object = {**annotations_of(claim), SELECTED_NODE: node}
-                annotated: Object = {**claim, "metadata": {**meta, "annotations": marks}}
+                annotations: Object = {**annotations_of(claim), SELECTED_NODE: node}
+                meta: Object = {**fields(claim.get("metadata")), "annotations": annotations}
                 try:
-                    self.client.update(annotated)
+                    self.client.update({**claim, "metadata": meta})
                 except Denied:
                     continue
-        if not ready:
-            self._blocked[key] = "claims"
-        return ready
+        if not all_bound:
+            self._unschedulable_pods[key] = "claims"
+        return all_bound
+
+    def _wait_for_claim(self, key: Key, claim: str) -> None:
+        self._pods_by_claim.setdefault((key[0], claim), {})[key] = None
