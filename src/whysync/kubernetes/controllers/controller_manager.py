@@ -34,7 +34,7 @@ from whysync.kubernetes.controllers.statefulset import StatefulSetController
 from whysync.kubernetes.controllers.ttl_after_finished import TtlAfterFinishedController
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.kubelet.kubelet import Kubelet
-from whysync.kubernetes.kubelet.logs import LogBook
+from whysync.kubernetes.kubelet.logs import ContainerLogs
 from whysync.kubernetes.kubelet.nodes import ensure_nodes
 from whysync.kubernetes.scheduler.scheduler import Scheduler
 
@@ -144,17 +144,17 @@ def workload_controllers(client: Client) -> list[Controller]:
 
 
 def infrastructure(
-    api_server: ApiServer, behavior: Behavior, index: ObjectIndex, logs: LogBook
+    api_server: ApiServer, behavior: Behavior, index: ObjectIndex, logs: ContainerLogs
 ) -> list[Controller]:
     """In the order in which they act at one instant: what pods wait for comes before them."""
-    behaviour = ContainerBehavior(behavior.pods)
+    container_behavior = ContainerBehavior(behavior.pods)
     manager = Client(api_server, CONTROLLERS, index)
     return [
         NamespaceDefaults(manager),
         ResourceQuotaController(manager),
         PersistentVolumeController(manager, behavior),
-        Scheduler(Client(api_server, SCHEDULER, index), behaviour),
-        Kubelet(Client(api_server, KUBELET, index), behaviour, logs),
+        Scheduler(Client(api_server, SCHEDULER, index), container_behavior),
+        Kubelet(Client(api_server, KUBELET, index), container_behavior, logs),
         EndpointsController(manager),
         ServiceController(Client(api_server, "cloud-controller-manager", index), behavior),
         IngressController(Client(api_server, "nginx-ingress-controller", index), behavior),
@@ -171,13 +171,13 @@ _BEFORE_PODS: Final = frozenset({"serviceaccount", "resourcequota"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controllers:
     controllers: tuple[Controller, ...]
-    logs: LogBook
+    logs: ContainerLogs
 
 
 def all_controllers(api_server: ApiServer, behavior: Behavior) -> Controllers:
     index = ObjectIndex(api_server.store)
     manager = Client(api_server, CONTROLLERS, index)
-    logs = LogBook(api_server.clock)
+    logs = ContainerLogs(api_server.clock)
     others = infrastructure(api_server, behavior, index, logs)
     first = [other for other in others if other.name in _BEFORE_PODS]
     rest = [other for other in others if other.name not in _BEFORE_PODS]

@@ -1,4 +1,4 @@
-"""Which part of the script a container plays, and what it does where the script says nothing."""
+"""Selects the `PodBehavior` of a container's next run, with defaults where no behavior matches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whysync.kubernetes.controllers.client import labels_of, name_of, namespace_
 from whysync.kubernetes.controllers.object_index import controller_of
 from whysync.kubernetes.kubelet.pod_dependencies import Find
 
-PLAIN: Final = PodBehavior()
+DEFAULT_BEHAVIOR: Final = PodBehavior()
 _INIT_SECONDS: Final = 1.0
 _JOB_SECONDS: Final = 5.0
 
@@ -20,61 +20,65 @@ Role = Literal["init", "sidecar", "main"]
 
 
 class ContainerBehavior:
-    """Counts the runs that a part with `times` was played in, by the owner of the pod."""
+    """The behaviors of a cluster's pods; counts the runs of those with `times`, by the owner of the pod."""
 
-    def __init__(self, parts: tuple[PodBehavior, ...]) -> None:
-        self._parts = parts
-        self._played: dict[tuple[int, str, str, str, str], int] = {}
+    def __init__(self, behaviors: tuple[PodBehavior, ...]) -> None:
+        self._behaviors = behaviors
+        self._runs: dict[tuple[int, str, str, str, str], int] = {}
 
-    def of_run(self, pod: Object, container: Object, role: Role) -> PodBehavior:
-        """The part for the next run of a container, with an end for those that must end."""
-        part = PLAIN
-        for number, candidate in enumerate(self._parts):
-            if _fits(candidate, pod) and _fits_container(candidate, container, main=role == "main"):
-                if candidate.times is not None and not self._count(number, candidate.times, pod, container):
+    def of_next_run(self, pod: Object, container: Object, role: Role) -> PodBehavior:
+        """The behavior of the container's next run; init containers and Jobs always terminate."""
+        behavior = DEFAULT_BEHAVIOR
+        for index, candidate in enumerate(self._behaviors):
+            if _matches_pod(candidate, pod) and _matches_container(candidate, container, main=role == "main"):
+                if candidate.times is not None and not self._count(index, candidate.times, pod, container):
                     continue
-                part = candidate
+                behavior = candidate
                 break
-        if part.runs_seconds is not None or role == "sidecar":
-            return part
+        if behavior.runs_seconds is not None or role == "sidecar":
+            return behavior
         if role == "init":
-            return replace(part, runs_seconds=_INIT_SECONDS)
+            return replace(behavior, runs_seconds=_INIT_SECONDS)
         if text(dig(pod, "spec", "restartPolicy"), "Always") != "Always":
-            return replace(part, runs_seconds=_JOB_SECONDS)
-        return part
+            return replace(behavior, runs_seconds=_JOB_SECONDS)
+        return behavior
 
-    def is_told(self, pod: Object, container: Object, role: Role) -> bool:
-        """Does the script say anything of this container?"""
+    def is_scripted(self, pod: Object, container: Object, role: Role) -> bool:
+        """Does a behavior match this container?"""
         main = role == "main"
-        return any(_fits(part, pod) and _fits_container(part, container, main=main) for part in self._parts)
+        return any(
+            _matches_pod(behavior, pod) and _matches_container(behavior, container, main=main)
+            for behavior in self._behaviors
+        )
 
     def unschedulable(self, pod: Object) -> str:
-        """Why the script lets no node take the pod."""
-        for part in self._parts:
-            if part.unschedulable and _fits(part, pod) and _has_image(part, pod):
-                return part.unschedulable
+        """Why the pod is unschedulable on every node; empty if the scheduler decides."""
+        for behavior in self._behaviors:
+            if behavior.unschedulable and _matches_pod(behavior, pod) and _has_image(behavior, pod):
+                return behavior.unschedulable
         return ""
 
     def stop_seconds(self, pod: Object) -> float:
-        """How long the pod's containers take to stop when asked."""
-        for part in self._parts:
-            if _fits(part, pod) and _has_image(part, pod):
-                return part.stop_seconds
-        return PLAIN.stop_seconds
+        """How long the pod's containers take to stop after SIGTERM."""
+        for behavior in self._behaviors:
+            if _matches_pod(behavior, pod) and _has_image(behavior, pod):
+                return behavior.stop_seconds
+        return DEFAULT_BEHAVIOR.stop_seconds
 
-    def _count(self, number: int, times: int, pod: Object, container: Object) -> bool:
+    def _count(self, index: int, times: int, pod: Object, container: Object) -> bool:
+        """Count one more run; false if the behavior has been used `times` times."""
         owner = controller_of(pod)
         key = (
-            number,
+            index,
             namespace_of(pod),
             text(owner.get("kind")),
             text(owner.get("name")) or name_of(pod),
             text(container.get("name")),
         )
-        played = self._played.get(key, 0)
-        if played >= times:
+        runs = self._runs.get(key, 0)
+        if runs >= times:
             return False
-        self._played[key] = played + 1
+        self._runs[key] = runs + 1
         return True
 
 
@@ -82,46 +86,49 @@ def _matches(value: str, glob: str) -> bool:
     return glob == "*" or fnmatchcase(value, glob)
 
 
-def _fits(part: PodBehavior, pod: Object) -> bool:
-    if not (_matches(namespace_of(pod), part.namespace) and _matches(name_of(pod), part.name)):
+def _matches_pod(behavior: PodBehavior, pod: Object) -> bool:
+    if not (_matches(namespace_of(pod), behavior.namespace) and _matches(name_of(pod), behavior.name)):
         return False
     labels = labels_of(pod)
-    return all(labels.get(key) == value for key, value in part.labels.items())
+    return all(labels.get(key) == value for key, value in behavior.labels.items())
 
 
-def _fits_container(part: PodBehavior, container: Object, *, main: bool) -> bool:
-    """What is said of a whole pod is meant for its main containers; the others have to be named."""
-    if not main and part.image == "*" and part.container == "*":
+def _matches_container(behavior: PodBehavior, container: Object, *, main: bool) -> bool:
+    """Init containers and sidecars are matched only by container name or image."""
+    if not main and behavior.image == "*" and behavior.container == "*":
         return False
-    named = _matches(text(container.get("name")), part.container)
-    return named and _matches(text(container.get("image")), part.image)
+    return _matches(text(container.get("name")), behavior.container) and _matches(
+        text(container.get("image")), behavior.image
+    )
 
 
-def _has_image(part: PodBehavior, pod: Object) -> bool:
-    return any(_fits_container(part, fields(raw), main=True) for raw in items(dig(pod, "spec", "containers")))
+def _has_image(behavior: PodBehavior, pod: Object) -> bool:
+    return any(
+        _matches_container(behavior, fields(raw), main=True) for raw in items(dig(pod, "spec", "containers"))
+    )
 
 
 _DNS: Final = "10.96.0.10:53"
 
 
-def no_answer(call: str, namespace: str, find: Find) -> str:
-    """Why `db:5432` does not answer in this namespace, in Go's words; empty if it answers."""
+def connection_error(call: str, namespace: str, find: Find) -> str:
+    """Go's error for a connection to `db:5432` from this namespace; empty if the service is reachable."""
     host, _, port = call.partition(":")
     name, _, rest = host.partition(".")
-    space = rest.partition(".")[0] or namespace
-    service = find((("", "services"), space, name))
-    unknown = f"dial tcp: lookup {host} on {_DNS}: no such host"
+    service_namespace = rest.partition(".")[0] or namespace
+    service = find((("", "services"), service_namespace, name))
+    no_such_host = f"dial tcp: lookup {host} on {_DNS}: no such host"
     if service is None:
-        return unknown
+        return no_such_host
     if dig(service, "spec", "type") == "ExternalName":
         return ""
     address = text(dig(service, "spec", "clusterIP"))
-    answers = _has_ready(find((("", "endpoints"), space, name)))
+    ready = _has_ready_address(find((("", "endpoints"), service_namespace, name)))
     if address in ("", "None"):
-        return "" if answers else unknown
+        return "" if ready else no_such_host
     if port and not _has_port(service, port):
         return f"dial tcp {address}:{port}: i/o timeout"
-    return "" if answers else f"dial tcp {address}:{port or 80}: connect: connection refused"
+    return "" if ready else f"dial tcp {address}:{port or 80}: connect: connection refused"
 
 
 def _has_port(service: Object, port: str) -> bool:
@@ -131,6 +138,6 @@ def _has_port(service: Object, port: str) -> bool:
     )
 
 
-def _has_ready(endpoints: Object | None) -> bool:
+def _has_ready_address(endpoints: Object | None) -> bool:
     subsets = [] if endpoints is None else items(endpoints.get("subsets"))
     return any(items(fields(raw).get("addresses")) for raw in subsets)

@@ -1,29 +1,29 @@
-"""One container on a node: where it is on its way, and how its pod's status tells it."""
+"""A container on a node: its state, and its entry in the pod's containerStatuses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from typing import Literal
 
 from whysync.json_tree import Json, Object, text
 from whysync.kubernetes.controllers.behavior import PodBehavior
-from whysync.kubernetes.kubelet.container_behavior import PLAIN, Role
-from whysync.kubernetes.kubelet.formatting import full_image
+from whysync.kubernetes.kubelet.container_behavior import DEFAULT_BEHAVIOR, Role
+from whysync.kubernetes.kubelet.formatting import full_image_name
 from whysync.kubernetes.kubelet.logs import Run
 
 Step = Literal[
-    "idle",  # not begun, or to be begun again
+    "idle",  # not begun
     "pulling",
     "pull-failed",  # ErrImagePull
-    "pull-waits",  # ImagePullBackOff
-    "unconfigured",  # CreateContainerConfigError
+    "pull-back-off",  # ImagePullBackOff
+    "config-error",  # CreateContainerConfigError
     "starting",
     "running",
-    "ended",  # with a restart to come
-    "crash-waits",  # CrashLoopBackOff
-    "done",  # for good
+    "restarting",  # terminated, with a restart due
+    "crash-loop-back-off",  # CrashLoopBackOff
+    "done",  # terminated, without a restart
 ]
 
 
@@ -34,37 +34,37 @@ class Container:
     role: Role
     step: Step = "idle"
     due: datetime | None = None
-    """When the next thing happens; never for `None`."""
+    """When the next step is due; `None` means never."""
     reason: str = ""
-    """Why it waits."""
+    """The reason of the state `waiting`."""
     message: str = ""
-    restarts: int = 0
+    restart_count: int = 0
     started_at: str = ""
     running_since: datetime | None = None
-    ended: Object = field(default_factory=dict[str, Json])
-    last: Object = field(default_factory=dict[str, Json])
+    terminated: Object = field(default_factory=dict[str, Json])
+    last_terminated: Object = field(default_factory=dict[str, Json])
     ready: bool = False
     started: bool = False
-    part: PodBehavior = PLAIN
+    behavior: PodBehavior = DEFAULT_BEHAVIOR
     run: Run | None = None
-    begun: datetime | None = None
-    """When it had all the answers that it needs."""
-    calls: tuple[str, ...] = ()
-    """Those still without an answer."""
+    connected_at: datetime | None = None
+    """When all services that the program calls at its start were reachable."""
+    pending_calls: tuple[str, ...] = ()
+    """Services that were not reachable yet."""
     exit_at: datetime | None = None
     exit_code: int = 0
     exit_reason: str = ""
-    failures: int = 0
-    """Pulls that failed in a row."""
-    tries: int = 0
-    """How often it could not be made for want of something."""
+    pull_failures: int = 0
+    """Consecutive failed pulls."""
+    config_failures: int = 0
+    """Consecutive CreateContainerConfigErrors."""
     pull_error: str = ""
     backoff: float = 0
-    """How long the next restart waits; none for the first."""
+    """The back-off of the next restart in seconds; the first restart has none."""
     probe_at: datetime | None = None
     probe_failures: int = 0
     kill_at: datetime | None = None
-    """When the liveness probe has failed too often."""
+    """When the liveness probe reaches its failureThreshold."""
 
     @property
     def field_path(self) -> str:
@@ -72,49 +72,49 @@ class Container:
 
     @property
     def is_initialized(self) -> bool:
-        """May the next init container, or the pod's main containers, begin?"""
+        """May the next init container, or the pod's main containers, start?"""
         if self.role == "sidecar":
             return self.step == "running" and self.started
-        return self.step == "done" and self.ended.get("exitCode") == 0
+        return self.step == "done" and self.terminated.get("exitCode") == 0
 
     @property
     def image(self) -> str:
         return text(self.spec.get("image"))
 
     def status(self, uid: str) -> Object:
-        """Its entry in the status of the pod."""
-        made = self.step in ("running", "ended", "done") or bool(self.last)
-        last: Object = {"terminated": self.last} if self.last else {}
+        """The entry in containerStatuses or initContainerStatuses."""
+        created = self.step in ("running", "restarting", "done") or bool(self.last_terminated)
+        last: Object = {"terminated": self.last_terminated} if self.last_terminated else {}
         status: Object = {
             "name": self.name,
             "state": self._state(),
             "lastState": last,
             "ready": self.ready,
-            "restartCount": self.restarts,
-            "image": full_image(self.image) if made else self.image,
-            "imageID": _digest(self.image) if made else "",
+            "restartCount": self.restart_count,
+            "image": full_image_name(self.image) if created else self.image,
+            "imageID": _image_id(self.image) if created else "",
             "started": self.started,
         }
-        if made:
-            status["containerID"] = self.identity(uid)
+        if created:
+            status["containerID"] = self.container_id(uid)
         return status
 
     def _state(self) -> Object:
         if self.step == "running":
             return {"running": {"startedAt": self.started_at}}
-        if self.step in ("ended", "done"):
-            return {"terminated": self.ended}
+        if self.step in ("restarting", "done"):
+            return {"terminated": self.terminated}
         waiting: Object = {"reason": self.reason}
         if self.message:
             waiting["message"] = self.message
         return {"waiting": waiting}
 
-    def identity(self, uid: str) -> str:
-        return f"containerd://{_hash(f'{uid}/{self.name}/{self.restarts}')}"
+    def container_id(self, uid: str) -> str:
+        return f"containerd://{_hash(f'{uid}/{self.name}/{self.restart_count}')}"
 
 
-def _digest(image: str) -> str:
-    full = full_image(image)
+def _image_id(image: str) -> str:
+    full = full_image_name(image)
     if "@" in full:
         return full
     return f"{full.rpartition(':')[0]}@sha256:{_hash(full)}"
@@ -122,7 +122,3 @@ def _digest(image: str) -> str:
 
 def _hash(value: str) -> str:
     return sha256(value.encode()).hexdigest()
-
-
-def stamp(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

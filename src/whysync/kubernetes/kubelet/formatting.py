@@ -1,4 +1,4 @@
-"""Names of pods and images in the messages of the kubelet."""
+"""Pods and images as they are written in the kubelet's messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pod_title(pod: Object) -> str:
     return f"{text(meta.get('name'))}_{text(meta.get('namespace'))}({text(meta.get('uid'))})"
 
 
-def full_image(image: str) -> str:
+def full_image_name(image: str) -> str:
     """The image with its registry and tag: `nginx` is `docker.io/library/nginx:latest`."""
     first, slash, _ = image.partition("/")
     if not slash:
@@ -31,6 +31,6 @@ def full_image(image: str) -> str:
     return image if ":" in name or "@" in name else f"{image}:latest"
 
 
-def is_image(image: str) -> bool:
-    """Can this be the name of an image at all?"""
+def is_image_name(image: str) -> bool:
+    """Is this a valid image reference?"""
     return len(image) <= 1024 and _REPOSITORY.fullmatch(image) is not None

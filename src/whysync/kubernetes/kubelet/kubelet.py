@@ -1,7 +1,7 @@
-"""The kubelets of all nodes: they take the pods that are bound to a node through their life.
+"""The kubelet of all nodes: runs the pods that are bound to a node and writes their status.
 
-Mirrors the kubelet of Kubernetes 1.36 as the API server sees it: init containers in their order, sidecars,
-volumes, deadlines, the way out. What happens to one container is in `runtime`.
+Mirrors the kubelet of Kubernetes 1.36 as the API server sees it: init containers in order, sidecars, volumes,
+activeDeadlineSeconds, termination. `container_runtime` runs a single container.
 """
 
 from __future__ import annotations
@@ -22,63 +22,64 @@ from whysync.kubernetes.controllers.client import (
     namespace_of,
     uid_of,
 )
+from whysync.kubernetes.controllers.conditions import stamped
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
-from whysync.kubernetes.kubelet.container import SYNC, ContainerPlace, ContainerRuntime
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior, Role
-from whysync.kubernetes.kubelet.container_status import Container, stamp
-from whysync.kubernetes.kubelet.logs import LogBook
+from whysync.kubernetes.kubelet.container_runtime import SYNC_SECONDS, ContainerRuntime, PodContext
+from whysync.kubernetes.kubelet.container_status import Container
+from whysync.kubernetes.kubelet.logs import ContainerLogs
 from whysync.kubernetes.kubelet.pod_dependencies import (
     CONFIG_MAPS,
     SECRETS,
-    lacks_of_volumes,
-    lost_pull_secrets,
+    missing_pull_secrets,
+    missing_volume_sources,
 )
-from whysync.kubernetes.kubelet.pod_status import conditions_of, is_sidecar, phase_of
-from whysync.kubernetes.kubelet.restore import adopt
+from whysync.kubernetes.kubelet.pod_status import is_sidecar, pod_conditions, pod_phase
+from whysync.kubernetes.kubelet.restore import restore_containers
 from whysync.kubernetes.kubelet.status_writer import PodStatusWriter
 
-_FIRST_MOUNT_WAIT: Final = 0.5
-_LONGEST_MOUNT_WAIT: Final = 122.0
-_TERMINAL: Final = ("Succeeded", "Failed")
-_TOO_LONG: Final = "Pod was active on the node longer than the specified deadline"
+_FIRST_MOUNT_BACKOFF: Final = 0.5
+_MAX_MOUNT_BACKOFF: Final = 122.0
+_TERMINAL_PHASES: Final = ("Succeeded", "Failed")
+_DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
 
 
 @dataclass(slots=True)
-class _Pod:
+class _PodState:
     uid: str
     node: str
-    host: str
-    address: str
+    host_ip: str
+    pod_ip: str
     containers: list[Container]
-    since: datetime
+    start_time: datetime
     deadline: datetime | None = None
-    mount_tries: int = 0
-    mounted: bool = False
-    over: bool = False
-    """Nothing happens to it any more but its deletion."""
+    mount_attempts: int = 0
+    volumes_mounted: bool = False
+    finished: bool = False
+    """No container will be started or stopped; only deletion remains."""
     stops_at: datetime | None = None
     reason: str = ""
-    adopted: bool = False
-    """Its status is not the model's own, and stays as it is until something happens."""
-    version: str = ""
-    """Of the object that the kubelet itself wrote last."""
+    restored: bool = False
+    """The status was loaded, not computed here; it is not rewritten until a container changes."""
+    resource_version: str = ""
+    """The resourceVersion of the kubelet's own last write, whose event it ignores."""
 
 
 class Kubelet(QueueController):
     name = "kubelet"
     main = PODS
 
-    def __init__(self, client: Client, behaviour: ContainerBehavior, logs: LogBook) -> None:
+    def __init__(self, client: Client, behavior: ContainerBehavior, logs: ContainerLogs) -> None:
         super().__init__(client)
-        self._behaviour = behaviour
+        self._behavior = behavior
         self._logs = logs
-        self._runtime = ContainerRuntime(client, behaviour, logs)
+        self._runtime = ContainerRuntime(client, behavior, logs)
         self._writer = PodStatusWriter(client)
-        self._pods: dict[Key, _Pod] = {}
-        self._wanting: dict[str, dict[Key, None]] = {}
+        self._pods: dict[Key, _PodState] = {}
+        self._pods_missing_config: dict[str, dict[Key, None]] = {}
         """Pods that lack a Secret or a ConfigMap, by namespace."""
-        self._addresses = 0
+        self._allocated_pod_ips = 0
 
     @property
     def watches(self) -> frozenset[Kind] | None:
@@ -87,22 +88,26 @@ class Kubelet(QueueController):
     def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind != PODS:
-            if change.type != "DELETED" and self._wanting.get(namespace):
-                self._wake(namespace)
+            if change.type != "DELETED" and self._pods_missing_config.get(namespace):
+                self._retry_missing_config(namespace)
             return
-        known = self._pods.get((namespace, name))
+        state = self._pods.get((namespace, name))
         meta = fields(change.obj.get("metadata"))
-        if known is not None and change.type != "DELETED" and known.version == meta.get("resourceVersion"):
+        if (
+            state is not None
+            and change.type != "DELETED"
+            and state.resource_version == meta.get("resourceVersion")
+        ):
             return
-        if known is not None or change.type == "DELETED" or fields(change.obj.get("spec")).get("nodeName"):
+        if state is not None or change.type == "DELETED" or fields(change.obj.get("spec")).get("nodeName"):
             self.queue.add((namespace, name))
 
-    def _wake(self, namespace: str) -> None:
-        """Something came that a pod may have waited for: its next look is not far."""
-        soon = self.client.now + timedelta(seconds=SYNC)
-        for key in self._wanting.pop(namespace):
+    def _retry_missing_config(self, namespace: str) -> None:
+        """Retries containers in CreateContainerConfigError at the next sync: their config may exist now."""
+        soon = self.client.now + timedelta(seconds=SYNC_SECONDS)
+        for key in self._pods_missing_config.pop(namespace):
             for container in self._pods[key].containers if key in self._pods else ():
-                if container.step == "unconfigured" and container.due is not None and container.due > soon:
+                if container.step == "config-error" and container.due is not None and container.due > soon:
                     container.due = soon
                     self.queue.add_at(key, soon)
 
@@ -114,185 +119,192 @@ class Kubelet(QueueController):
         if not dig(obj, "spec", "nodeName"):
             return
         key = (namespace_of(obj), name_of(obj))
-        known = self._pods.get(key)
-        if known is None or known.uid != uid_of(obj):
-            if known is not None:
+        state = self._pods.get(key)
+        if state is None or state.uid != uid_of(obj):
+            if state is not None:
                 self.gone(key)
-            known = self._pods[key] = self._met(obj)
-        at = ContainerPlace(obj, known.node, known.address)
+            state = self._pods[key] = self._add_pod(obj)
+        context = PodContext(obj, state.node, state.pod_ip)
         if is_leaving(obj):
-            self._leave(known, at)
-        elif not known.over:
-            self._live(known, at)
+            self._sync_terminating_pod(state, context)
+        elif not state.finished:
+            self._sync_pod(state, context)
 
-    # -- meeting ----------------------------------------------------------------------------------
+    # -- new pods ---------------------------------------------------------------------------------
 
-    def _met(self, pod: Object) -> _Pod:
+    def _add_pod(self, pod: Object) -> _PodState:
         now = self.client.now
         spec, status = fields(pod.get("spec")), fields(pod.get("status"))
         node = text(spec.get("nodeName"))
-        host = self._address_of(node)
-        address = text(status.get("podIP")) or (host if spec.get("hostNetwork") is True else self._address())
+        host_ip = self._node_ip(node)
+        pod_ip = text(status.get("podIP")) or (
+            host_ip if spec.get("hostNetwork") is True else self._allocate_pod_ip()
+        )
         containers = [
             _container(fields(raw), "sidecar" if is_sidecar(fields(raw)) else "init")
             for raw in items(spec.get("initContainers"))
         ]
-        waits = "PodInitializing" if containers else "ContainerCreating"
+        waiting_reason = "PodInitializing" if containers else "ContainerCreating"
         containers.extend(_container(fields(raw), "main") for raw in items(spec.get("containers")))
         for container in containers:
-            container.reason = waits
-        known = _Pod(uid_of(pod), node, host, address, containers, now)
-        limit = spec.get("activeDeadlineSeconds")
-        if isinstance(limit, int):
-            known.deadline = now + timedelta(seconds=limit)
-        if status.get("phase") in _TERMINAL:
-            known.over = True
+            container.reason = waiting_reason
+        state = _PodState(uid_of(pod), node, host_ip, pod_ip, containers, now)
+        deadline = spec.get("activeDeadlineSeconds")
+        if isinstance(deadline, int):
+            state.deadline = now + timedelta(seconds=deadline)
+        if status.get("phase") in _TERMINAL_PHASES:
+            state.finished = True
         elif items(status.get("containerStatuses")):
-            known.mounted = any("waiting" not in _state(raw) for raw in items(status["containerStatuses"]))
-            known.adopted = True
-            adopt(containers, pod, self._behaviour, now)
+            state.volumes_mounted = any(
+                "waiting" not in _state(raw) for raw in items(status["containerStatuses"])
+            )
+            state.restored = True
+            restore_containers(containers, pod, self._behavior, now)
         elif status.get("phase") == "Running":
-            known.over = True  # a pod of which nothing else is known runs on as it is
+            state.finished = True  # without container statuses, the pod keeps its loaded status
         else:
-            self._tell_lost_secrets(pod, node)
-        return known
+            self._report_missing_pull_secrets(pod, node)
+        return state
 
-    def _tell_lost_secrets(self, pod: Object, node: str) -> None:
-        lost = lost_pull_secrets(pod, self.client.api_server.store.get)
-        if lost:
+    def _report_missing_pull_secrets(self, pod: Object, node: str) -> None:
+        missing = missing_pull_secrets(pod, self.client.api_server.store.get)
+        if missing:
             message = (
-                f"Unable to retrieve some image pull secrets ({', '.join(lost)}); "
+                f"Unable to retrieve some image pull secrets ({', '.join(missing)}); "
                 "attempting to pull the image may not succeed."
             )
             self.client.event(
                 pod, "Warning", "FailedToRetrieveImagePullSecret", message, "kubelet", host=node
             )
 
-    def _address_of(self, node: str) -> str:
+    def _node_ip(self, node: str) -> str:
         node_object = self.client.get(NODES, "", node)
         for raw in items(dig(node_object, "status", "addresses")):
             if fields(raw).get("type") == "InternalIP":
                 return text(fields(raw).get("address"))
         return "172.18.0.2"
 
-    def _address(self) -> str:
-        self._addresses += 1
-        high, low = divmod(self._addresses, 254)
+    def _allocate_pod_ip(self) -> str:
+        self._allocated_pod_ips += 1
+        high, low = divmod(self._allocated_pod_ips, 254)
         return f"10.{244 + high // 256}.{high % 256}.{low + 1}"
 
-    # -- living -----------------------------------------------------------------------------------
+    # -- sync -------------------------------------------------------------------------------------
 
-    def _live(self, known: _Pod, at: ContainerPlace) -> None:
+    def _sync_pod(self, state: _PodState, context: PodContext) -> None:
         now = self.client.now
-        if known.deadline is not None and known.deadline <= now:
-            self._overdue(known, at)
+        if state.deadline is not None and state.deadline <= now:
+            self._exceed_active_deadline(state, context)
             return
-        if not known.mounted and not self._mount(known, at):
-            self._write(known, at, sandbox=False)
+        if not state.volumes_mounted and not self._mount_volumes(state, context):
+            self._write_status(state, context, sandbox=False)
             return
-        while sum(self._runtime.step(container, at) for container in _active(known.containers)):
-            known.adopted = False
-        mains = [container for container in known.containers if container.role == "main"]
-        if all(main.step == "done" for main in mains) or _broken(known.containers):
-            for container in known.containers:
+        while sum(
+            self._runtime.advance(container, context) for container in _active_containers(state.containers)
+        ):
+            state.restored = False
+        mains = [container for container in state.containers if container.role == "main"]
+        if all(main.step == "done" for main in mains) or _init_container_failed(state.containers):
+            for container in state.containers:
                 if container.role == "sidecar":
-                    self._runtime.stop(container, at, 0)
-            known.over = True
-        if not known.adopted:
-            self._write(known, at, sandbox=True)
-        if any(container.step == "unconfigured" for container in known.containers):
-            key = (namespace_of(at.pod), name_of(at.pod))
-            self._wanting.setdefault(key[0], {})[key] = None
-        dates = [container.due for container in known.containers if container.due is not None]
-        if known.deadline is not None and not known.over:
-            dates.append(known.deadline)
-        if dates and not known.over:
-            self.later_at(at.pod, min(dates))
+                    self._runtime.stop(container, context, 0)
+            state.finished = True
+        if not state.restored:
+            self._write_status(state, context, sandbox=True)
+        if any(container.step == "config-error" for container in state.containers):
+            key = (namespace_of(context.pod), name_of(context.pod))
+            self._pods_missing_config.setdefault(key[0], {})[key] = None
+        wakeups = [container.due for container in state.containers if container.due is not None]
+        if state.deadline is not None and not state.finished:
+            wakeups.append(state.deadline)
+        if wakeups and not state.finished:
+            self.later_at(context.pod, min(wakeups))
 
-    def _mount(self, known: _Pod, at: ContainerPlace) -> bool:
-        lacks = lacks_of_volumes(at.pod, self.client.api_server.store.get)
-        if not lacks:
-            known.mounted = True
+    def _mount_volumes(self, state: _PodState, context: PodContext) -> bool:
+        failures = missing_volume_sources(context.pod, self.client.api_server.store.get)
+        if not failures:
+            state.volumes_mounted = True
             return True
-        for lack in lacks:
-            self.client.event(at.pod, "Warning", "FailedMount", lack.message, "kubelet", host=known.node)
-        wait = min(_FIRST_MOUNT_WAIT * 2.0 ** min(known.mount_tries, 10), _LONGEST_MOUNT_WAIT)
-        known.mount_tries += 1
-        self.later(at.pod, wait)
-        if known.deadline is not None:
-            self.later_at(at.pod, known.deadline)
+        for message in failures:
+            self.client.event(context.pod, "Warning", "FailedMount", message, "kubelet", host=state.node)
+        backoff = min(_FIRST_MOUNT_BACKOFF * 2.0 ** min(state.mount_attempts, 10), _MAX_MOUNT_BACKOFF)
+        state.mount_attempts += 1
+        self.later(context.pod, backoff)
+        if state.deadline is not None:
+            self.later_at(context.pod, state.deadline)
         return False
 
-    def _overdue(self, known: _Pod, at: ContainerPlace) -> None:
-        for container in known.containers:
-            self._runtime.stop(container, at, 137)
-        known.over, known.reason = True, "DeadlineExceeded"
-        self.client.event(at.pod, "Normal", "DeadlineExceeded", _TOO_LONG, "kubelet", host=known.node)
-        self._write(known, at, sandbox=False)
+    def _exceed_active_deadline(self, state: _PodState, context: PodContext) -> None:
+        for container in state.containers:
+            self._runtime.stop(container, context, 137)
+        state.finished, state.reason = True, "DeadlineExceeded"
+        self.client.event(
+            context.pod, "Normal", "DeadlineExceeded", _DEADLINE_MESSAGE, "kubelet", host=state.node
+        )
+        self._write_status(state, context, sandbox=False)
 
-    # -- leaving ----------------------------------------------------------------------------------
+    # -- termination ------------------------------------------------------------------------------
 
-    def _leave(self, known: _Pod, at: ContainerPlace) -> None:
+    def _sync_terminating_pod(self, state: _PodState, context: PodContext) -> None:
         now = self.client.now
-        if known.stops_at is None:
-            grace = integer(dig(at.pod, "metadata", "deletionGracePeriodSeconds"))
-            known.stops_at = now
-            for container in known.containers:
-                if container.step == "running" and not known.over:
+        if state.stops_at is None:
+            grace = integer(dig(context.pod, "metadata", "deletionGracePeriodSeconds"))
+            state.stops_at = now
+            for container in state.containers:
+                if container.step == "running" and not state.finished:
                     message = f"Stopping container {container.name}"
-                    self.client.event(at.pod, "Normal", "Killing", message, "kubelet",
-                        host=known.node, field_path=container.field_path,
+                    self.client.event(context.pod, "Normal", "Killing", message, "kubelet",
+                        host=state.node, field_path=container.field_path,
                     )  # fmt: skip
-                    taken = min(self._behaviour.stop_seconds(at.pod), grace)
-                    known.stops_at = now + timedelta(seconds=taken)
-        if known.stops_at > now:
-            self.later_at(at.pod, known.stops_at)
+                    stop_seconds = min(self._behavior.stop_seconds(context.pod), grace)
+                    state.stops_at = now + timedelta(seconds=stop_seconds)
+        if state.stops_at > now:
+            self.later_at(context.pod, state.stops_at)
             return
-        held = bool(items(dig(at.pod, "metadata", "finalizers")))
-        if held and not known.over:
-            for container in known.containers:
-                self._runtime.stop(container, at, 143)
-            known.over = True
-            self._write(known, at, sandbox=False)
-        elif not held:
+        has_finalizers = bool(items(dig(context.pod, "metadata", "finalizers")))
+        if has_finalizers and not state.finished:
+            for container in state.containers:
+                self._runtime.stop(container, context, 143)
+            state.finished = True
+            self._write_status(state, context, sandbox=False)
+        elif not has_finalizers:
             try:
-                self.client.delete(at.pod, grace=0)
+                self.client.delete(context.pod, grace=0)
             except Denied:
-                return  # somebody else was quicker
+                return  # already deleted
 
-    # -- telling ----------------------------------------------------------------------------------
+    # -- status -----------------------------------------------------------------------------------
 
-    def _write(self, known: _Pod, at: ContainerPlace, *, sandbox: bool) -> None:
-        pod, now = at.pod, self.client.stamp()
-        statuses = {container.name: container.status(known.uid) for container in known.containers}
-        failed = known.reason == "DeadlineExceeded"
-        phase = "Failed" if failed else phase_of(pod, statuses, ended=known.over)
+    def _write_status(self, state: _PodState, context: PodContext, *, sandbox: bool) -> None:
+        pod, now = context.pod, self.client.stamp()
+        statuses = {container.name: container.status(state.uid) for container in state.containers}
+        failed = state.reason == "DeadlineExceeded"
+        phase = "Failed" if failed else pod_phase(pod, statuses, ended=state.finished)
         status: Object = {**fields(pod.get("status")), "phase": phase}
-        status["conditions"] = conditions_of(
-            pod, statuses, phase, sandbox=sandbox and not known.over, now=now
+        status["conditions"] = pod_conditions(
+            pod, statuses, phase, sandbox=sandbox and not state.finished, now=now
         )
         generation = integer(dig(pod, "metadata", "generation"))
         if generation:
             status["observedGeneration"] = generation
         if failed:
-            status["reason"], status["message"] = known.reason, _TOO_LONG
-        status.setdefault("startTime", stamp(known.since))
-        status.setdefault("hostIP", known.host)
-        status.setdefault("hostIPs", [{"ip": known.host}])
+            status["reason"], status["message"] = state.reason, _DEADLINE_MESSAGE
+        status.setdefault("startTime", stamped(state.start_time))
+        status.setdefault("hostIP", state.host_ip)
+        status.setdefault("hostIPs", [{"ip": state.host_ip}])
         if sandbox:
-            status.setdefault("podIP", known.address)
-            status.setdefault("podIPs", [{"ip": known.address}])
-        inits: list[Json] = [
-            statuses[container.name] for container in known.containers if container.role != "main"
+            status.setdefault("podIP", state.pod_ip)
+            status.setdefault("podIPs", [{"ip": state.pod_ip}])
+        init_statuses: list[Json] = [
+            statuses[container.name] for container in state.containers if container.role != "main"
         ]
-        if inits:
-            status["initContainerStatuses"] = inits
-        mains: list[Json] = [
-            statuses[container.name] for container in known.containers if container.role == "main"
+        if init_statuses:
+            status["initContainerStatuses"] = init_statuses
+        status["containerStatuses"] = [
+            statuses[container.name] for container in state.containers if container.role == "main"
         ]
-        status["containerStatuses"] = mains
         written = self._writer.write(pod, status)
-        known.version = text(dig(written, "metadata", "resourceVersion"))
+        state.resource_version = text(dig(written, "metadata", "resourceVersion"))
 
 
 def _container(spec: Object, role: Role) -> Container:
@@ -303,24 +315,28 @@ def _state(status: Json) -> Object:
     return fields(fields(status).get("state"))
 
 
-def _active(containers: list[Container]) -> list[Container]:
+def _active_containers(containers: list[Container]) -> list[Container]:
     """Containers that may proceed now: init containers one by one, then all; started ones continue."""
-    waits = next(
+    initializing = next(
         (
-            at
-            for at, container in enumerate(containers)
+            index
+            for index, container in enumerate(containers)
             if container.role != "main" and not container.is_initialized
         ),
         None,
     )
-    if waits is None:
+    if initializing is None:
         return containers
-    return [container for at, container in enumerate(containers) if at <= waits or container.step != "idle"]
+    return [
+        container
+        for index, container in enumerate(containers)
+        if index <= initializing or container.step != "idle"
+    ]
 
 
-def _broken(containers: list[Container]) -> bool:
-    """Has an init container failed for good?"""
+def _init_container_failed(containers: list[Container]) -> bool:
+    """Has an init container failed that will not be restarted?"""
     return any(
-        container.role == "init" and container.step == "done" and container.ended.get("exitCode") != 0
+        container.role == "init" and container.step == "done" and container.terminated.get("exitCode") != 0
         for container in containers
     )

@@ -1,4 +1,4 @@
-"""What containers print: the lines of the present run and of the one before it, as `kubectl logs` does."""
+"""Container logs: the lines of the current and of the previous run, as in `kubectl logs`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from whysync.kubernetes.clock import Clock
 
 @dataclass(slots=True)
 class Run:
-    """One run of a container. Lines that are known beforehand show when their time has come."""
+    """One run of a container. Lines may be added ahead of time; they are shown once they are printed."""
 
-    planned: list[tuple[datetime, str]] = field(default_factory=list[tuple[datetime, str]])
+    printed_at: list[tuple[datetime, str]] = field(default_factory=list[tuple[datetime, str]])
     end: datetime | None = None
 
-    def say(self, when: datetime, line: str) -> None:
-        self.planned.append((when, line))
+    def print(self, when: datetime, line: str) -> None:
+        self.printed_at.append((when, line))
 
     def lines(self, now: datetime) -> list[str]:
         until = now if self.end is None else min(now, self.end)
-        printed = [entry for entry in self.planned if entry[0] <= until]
+        printed = [entry for entry in self.printed_at if entry[0] <= until]
         return [line for _, line in sorted(printed, key=lambda entry: entry[0])]
 
 
@@ -29,19 +29,19 @@ _Key = tuple[str, str, str]
 """Namespace, pod, container."""
 
 
-class LogBook:
+class ContainerLogs:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._runs: dict[_Key, tuple[Run | None, Run]] = {}
         self._of_pod: dict[tuple[str, str], list[_Key]] = {}
 
     def lines(self, namespace: str, pod: str, container: str, *, previous: bool = False) -> list[str]:
-        before, present = self._runs.get((namespace, pod, container), (None, None))
-        run = before if previous else present
+        previous_run, current_run = self._runs.get((namespace, pod, container), (None, None))
+        run = previous_run if previous else current_run
         return [] if run is None else run.lines(self._clock.now)
 
     def all(self) -> list[Log]:
-        """Every log that has lines, by namespace, pod, container; the present run before the previous."""
+        """Every log that has lines, by namespace, pod, container; the current run before the previous."""
         logs: list[Log] = []
         for namespace, pod, container in sorted(self._runs):
             for previous in (False, True):
@@ -59,16 +59,16 @@ class LogBook:
         return logs
 
     def begin(self, namespace: str, pod: str, container: str) -> Run:
-        """A new run; the one before it is kept, older ones are not."""
+        """Start a new run; the one before it becomes the previous run."""
         key = (namespace, pod, container)
         run = Run()
-        before = self._runs.get(key)
-        if before is None:
+        old = self._runs.get(key)
+        if old is None:
             self._of_pod.setdefault((namespace, pod), []).append(key)
-        self._runs[key] = (None if before is None else before[1], run)
+        self._runs[key] = (None if old is None else old[1], run)
         return run
 
     def forget(self, namespace: str, pod: str) -> None:
-        """The logs of a pod go with it."""
+        """Delete the logs of a deleted pod."""
         for key in self._of_pod.pop((namespace, pod), []):
             self._runs.pop(key, None)

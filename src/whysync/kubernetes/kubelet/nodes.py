@@ -1,4 +1,4 @@
-"""Nodes that pods can run on, where the cluster has none of its own."""
+"""Default nodes for clusters whose own nodes are not known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NODES = ("", "nodes")
 
 
 def ensure_nodes(api_server: ApiServer, count: int) -> None:
-    """`node-1`, `node-2`, … ready and roomy; nothing where the cluster already has nodes."""
+    """Add `node-1`, `node-2`, …, ready and with ample resources, unless the cluster has nodes."""
     if count <= 0 or any(True for _ in api_server.store.within(_NODES)):
         return
     api_server.load(
@@ -18,8 +18,8 @@ def ensure_nodes(api_server: ApiServer, count: int) -> None:
 
 
 def _node(name: str, number: int, now: str) -> Object:
-    # More pods than a kubelet takes by default: 3 nodes are enough for thousands that ask for nothing.
-    room: Object = {"cpu": "16", "ephemeral-storage": "100Gi", "memory": "64Gi", "pods": "2500"}
+    # More pods than the kubelet's default of 110, so that 3 nodes are enough for thousands.
+    resources: Object = {"cpu": "16", "ephemeral-storage": "100Gi", "memory": "64Gi", "pods": "2500"}
     conditions: list[Json] = [
         _condition(kind, status, reason, message, now)
         for kind, status, reason, message in (
@@ -47,8 +47,8 @@ def _node(name: str, number: int, now: str) -> Object:
         "metadata": {"name": name, "labels": labels, "creationTimestamp": now},
         "spec": {"podCIDR": f"10.244.{number}.0/24", "podCIDRs": [f"10.244.{number}.0/24"]},
         "status": {
-            "capacity": room,
-            "allocatable": room,
+            "capacity": resources,
+            "allocatable": resources,
             "conditions": conditions,
             "addresses": [
                 {"type": "InternalIP", "address": f"172.18.0.{number + 1}"},

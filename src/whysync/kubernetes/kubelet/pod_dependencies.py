@@ -1,97 +1,89 @@
-"""What a pod needs of other objects before its containers can be made: values for its environment, volumes.
+"""Secrets and ConfigMaps that a pod needs for environment variables, volumes and image pulls.
 
 Mirrors the kubelet's `makeEnvironmentVariables` and the set-up of volumes from Secrets and ConfigMaps,
-Kubernetes 1.36: the first thing that is missing is what the kubelet tells.
+Kubernetes 1.36: the kubelet reports the first missing object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.storage import Place
 
 SECRETS: Final = ("", "secrets")
 CONFIG_MAPS: Final = ("", "configmaps")
-_TITLES: Final[dict[tuple[str, str], str]] = {SECRETS: "Secret", CONFIG_MAPS: "ConfigMap"}
-_WORDS: Final[dict[tuple[str, str], str]] = {SECRETS: "secret", CONFIG_MAPS: "configmap"}
+_KINDS: Final[dict[tuple[str, str], str]] = {SECRETS: "Secret", CONFIG_MAPS: "ConfigMap"}
 
 Find = Callable[[Place], Object | None]
 
 
-class MissingDependency(NamedTuple):
-    """Something that is missing, in the kubelet's words, and the object that would have it."""
-
-    message: str
-    place: Place
-
-
-def lack_of_config(container: Object, namespace: str, find: Find) -> MissingDependency | None:
-    """Why the container cannot be made."""
+def missing_env_source(container: Object, namespace: str, find: Find) -> str:
+    """The first missing object or key in `envFrom` and `env`: CreateContainerConfigError; empty if none."""
     for raw in items(container.get("envFrom")):
         for key, kind in (("configMapRef", CONFIG_MAPS), ("secretRef", SECRETS)):
             reference = fields(fields(raw).get(key))
             if reference:
-                lack = _missing(kind, reference, namespace, find)
-                if lack is not None:
-                    return lack
+                missing = _missing_object(kind, reference, namespace, find)
+                if missing:
+                    return missing
     for raw in items(container.get("env")):
         source = fields(fields(raw).get("valueFrom"))
         for key, kind in (("configMapKeyRef", CONFIG_MAPS), ("secretKeyRef", SECRETS)):
             reference = fields(source.get(key))
             if reference:
-                lack = _missing(kind, reference, namespace, find) or _no_key(kind, reference, namespace, find)
-                if lack is not None:
-                    return lack
-    return None
+                missing = _missing_object(kind, reference, namespace, find) or _missing_key(
+                    kind, reference, namespace, find
+                )
+                if missing:
+                    return missing
+    return ""
 
 
-def _missing(
-    kind: tuple[str, str], reference: Object, namespace: str, find: Find
-) -> MissingDependency | None:
+def _missing_object(kind: tuple[str, str], reference: Object, namespace: str, find: Find) -> str:
     name = text(reference.get("name"))
-    place = (kind, namespace, name)
-    if reference.get("optional") is True or find(place) is not None:
-        return None
-    return MissingDependency(f'{_WORDS[kind]} "{name}" not found', place)
+    if reference.get("optional") is True or find((kind, namespace, name)) is not None:
+        return ""
+    return f'{_KINDS[kind].lower()} "{name}" not found'
 
 
-def _no_key(kind: tuple[str, str], reference: Object, namespace: str, find: Find) -> MissingDependency | None:
+def _missing_key(kind: tuple[str, str], reference: Object, namespace: str, find: Find) -> str:
     name, key = text(reference.get("name")), text(reference.get("key"))
-    place = (kind, namespace, name)
-    obj = find(place)
+    obj = find((kind, namespace, name))
     if obj is None or reference.get("optional") is True or key in _keys(obj):
-        return None
-    return MissingDependency(f"couldn't find key {key} in {_TITLES[kind]} {namespace}/{name}", place)
+        return ""
+    return f"couldn't find key {key} in {_KINDS[kind]} {namespace}/{name}"
 
 
 def _keys(obj: Object) -> set[str]:
     return {*fields(obj.get("data")), *fields(obj.get("binaryData")), *fields(obj.get("stringData"))}
 
 
-def lacks_of_volumes(pod: Object, find: Find) -> list[MissingDependency]:
-    """Every volume that cannot be set up yet, in the words of the kubelet's events."""
+def missing_volume_sources(pod: Object, find: Find) -> list[str]:
+    """The messages of FailedMount events: volumes whose Secret, ConfigMap or key is missing."""
     namespace = text(dig(pod, "metadata", "namespace"))
-    lacks: list[MissingDependency] = []
+    failures: list[str] = []
     for raw in items(dig(pod, "spec", "volumes")):
         volume = fields(raw)
         name = text(volume.get("name"))
         for kind, reference in _sources(volume):
-            lack = _missing(kind, reference, namespace, find) or _no_item(kind, reference, namespace, find)
-            if lack is not None:
-                message = f'MountVolume.SetUp failed for volume "{name}" : {lack.message}'
-                lacks.append(MissingDependency(message, lack.place))
+            missing = _missing_object(kind, reference, namespace, find) or _missing_item(
+                kind, reference, namespace, find
+            )
+            if missing:
+                message = f'MountVolume.SetUp failed for volume "{name}" : {missing}'
+                failures.append(message)
                 break
-    return lacks
+    return failures
 
 
 def _sources(volume: Object) -> Iterator[tuple[tuple[str, str], Object]]:
-    secret, settings = fields(volume.get("secret")), fields(volume.get("configMap"))
+    secret, config_map = fields(volume.get("secret")), fields(volume.get("configMap"))
     if secret:
         yield SECRETS, {**secret, "name": secret.get("secretName")}
-    if settings:
-        yield CONFIG_MAPS, settings
+    if config_map:
+        yield CONFIG_MAPS, config_map
     for raw in items(dig(volume, "projected", "sources")):
         source = fields(raw)
         if fields(source.get("secret")):
@@ -100,24 +92,21 @@ def _sources(volume: Object) -> Iterator[tuple[tuple[str, str], Object]]:
             yield CONFIG_MAPS, fields(source.get("configMap"))
 
 
-def _no_item(
-    kind: tuple[str, str], reference: Object, namespace: str, find: Find
-) -> MissingDependency | None:
-    place = (kind, namespace, text(reference.get("name")))
-    obj = find(place)
+def _missing_item(kind: tuple[str, str], reference: Object, namespace: str, find: Find) -> str:
+    obj = find((kind, namespace, text(reference.get("name"))))
     if obj is None or reference.get("optional") is True:
-        return None
+        return ""
     keys = _keys(obj)
     for raw in items(reference.get("items")):
         key = text(fields(raw).get("key"))
         if key not in keys:
-            problem = "references non-existent secret key" if kind == SECRETS else None
-            problem = problem or "configmap references non-existent config key"
-            return MissingDependency(f"{problem}: {key}", place)
-    return None
+            if kind == SECRETS:
+                return f"references non-existent secret key: {key}"
+            return f"configmap references non-existent config key: {key}"
+    return ""
 
 
-def lost_pull_secrets(pod: Object, find: Find) -> list[str]:
+def missing_pull_secrets(pod: Object, find: Find) -> list[str]:
     """Names of imagePullSecrets that do not exist; the kubelet pulls without them."""
     namespace = text(dig(pod, "metadata", "namespace"))
     names = [text(fields(raw).get("name")) for raw in items(dig(pod, "spec", "imagePullSecrets"))]

@@ -1,4 +1,4 @@
-"""The status of a pod from its containers: phase and conditions.
+"""Phase and conditions of a pod, computed from its container statuses.
 
 Mirrors the kubelet's `getPhase` and `status/generate.go`, Kubernetes 1.36.
 """
@@ -9,23 +9,23 @@ from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 
-_OWN: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
+_KUBELET_CONDITIONS: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
 
 
 def is_sidecar(container: Object) -> bool:
-    """An init container that runs beside the others."""
+    """Is this init container a sidecar (restartPolicy Always)?"""
     return container.get("restartPolicy") == "Always"
 
 
-def restarts(container: Object, policy: str, code: int) -> bool:
-    """Is a container started again after it ended with this code?"""
+def should_restart(container: Object, policy: str, code: int) -> bool:
+    """Is a container restarted after it exited with this code?"""
     if is_sidecar(container):
         return True
     return policy == "Always" or (policy == "OnFailure" and code != 0)
 
 
-def phase_of(pod: Object, statuses: dict[str, Object], *, ended: bool = False) -> str:
-    """`ended` says that nothing will be started any more."""
+def pod_phase(pod: Object, statuses: dict[str, Object], *, ended: bool = False) -> str:
+    """Mirrors `getPhase`; `ended` means that no container will be started any more."""
     spec = fields(pod.get("spec"))
     policy = text(spec.get("restartPolicy"), "Always")
     waiting = running = stopped = succeeded = final = 0
@@ -42,7 +42,7 @@ def phase_of(pod: Object, statuses: dict[str, Object], *, ended: bool = False) -
                 pending_init = True
         elif code is None:
             pending_init = True
-        elif code != 0 and not restarts(container, policy, code):
+        elif code != 0 and not should_restart(container, policy, code):
             return "Failed"
         elif code != 0:
             pending_init = True
@@ -54,7 +54,7 @@ def phase_of(pod: Object, statuses: dict[str, Object], *, ended: bool = False) -
         elif code is not None:
             stopped += 1
             succeeded += state == "terminated" and code == 0
-            final += not restarts(container, policy, code)
+            final += not should_restart(container, policy, code)
         else:
             waiting += 1
     if (waiting or pending_init) and not ended:
@@ -67,21 +67,21 @@ def phase_of(pod: Object, statuses: dict[str, Object], *, ended: bool = False) -
 
 
 def _state(container_status: Object) -> tuple[str, int | None]:
-    """What the container does, and with which code it ended, now or the last time."""
+    """`running`, `terminated` or `waiting`, and the exit code of this or the last termination."""
     state, last = fields(container_status.get("state")), fields(container_status.get("lastState"))
     if "running" in state:
         return "running", None
-    ended = fields(state.get("terminated"))
-    if ended:
-        return "terminated", integer(ended.get("exitCode"))
-    ended = fields(last.get("terminated"))
-    return "waiting", integer(ended.get("exitCode")) if ended else None
+    terminated = fields(state.get("terminated"))
+    if terminated:
+        return "terminated", integer(terminated.get("exitCode"))
+    terminated = fields(last.get("terminated"))
+    return "waiting", integer(terminated.get("exitCode")) if terminated else None
 
 
-def conditions_of(
+def pod_conditions(
     pod: Object, statuses: dict[str, Object], phase: str, *, sandbox: bool, now: str
 ) -> list[Json]:
-    """All conditions; those that others wrote stay as they are."""
+    """The kubelet's conditions, followed by the conditions of other writers unchanged."""
     old = {text(fields(raw).get("type")): fields(raw) for raw in items(dig(pod, "status", "conditions"))}
     generation = integer(dig(pod, "metadata", "generation"))
     ready = _containers_ready(pod, statuses, phase)
@@ -94,12 +94,12 @@ def conditions_of(
     conditions: list[Json] = []
     for kind, state in computed.items():
         before = old.get(kind, {})
-        moved = now if before.get("status") != state["status"] else before.get("lastTransitionTime")
-        condition: Object = {"type": kind, "lastProbeTime": None, "lastTransitionTime": moved or now}
+        since = now if before.get("status") != state["status"] else before.get("lastTransitionTime")
+        condition: Object = {"type": kind, "lastProbeTime": None, "lastTransitionTime": since or now}
         if generation:
             condition["observedGeneration"] = generation
         conditions.append({**condition, **state})
-    conditions.extend(condition for kind, condition in old.items() if kind not in _OWN)
+    conditions.extend(condition for kind, condition in old.items() if kind not in _KUBELET_CONDITIONS)
     return conditions
 
 
@@ -138,25 +138,25 @@ def _ready(pod: Object, containers: Object, old: dict[str, Object]) -> Object:
 
 def _initialized(pod: Object, statuses: dict[str, Object], phase: str) -> Object:
     spec = fields(pod.get("spec"))
-    unfinished: list[str] = []
+    incomplete: list[str] = []
     for raw in items(spec.get("initContainers")):
         container = fields(raw)
         name = text(container.get("name"))
         container_status = statuses.get(name, {})
         if container_status.get("started" if is_sidecar(container) else "ready") is not True:
-            unfinished.append(name)
+            incomplete.append(name)
     if phase == "Succeeded":
         return {"status": "True", "reason": "PodCompleted"}
-    begun = any(
-        _begun(statuses.get(text(fields(raw).get("name")), {})) for raw in items(spec.get("containers"))
+    has_started = any(
+        _has_started(statuses.get(text(fields(raw).get("name")), {})) for raw in items(spec.get("containers"))
     )
-    if unfinished and not begun:
-        message = f"containers with incomplete status: [{' '.join(unfinished)}]"
+    if incomplete and not has_started:
+        message = f"containers with incomplete status: [{' '.join(incomplete)}]"
         return {"status": "False", "reason": "ContainersNotInitialized", "message": message}
     return {"status": "True"}
 
 
-def _begun(container_status: Object) -> bool:
+def _has_started(container_status: Object) -> bool:
     return "waiting" not in fields(container_status.get("state")) or bool(
         fields(container_status.get("lastState"))
     )

@@ -1,4 +1,4 @@
-"""When the probes of a container pass or fail, by its spec and by what the script says of it."""
+"""When the probes of a container pass or fail, by its spec and its `PodBehavior`."""
 
 from __future__ import annotations
 
@@ -8,110 +8,113 @@ from typing import Final, Literal
 from whysync.json_tree import Object, fields, integer, text
 from whysync.kubernetes.kubelet.container_status import Container
 
-_PERIOD: Final = 10
-_THRESHOLD: Final = 3
-_FIRST: Final = 1
-"""A first look takes a moment, even without an initial delay."""
+_DEFAULT_PERIOD: Final = 10
+_DEFAULT_THRESHOLD: Final = 3
+_MIN_DELAY: Final = 1
+"""The first probe runs after a second even without initialDelaySeconds."""
 
 
 def probe_of(container: Container, which: str) -> Object:
-    """`startup`, `readiness` or `liveness`; empty where there is none."""
+    """The `startup`, `readiness` or `liveness` probe; empty if the container has none."""
     return fields(container.spec.get(f"{which}Probe"))
 
 
-def first_look(probe: Object, since: datetime) -> datetime:
-    return since + timedelta(seconds=max(integer(probe.get("initialDelaySeconds")), _FIRST))
+def first_probe_at(probe: Object, since: datetime) -> datetime:
+    return since + timedelta(seconds=max(integer(probe.get("initialDelaySeconds")), _MIN_DELAY))
 
 
 def period(probe: Object) -> timedelta:
-    return timedelta(seconds=max(integer(probe.get("periodSeconds"), _PERIOD), 1))
+    return timedelta(seconds=max(integer(probe.get("periodSeconds"), _DEFAULT_PERIOD), 1))
 
 
 def threshold(probe: Object) -> int:
-    return max(integer(probe.get("failureThreshold"), _THRESHOLD), 1)
+    return max(integer(probe.get("failureThreshold"), _DEFAULT_THRESHOLD), 1)
 
 
 def passes_at(container: Container, probe: Object) -> datetime | None:
-    """From when on the probe passes; never for `None`."""
-    wanted = container.part.ready_seconds
-    if wanted is None or container.begun is None or _misses(container, probe):
+    """When the probe begins to pass; `None` means never."""
+    ready_seconds = container.behavior.ready_seconds
+    if ready_seconds is None or container.connected_at is None or _unserved(container, probe):
         return None
-    return container.begun + timedelta(seconds=max(wanted, container.part.up_seconds))
+    return container.connected_at + timedelta(seconds=max(ready_seconds, container.behavior.up_seconds))
 
 
-def answers(container: Container, probe: Object, now: datetime) -> bool:
+def passes_now(container: Container, probe: Object, now: datetime) -> bool:
     """Would the probe pass now?"""
     passes = passes_at(container, probe)
     return passes is not None and now >= passes
 
 
-def killed_at(container: Container) -> datetime | None:
-    """When the liveness probe will have failed as often as it may."""
+def liveness_kill_at(container: Container) -> datetime | None:
+    """When the liveness probe reaches its failureThreshold; `None` means never."""
     probe = probe_of(container, "liveness")
-    fails, begun = container.part.live_seconds, container.begun
-    if fails is None and _misses(container, probe):
-        fails = 0
-    if not probe or begun is None:
+    behavior, start = container.behavior, container.connected_at
+    fails_after = behavior.live_seconds
+    if fails_after is None and _unserved(container, probe):
+        fails_after = 0
+    if not probe or start is None:
         return None
-    early = first_look(probe, begun) + period(probe) * (threshold(probe) - 1)
-    if not probe_of(container, "startup") and early < begun + timedelta(seconds=container.part.up_seconds):
-        return early
-    if fails is None:
+    first = first_probe_at(probe, start)
+    until_threshold = period(probe) * (threshold(probe) - 1)
+    listens_at = start + timedelta(seconds=behavior.up_seconds)
+    if not probe_of(container, "startup") and first + until_threshold < listens_at:
+        return first + until_threshold
+    if fails_after is None:
         return None
-    look, bad = first_look(probe, begun), begun + timedelta(seconds=fails)
-    if look < bad:
-        look += period(probe) * -((look - bad) // period(probe))
-    return look + period(probe) * (threshold(probe) - 1)
+    fails_at = start + timedelta(seconds=fails_after)
+    if first < fails_at:
+        first += period(probe) * -((first - fails_at) // period(probe))
+    return first + until_threshold
 
 
-def is_up(container: Container, now: datetime) -> bool:
-    """Does it listen already?"""
-    begun, seconds = container.begun, container.part.up_seconds
-    return not seconds or (begun is not None and now >= begun + timedelta(seconds=seconds))
+def is_listening(container: Container, now: datetime) -> bool:
+    """Does the program accept connections yet?"""
+    start, seconds = container.connected_at, container.behavior.up_seconds
+    return not seconds or (start is not None and now >= start + timedelta(seconds=seconds))
 
 
-def failure(container: Container, probe: Object, address: str, *, up: bool = True) -> str:
-    """The kubelet's message for a failed probe; the behavior's own text takes precedence."""
-    if container.part.probe_output:
-        return container.part.probe_output
-    web = fields(probe.get("httpGet"))
-    if web:
-        port, missed = _port(container, web), _misses(container, probe)
-        if missed == "port" or not up:
-            scheme, path = text(web.get("scheme"), "HTTP").lower(), text(web.get("path"), "/")
-            refused = f"dial tcp {address}:{port}: connect: connection refused"
-            return f'Get "{scheme}://{address}:{port}{path}": {refused}'
-        return f"HTTP probe failed with statuscode: {404 if missed else 503}"
+def failure_output(container: Container, probe: Object, pod_ip: str, *, listening: bool) -> str:
+    """The output of a failed probe; `PodBehavior.probe_output` takes precedence."""
+    if container.behavior.probe_output:
+        return container.behavior.probe_output
+    http_get = fields(probe.get("httpGet"))
+    if http_get:
+        port, unserved = _port(container, http_get), _unserved(container, probe)
+        if unserved == "port" or not listening:
+            scheme, path = text(http_get.get("scheme"), "HTTP").lower(), text(http_get.get("path"), "/")
+            refused = f"dial tcp {pod_ip}:{port}: connect: connection refused"
+            return f'Get "{scheme}://{pod_ip}:{port}{path}": {refused}'
+        return f"HTTP probe failed with statuscode: {404 if unserved else 503}"
     if fields(probe.get("tcpSocket")):
         port = _port(container, fields(probe.get("tcpSocket")))
-        return f"dial tcp {address}:{port}: connect: connection refused"
+        return f"dial tcp {pod_ip}:{port}: connect: connection refused"
     if fields(probe.get("grpc")):
         return 'service unhealthy (responded with "NOT_SERVING")'
     return ""
 
 
-def _misses(container: Container, probe: Object) -> Literal["", "port", "path"]:
-    """Does the probe use a port without a listener, or a path that the program does not serve?"""
-    web, served = fields(probe.get("httpGet")), container.part.serves
-    action = web or fields(probe.get("tcpSocket"))
-    if not action or not served:
+def _unserved(container: Container, probe: Object) -> Literal["", "port", "path"]:
+    """Whether the probe uses a port without a listener, or a path that the program does not serve."""
+    http_get, serves = fields(probe.get("httpGet")), container.behavior.serves
+    action = http_get or fields(probe.get("tcpSocket"))
+    if not action or not serves:
         return ""
     port = str(_port(container, action))
-    paths = [place.partition("/") for place in served if place.partition("/")[0] == port]
-    if not paths:
+    endpoints = [endpoint.partition("/") for endpoint in serves if endpoint.partition("/")[0] == port]
+    if not endpoints:
         return "port"
-    anywhere = not web or any(not slash for _, slash, _ in paths)
-    wanted = text(web.get("path"), "/").partition("?")[0].lstrip("/")
-    return "" if anywhere or any(path == wanted for _, _, path in paths) else "path"
+    serves_all_paths = not http_get or any(not slash for _, slash, _ in endpoints)
+    probed_path = text(http_get.get("path"), "/").partition("?")[0].lstrip("/")
+    return "" if serves_all_paths or any(path == probed_path for _, _, path in endpoints) else "path"
 
 
 def _port(container: Container, action: Object) -> int:
-    """A port by its number, or by the name that the container gives it."""
-    wanted = action.get("port")
-    if not isinstance(wanted, str):
-        return integer(wanted)
+    """The number of the probed port, which may be given by name; 0 if the container has no such port."""
+    port = action.get("port")
+    if not isinstance(port, str):
+        return integer(port)
     ports = container.spec.get("ports")
     for raw in ports if isinstance(ports, list) else []:
-        if text(fields(raw).get("name")) == wanted:
+        if text(fields(raw).get("name")) == port:
             return integer(fields(raw).get("containerPort"))
     return 0
