@@ -46,8 +46,8 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "introducing_commit": ("test_introducing_commit.py",),
     "revert": ("test_revert.py",),
     "misspelt_fields": ("test_misspelt_fields.py",),
-    "mistyped_fields": ("test_mistyped_fields.py",),
-    "last_applied": ("test_mistyped_fields.py",),
+    "schema_errors": ("test_schema_errors.py",),
+    "last_applied": ("test_schema_errors.py",),
 }
 UPPER = ("whysync.proofs", "whysync.app", "whysync.lab", "whysync.reports", "whysync.cli", "tests")
 SLOW = (

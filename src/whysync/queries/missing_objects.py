@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from whysync.argocd.hooks import DeletePolicy, delete_policies
-from whysync.diagnosis import Case, Evidence, cite
+from whysync.diagnosis import Case, Evidence, Fix, Set, cite
 from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
@@ -16,13 +16,20 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import DependencyMissing
+from whysync.queries.commands import kubectl, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.producers import Producer, creates_object, producer_of
 from whysync.queries.references import Reference, is_absent, references_of
 from whysync.queries.sync_position import (
     applied_before,
     comes_before,
+    first_phase,
+    is_hook,
+    wave_of,
 )
+
+WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
+HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 
 
 class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,3 +217,54 @@ def comes_in_time(need: MissingObject, source: Manifest, user: Manifest) -> bool
     if source.ref.kind == need.kind:
         return applied_before(source, user)
     return comes_before(source, user)
+
+
+def reorder_fixes(source: Manifest, user: Manifest) -> Iterator[Fix]:
+    """Within one phase a wave is enough; across phases the user must move behind its source."""
+    if first_phase(source) == first_phase(user):
+        yield Fix.change(
+            source.ref,
+            Set(pointer=WAVE, value=str(wave_of(user) - 1)),
+            title=f"Put {source.ref} into an earlier sync wave",
+        )
+    else:
+        yield Fix.change(
+            user.ref,
+            Set(pointer=HOOK, value="Sync"),
+            Set(pointer=WAVE, value=str(wave_of(source) + 1)),
+            title=f"Run {user.ref} in the Sync phase, in the wave after {source.ref}",
+            risk="it then runs after the objects of the earlier waves have been applied, not before",
+        )
+    if is_hook(user):
+        yield Fix.change(
+            source.ref,
+            Set(pointer=HOOK, value=first_phase(user).value),
+            Set(pointer=WAVE, value=str(wave_of(user) - 1)),
+            title=f"Or make {source.ref} a {first_phase(user)} hook too, in an earlier wave",
+            risk="a hook is not pruned, not shown as drift, and made anew at every sync",
+        )
+
+
+def names_of_kind(case: Case, need: MissingObject) -> list[str]:
+    keys = case.index.live_by_key
+    return sorted({key.name for key in keys if key.kind == need.kind and key.namespace == need.namespace})
+
+
+def creation_commands(need: MissingObject, keys: list[str]) -> Iterator[str]:
+    place = need.namespace
+    values = [f"--from-literal={key}=VALUE" for key in keys or ("KEY",)]
+    if need.key:  # described, not printed: values of Secrets do not belong on a screen
+        yield with_comment(
+            kubectl("describe", need.kind.lower(), need.name, namespace=place), "which keys it has"
+        )
+        return
+    match need.kind:
+        case "Secret":
+            yield kubectl("create", "secret", "generic", need.name, *values, namespace=place)
+        case "ConfigMap":
+            yield kubectl("create", "configmap", need.name, *values, namespace=place)
+        case "ServiceAccount":
+            yield kubectl("create", "serviceaccount", need.name, namespace=place)
+        case _:
+            look = kubectl("get", need.kind.lower(), namespace=place)
+            yield with_comment(look, f"{need.name} is not among them")

@@ -10,11 +10,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
+from whysync.diagnosis import Case, Fix, Set
 from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.finding import AlreadyFixed
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
+from whysync.queries.already_fixed import already_fixed
+from whysync.queries.commands import comment, on_object, sync, terminate
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -113,3 +119,54 @@ def _declared(workload: Manifest | None) -> frozenset[str]:
     """The containers that the template of the workload itself has; a bare Pod has no template."""
     containers = dig(workload.spec, "template", "spec", "containers") if workload is not None else None
     return frozenset(text(dig(entry, "name")) for entry in items(containers))
+
+
+def rerun_commands(case: Case, hook: Ref) -> tuple[str, ...]:
+    return terminate(case), on_object("delete", hook, "--ignore-not-found"), sync(case)
+
+
+def _switch_pointer(switch: InjectionSwitch) -> str:
+    return join(("spec", "template", "metadata", switch.part, switch.name))
+
+
+def sidecar_removed_in_git(case: Case, hook: Ref, alive: RunningSidecar | None) -> AlreadyFixed | None:
+    """Git already runs the hook without the sidecar; the run that hangs is an older one."""
+    declared = case.desired_of(hook.key)
+    if alive is None or alive.switch is None or declared is None:
+        return None
+    if declared.at(_switch_pointer(alive.switch)) != alive.switch.value:
+        return None
+    title = f"End the operation and sync again: Git runs the hook without {alive.sidecar}"
+    words = f"Git already runs it without {alive.sidecar}"
+    return already_fixed(True, words, Fix.run(*rerun_commands(case, hook), title=title))
+
+
+def fixes_without_sidecar(case: Case, hook: Ref, alive: RunningSidecar) -> Iterator[Fix]:
+    """The run that hangs has done its work; the template is changed for the next one."""
+    again = rerun_commands(case, hook)
+    declared, switch = case.desired_of(hook.key), alive.switch
+    if switch is not None and declared is not None and isinstance(declared.at("/spec/template"), dict):
+        change = Fix.change(
+            hook,
+            Set(pointer=_switch_pointer(switch), value=switch.value),
+            title=f"Run the hook without {alive.sidecar}: {switch.part[:-1]} {switch.name}={switch.value}",
+            risk="the hook then has no access to what only the sidecar gives it",
+        )
+        yield replace(change, afterwards=again)
+    elif switch is not None:
+        yield Fix.run(
+            comment(f"spec.template.metadata.{switch.part} of {hook}: {switch.name}: {switch.value}; commit"),
+            *again,
+            title=f"Run the hook without {alive.sidecar}: {switch.part[:-1]} {switch.name}={switch.value}",
+            risk="the hook then has no access to what only the sidecar gives it",
+        )
+    yield Fix.run(
+        comment("an init container with restartPolicy: Always (Kubernetes 1.29+) ends with the Job; commit"),
+        *(
+            (comment(f"or let the hook end it when it is done: {alive.quit_command}"),)
+            if alive.quit_command
+            else ()
+        ),
+        *again,
+        title=f"Or make {alive.sidecar} a native sidecar, or let the hook end it when its work is done",
+    )

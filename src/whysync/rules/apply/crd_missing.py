@@ -21,33 +21,19 @@ The kind is served, in another version: that is deprecated-api.
 from collections.abc import Iterator
 from shlex import quote
 
-import msgspec
-
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.symptom import SymptomId
-from whysync.json_tree import dig
-from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import KindNotServed
 from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import comment, sync, with_comment
+from whysync.queries.crds import SKIP, CrdDefinition, crd_definition, is_applied_first
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.sync_options import has_option
 from whysync.queries.sync_position import comes_before, phase_and_wave, wave_of
 
-SKIP = "SkipDryRunOnMissingResource=true"
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
-
-
-class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the CRD was found. `maker` creates it at run time, as a Gatekeeper ConstraintTemplate does."""
-
-    live: Manifest | None = None
-    own: Manifest | None = None
-    other_app: str = ""
-    other: Manifest | None = None
-    maker: Manifest | None = None
 
 
 @rule(cause="missing-crd", since="0.1")
@@ -61,7 +47,7 @@ def crd_missing(case: Case) -> Iterator[Finding]:
         if ref.key == case.application.ref.key:  # the text names an API group and no object of it
             ref = next((m.ref for m in case.desired if m.ref.group == failure.group), ref)
         kind, api_group = failure.kind or ref.kind, failure.group or ref.group
-        definition = _definition(case, kind, api_group)
+        definition = crd_definition(case, kind, api_group)
         fixes = tuple(_fixes(case, ref, kind, api_group, definition))
         yield Finding(
             about=ref,
@@ -71,7 +57,7 @@ def crd_missing(case: Case) -> Iterator[Finding]:
             verdict=_verdict(_called(kind, api_group), definition),
             evidence=(*group.cited(says="the API server does not know the kind"), *_cited(definition)),
             fixes=fixes,
-            already_fixed=already_fixed(_is_in_order(case, ref, definition), "", *fixes),
+            already_fixed=already_fixed(is_applied_first(case, ref, definition), "", *fixes),
         )
 
 
@@ -97,49 +83,13 @@ def _called(kind: str, api_group: str) -> str:
     return f"{kind} ({api_group})" if api_group else kind or "this kind"
 
 
-def _definition(case: Case, kind: str, api_group: str) -> Definition:
-    live = next((m for m in case.index.snapshot.live if _defines(m, kind, api_group)), None)
-    own = next((m for m in case.desired if _defines(m, kind, api_group)), None)
-    maker = next((m for m in (*case.index.snapshot.live, *case.desired) if _makes(m, kind)), None)
-    for app, manifests in sorted(case.index.snapshot.desired.items()):
-        other = next((m for m in manifests if _defines(m, kind, api_group)), None)
-        if other is not None and app != case.app.qualified_name:
-            return Definition(live=live, own=own, maker=maker, other=other, other_app=app)
-    return Definition(live=live, own=own, maker=maker)
-
-
-def _defines(manifest: Manifest, kind: str, api_group: str) -> bool:
-    return (
-        manifest.ref.kind == "CustomResourceDefinition"
-        and dig(manifest.spec, "names", "kind") == kind
-        and (not api_group or manifest.spec.get("group") == api_group)
-    )
-
-
-def _makes(manifest: Manifest, kind: str) -> bool:
-    """A template from which a controller makes a CRD: Gatekeeper's, or a Crossplane definition."""
-    if manifest.ref.kind == "ConstraintTemplate":
-        return dig(manifest.spec, "crd", "spec", "names", "kind") == kind
-    if manifest.ref.kind == "CompositeResourceDefinition":
-        return kind in (dig(manifest.spec, "names", "kind"), dig(manifest.spec, "claimNames", "kind"))
-    return False
-
-
-def _is_in_order(case: Case, ref: Ref, definition: Definition) -> bool:
-    """The edits that this rule proposes are in place: what is left is to sync."""
-    desired = case.desired_of(ref.key)
-    if definition.own is not None and desired is not None:
-        return comes_before(definition.own, desired)
-    return definition.maker is not None and (case.has_sync_option(SKIP) or has_option(desired, SKIP))
-
-
-def _verdict(called: str, definition: Definition) -> str:
+def _verdict(called: str, definition: CrdDefinition) -> str:
     if definition.live is not None:
         return f"the cluster did not know {called} when it was synced; its CRD is there by now"
     return f"the cluster does not know {called}: {_whereabouts(definition)}"
 
 
-def _whereabouts(definition: Definition) -> str:
+def _whereabouts(definition: CrdDefinition) -> str:
     if definition.own is not None:
         return f"its CRD comes with this Application ({phase_and_wave(definition.own)})"
     if definition.maker is not None:
@@ -149,7 +99,7 @@ def _whereabouts(definition: Definition) -> str:
     return "its CRD is not installed"
 
 
-def _cited(definition: Definition) -> Iterator[Evidence]:
+def _cited(definition: CrdDefinition) -> Iterator[Evidence]:
     if definition.live is not None:
         yield cite(definition.live, "/spec/names/kind", says="this live CRD defines it")
     if definition.own is not None:
@@ -162,7 +112,7 @@ def _cited(definition: Definition) -> Iterator[Evidence]:
         yield cite(definition.maker, "/metadata/name", says="a controller makes the CRD from this object")
 
 
-def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: Definition) -> Iterator[Fix]:
+def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefinition) -> Iterator[Fix]:
     again = sync(case)
     if definition.live is not None:
         yield Fix.run(again, title="Sync again: the CRD is in the cluster now")

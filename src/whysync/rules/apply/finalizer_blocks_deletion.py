@@ -19,11 +19,9 @@ The namespace itself is being deleted: namespace-terminating.
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.symptom import DELETION, OPERATION, SymptomId
-from whysync.json_tree import items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import DeletionFailed, FinalizerStuck
@@ -36,19 +34,21 @@ from whysync.queries.commands import (
     on_object,
     with_comment,
 )
+from whysync.queries.finalizers import (
+    DELETION_TIMESTAMP,
+    PROTECTIONS,
+    REMOVE_FINALIZERS,
+    finalizers_of,
+    is_stuck_in_deletion,
+    users_of_storage,
+)
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.storage import users_of_storage
 from whysync.queries.timestamps import age_at, age_text
 from whysync.queries.waiting_on import wait_of
 
-PATIENCE = timedelta(minutes=2)
-DELETED = "/metadata/deletionTimestamp"
-# Finalizers that Kubernetes removes when nothing uses the object any more.
-PROTECTIONS = frozenset({"kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"})
 RETAIN = '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
 _COLUMNS = "NAME:.metadata.name,POLICY:.spec.persistentVolumeReclaimPolicy,CLAIM:.spec.claimRef.name"
-NONE_LEFT = '{"metadata":{"finalizers":null}}'
 
 
 @rule(cause="finalizer-stuck", since="0.1")
@@ -65,14 +65,14 @@ def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
             live,
             explains=group.explains,
             evidence=group.cited(says="it cannot be deleted"),
-            finalizers=(failure.finalizer,) if failure.finalizer else _finalizers(live),
+            finalizers=(failure.finalizer,) if failure.finalizer else finalizers_of(live),
         )
     for live in case.index.being_deleted:
-        if str(live.key) not in told and _is_stuck(case, live):
+        if str(live.key) not in told and is_stuck_in_deletion(case, live):
             explains = tuple(_about(case, live))
             if explains:
                 yield _finding(
-                    case, live.ref, live, explains=explains, evidence=(), finalizers=_finalizers(live)
+                    case, live.ref, live, explains=explains, evidence=(), finalizers=finalizers_of(live)
                 )
                 told.add(str(live.key))
     told_of = tuple(_of_the_application(case))
@@ -113,7 +113,7 @@ def _silent(case: Case) -> Iterator[Finding]:
                 title="See what the controller cannot delete; a controller that does not run deletes nothing",
             ),
             Fix.run(
-                on_object("patch", case.application.ref, "--type=merge", "-p", NONE_LEFT),
+                on_object("patch", case.application.ref, "--type=merge", "-p", REMOVE_FINALIZERS),
                 title="Only if its resources may stay, or are gone: take the finalizer off",
                 destroys=("the Application at once; what it has deployed and not deleted yet stays behind",),
             ),
@@ -132,18 +132,9 @@ def _of_the_application(case: Case) -> Iterator[Finding]:
             case.live_of(ref.key),
             explains=(*group.explains, *_deletion(case)),
             evidence=group.cited(says="Argo CD cannot delete it"),
-            finalizers=_finalizers(case.live_of(ref.key)) or case.app.metadata.finalizers,
+            finalizers=finalizers_of(case.live_of(ref.key)) or case.app.metadata.finalizers,
             sure=False,
         )
-
-
-def _finalizers(live: Manifest | None) -> tuple[str, ...]:
-    return tuple(text(item) for item in items(live.meta.get("finalizers"))) if live is not None else ()
-
-
-def _is_stuck(case: Case, live: Manifest) -> bool:
-    age = age_at(case, live, DELETED)
-    return age is not None and age >= PATIENCE and bool(_finalizers(live))
 
 
 def _about(case: Case, live: Manifest) -> Iterator[SymptomId]:
@@ -172,7 +163,7 @@ def _finding(
     finalizers: tuple[str, ...],
     sure: bool = True,
 ) -> Finding:
-    since = age_at(case, live, DELETED)
+    since = age_at(case, live, DELETION_TIMESTAMP)
     if live is not None and finalizers and PROTECTIONS.issuperset(finalizers):
         return _in_use(case, live, explains=explains, evidence=evidence, finalizers=finalizers)
     age = f" since {age_text(since)}" if since is not None else ""
@@ -191,7 +182,7 @@ def _finding(
                 title=f"Get the controller behind {held} working: it must finish, then the object goes",
             ),
             Fix.run(
-                on_object("patch", ref, "--type=merge", "-p", NONE_LEFT),
+                on_object("patch", ref, "--type=merge", "-p", REMOVE_FINALIZERS),
                 title="Only if that controller is gone for good: take the finalizer off",
                 destroys=("the object at once; what the finalizer should have cleaned up stays behind",),
             ),
@@ -209,7 +200,7 @@ def _in_use(
 ) -> Finding:
     """Kubernetes itself removes these finalizers, as soon as nothing uses the object any more."""
     users = users_of_storage(case, live)
-    since = age_at(case, live, DELETED)
+    since = age_at(case, live, DELETION_TIMESTAMP)
     age = f" for {age_text(since)}" if since is not None else ""
     names = ", ".join(str(user.ref) for user, _ in users[:3]) + (" and more" if len(users) > 3 else "")
     why = f"{names} still uses it" if users else f"something still uses it ({', '.join(finalizers)})"
@@ -253,5 +244,5 @@ def _in_use(
 
 def _cited(live: Manifest | None) -> Iterator[Evidence]:
     if live is not None:
-        yield cite(live, DELETED, says="when its deletion began")
+        yield cite(live, DELETION_TIMESTAMP, says="when its deletion began")
         yield cite(live, "/metadata/finalizers", says="who must finish first")

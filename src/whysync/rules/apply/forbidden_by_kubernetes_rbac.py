@@ -16,22 +16,17 @@ The smallest Role (or ClusterRole) with its binding that lets exactly this throu
 admission policies also say forbidden: they are quota and admission-denied.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import one_line
-from whysync.diagnosis.symptom import SymptomKind
-from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.queries.commands import kubectl, refresh
 from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.rbac import ROLE_NAME, binding_for, role_for, service_account
 
-READING = ("get", "list", "watch")
 LISTING = ("list", "watch", "deletecollection")
-APPLYING = ("get", "create", "patch")
-NAME = "argocd-needs"
 CONTROLLERS = ("argocd-application-controller", "openshift-gitops-argocd-application-controller")
 
 
@@ -54,17 +49,12 @@ def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
 
 
 def _user(failure: Forbidden) -> str:
-    account = _account(failure.user)
+    account = service_account(failure.user)
     return f"ServiceAccount {account[0]}/{account[1]}" if account else failure.user or "Argo CD's account"
 
 
-def _account(user: str) -> tuple[str, str] | None:
-    parts = user.split(":")
-    return (parts[2], parts[3]) if parts[:2] == ["system", "serviceaccount"] and len(parts) == 4 else None
-
-
 def _about(case: Case, failure: Forbidden) -> Ref:
-    account = _account(failure.user)
+    account = service_account(failure.user)
     if account is None:
         return case.application.ref
     return Ref(version="v1", kind="ServiceAccount", namespace=account[0], name=account[1])
@@ -96,7 +86,9 @@ def _fixes(group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     if failure.escalation:
         yield Fix.run(
             "# give Argo CD's account the permissions that the Role grants (see the message), or:",
-            kubectl("create", "clusterrole", NAME, "--verb=bind,escalate", "--resource=clusterroles,roles"),
+            kubectl(
+                "create", "clusterrole", ROLE_NAME, "--verb=bind,escalate", "--resource=clusterroles,roles"
+            ),
             *_bind(failure),
             title="Let Argo CD's account grant what it does not hold, or hold it",
             risk="with bind and escalate it can give itself any permission",
@@ -109,7 +101,7 @@ def _fixes(group: FailureGroup[Forbidden]) -> Iterator[Fix]:
         )
         return
     yield Fix.new(
-        {"apiVersion": "v1", "kind": "List", "items": [_role(group), _binding(failure)]},
+        {"apiVersion": "v1", "kind": "List", "items": [role_for(group), binding_for(failure)]},
         title=f"Allow exactly this to {_user(failure)}",
         risk="it is for the destination cluster; apply it with an account that may grant permissions",
     )
@@ -122,7 +114,7 @@ def _fixes(group: FailureGroup[Forbidden]) -> Iterator[Fix]:
 def _own_binding(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     """The installed controller may do everything: if it may not even list, its binding is not in place."""
     failure = group.failure
-    account = _account(failure.user)
+    account = service_account(failure.user)
     if account is None or account[1] not in CONTROLLERS or failure.namespace or failure.escalation:
         return
     if failure.verb in ("list", "watch"):
@@ -134,60 +126,7 @@ def _own_binding(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
         )
 
 
-def _is_wide(failure: Forbidden) -> bool:
-    return failure.cluster_scope or not failure.namespace
-
-
-def _meta(failure: Forbidden) -> Object:
-    return {"name": NAME} if _is_wide(failure) else {"name": NAME, "namespace": failure.namespace}
-
-
-def _role(group: FailureGroup[Forbidden]) -> Object:
-    """One rule per resource; who lists must also get and watch, as Argo CD's cache does all three.
-
-    A sync that may not even look at an object would be refused again when it writes it.
-    """
-    verbs: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for report in group.reports:
-        failure = report.failure
-        applied = failure.verb == "get" and any(id.kind is SymptomKind.RESULT for id in report.symptoms)
-        wanted = APPLYING if applied else READING if failure.verb in ("list", "watch") else (failure.verb,)
-        verbs[failure.group, failure.resource] += [verb for verb in wanted if verb]
-    rules: list[Json] = [
-        {"apiGroups": [api_group], "resources": [resource], "verbs": list(dict.fromkeys(wanted))}
-        for (api_group, resource), wanted in verbs.items()
-        if resource
-    ]
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole" if _is_wide(group.failure) else "Role",
-        "metadata": _meta(group.failure),
-        "rules": rules,
-    }
-
-
-def _binding(failure: Forbidden) -> Object:
-    account = _account(failure.user)
-    subject: Object = (
-        {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
-        if account
-        else {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": failure.user or "USER"}
-    )
-    wide = _is_wide(failure)
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding" if wide else "RoleBinding",
-        "metadata": _meta(failure),
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": "ClusterRole" if wide else "Role",
-            "name": NAME,
-        },
-        "subjects": [subject],
-    }
-
-
 def _bind(failure: Forbidden) -> Iterator[str]:
-    account = _account(failure.user)
+    account = service_account(failure.user)
     who = f"--serviceaccount={account[0]}:{account[1]}" if account else f"--user={failure.user or 'USER'}"
-    yield kubectl("create", "clusterrolebinding", NAME, f"--clusterrole={NAME}", who)
+    yield kubectl("create", "clusterrolebinding", ROLE_NAME, f"--clusterrole={ROLE_NAME}", who)

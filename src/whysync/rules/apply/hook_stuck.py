@@ -22,8 +22,6 @@ The hook ended with an error: hook-failed. It has only just started: wave-in-pro
 from collections.abc import Iterator
 from shlex import quote
 
-from msgspec.structs import replace
-
 from whysync.diagnosis import (
     Case,
     Confidence,
@@ -37,20 +35,20 @@ from whysync.diagnosis import (
     cite_line,
     rule,
 )
-from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.diagnosis.pods import logs_below
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited, ResourceVanished
 from whysync.messages.patterns.pods import ImagePull, Unschedulable
-from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import app_argument, comment, on_object, refresh, sync, terminate, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.sidecars import InjectionSwitch, RunningSidecar
+from whysync.queries.sidecars import (
+    fixes_without_sidecar,
+    sidecar_removed_in_git,
+)
 from whysync.queries.stuck_wait import StuckWait, why_stuck
 from whysync.queries.timestamps import age_text
 from whysync.queries.waiting_on import AwaitedObject, wait_of
@@ -83,7 +81,7 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         root=stall.words if stall.certain else None,
         evidence=(*_evidence(case, stall), *((said,) if said is not None else ())),
         fixes=tuple(_fixes(case, wait, stall)),
-        already_fixed=_is_left_out_in_git(case, wait.ref, stall.alive),
+        already_fixed=sidecar_removed_in_git(case, wait.ref, stall.alive),
     )
     yield from _endless(case, wait)
 
@@ -150,7 +148,7 @@ def _fixes(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Fix]:
         )
         return
     if stall.alive is not None:
-        yield from _without_sidecar(case, wait.ref, stall.alive)
+        yield from fixes_without_sidecar(case, wait.ref, stall.alive)
         return
     look = [with_comment(on_object("describe", wait.ref), "its events say what it waits for")]
     if stall.image:
@@ -176,57 +174,6 @@ def _fixes(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Fix]:
         if stall.deed
         else "End the operation, mend what keeps the hook from ending, sync again",
         risk="" if stall.deed else "what the hook has done so far stays done; its Pods are deleted",
-    )
-
-
-def _run_again(case: Case, hook: Ref) -> tuple[str, ...]:
-    return terminate(case), on_object("delete", hook, "--ignore-not-found"), sync(case)
-
-
-def _switch_pointer(switch: InjectionSwitch) -> str:
-    return join(("spec", "template", "metadata", switch.part, switch.name))
-
-
-def _is_left_out_in_git(case: Case, hook: Ref, alive: RunningSidecar | None) -> AlreadyFixed | None:
-    """Git already runs the hook without the sidecar; the run that hangs is an older one."""
-    declared = case.desired_of(hook.key)
-    if alive is None or alive.switch is None or declared is None:
-        return None
-    if declared.at(_switch_pointer(alive.switch)) != alive.switch.value:
-        return None
-    title = f"End the operation and sync again: Git runs the hook without {alive.sidecar}"
-    words = f"Git already runs it without {alive.sidecar}"
-    return already_fixed(True, words, Fix.run(*_run_again(case, hook), title=title))
-
-
-def _without_sidecar(case: Case, hook: Ref, alive: RunningSidecar) -> Iterator[Fix]:
-    """The run that hangs has done its work; the template is changed for the next one."""
-    again = _run_again(case, hook)
-    declared, switch = case.desired_of(hook.key), alive.switch
-    if switch is not None and declared is not None and isinstance(declared.at("/spec/template"), dict):
-        change = Fix.change(
-            hook,
-            Set(pointer=_switch_pointer(switch), value=switch.value),
-            title=f"Run the hook without {alive.sidecar}: {switch.part[:-1]} {switch.name}={switch.value}",
-            risk="the hook then has no access to what only the sidecar gives it",
-        )
-        yield replace(change, afterwards=again)
-    elif switch is not None:
-        yield Fix.run(
-            comment(f"spec.template.metadata.{switch.part} of {hook}: {switch.name}: {switch.value}; commit"),
-            *again,
-            title=f"Run the hook without {alive.sidecar}: {switch.part[:-1]} {switch.name}={switch.value}",
-            risk="the hook then has no access to what only the sidecar gives it",
-        )
-    yield Fix.run(
-        comment("an init container with restartPolicy: Always (Kubernetes 1.29+) ends with the Job; commit"),
-        *(
-            (comment(f"or let the hook end it when it is done: {alive.quit_command}"),)
-            if alive.quit_command
-            else ()
-        ),
-        *again,
-        title=f"Or make {alive.sidecar} a native sidecar, or let the hook end it when its work is done",
     )
 
 

@@ -25,16 +25,20 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cit
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing, json_kind
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.schema.releases import ALWAYS, OLDEST, span_at
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.mistyped_fields import Mistyped, has_schema, mistyped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
+from whysync.queries.schema_errors import (
+    Mistyped,
+    correction_in_git,
+    dotted_path,
+    mistyped_field,
+    other_release_text,
+)
 
 WORDS = {
     SchemaProblem.UNKNOWN_FIELD: "the schema does not know it",
@@ -63,8 +67,6 @@ REASONED = frozenset(
         SchemaProblem.OTHER,
     }
 )
-# What a plain type is asked for with: the others (quantities, times) have words of their own.
-PLAIN_TYPES = ("unrecognized type", "cannot restore", "cannot unmarshal", "cannot convert")
 
 
 @rule(cause="schema-invalid", since="0.1")
@@ -73,9 +75,9 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
-        wrong = _mistyped(failure, desired)
+        wrong = mistyped_field(failure, desired)
         field = wrong.pointer if wrong else failure.pointer or None
-        corrected = _corrected(failure, desired, wrong)
+        corrected = correction_in_git(failure, desired, wrong)
         if not corrected and len(group.resources) == 1 and is_reverted_in_git(case, ref, group.explains):
             corrected = "Git says by now what runs"
         said = _of_type(ref, group, desired, wrong) if wrong and desired else _verdict(ref, group, desired)
@@ -99,40 +101,10 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
 def _verdict(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest | None) -> str:
     failure = group.failure
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
-    words = _of_another_release(failure, desired) or WORDS[failure.problem]
+    words = other_release_text(failure, desired) or WORDS[failure.problem]
     if failure.detail and (failure.problem in REASONED or not failure.field):
         words = f"{words}: {one_line(failure.detail)}"
     return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {words}"
-
-
-def _of_another_release(failure: SchemaInvalid, desired: Manifest | None) -> str:
-    """A field that the API server does not know, and that another Kubernetes has; else nothing."""
-    if desired is None or failure.problem is not SchemaProblem.UNKNOWN_FIELD:
-        return ""
-    span = span_at(desired.ref.api_version, desired.ref.kind, split(failure.pointer))
-    if span is None or span == ALWAYS:
-        return ""
-    if span.first > OLDEST:
-        return f"it exists since Kubernetes 1.{span.first}, and this cluster is older"
-    return f"Kubernetes 1.{span.last + 1} removed it"
-
-
-def _mistyped(failure: SchemaInvalid, desired: Manifest | None) -> Mistyped | None:
-    """Where Git holds a value of the wrong type: the API server tells a path without indexes, or none."""
-    if desired is None or failure.problem is not SchemaProblem.TYPE:
-        return None
-    asked = tuple(split(failure.pointer)) or tuple(part for part in failure.field.split(".") if part)
-    mistypeds = mistyped(desired)
-    same = [
-        mistyped
-        for mistyped in mistypeds
-        if _without_indexes(split(mistyped.pointer)) == _without_indexes(asked)
-    ]
-    return next(iter(same if asked else mistypeds), None)
-
-
-def _without_indexes(parts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(part for part in parts if index_of(part) is None)
 
 
 def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, wrong: Mistyped) -> str:
@@ -140,24 +112,7 @@ def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, wr
     plain = isinstance(value, (str, int, float))
     written = msgspec.json.encode(value).decode() if plain else ""
     told = written if 0 < len(written) < 80 else f"a value of type {json_kind(value)}"
-    return f"{ref}{group.others}: {_dotted(wrong.pointer)} must be {wrong.words}, and Git has {told}"
-
-
-def _dotted(pointer: str) -> str:
-    """`spec.containers[0].ports`, as Kubernetes writes it."""
-    parts = (f".{part}" if index_of(part) is None else f"[{part}]" for part in split(pointer))
-    return "".join(parts).removeprefix(".")
-
-
-def _corrected(failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | None) -> str:
-    """In what way Git is right by now; empty where it is not, or where nobody can tell."""
-    if desired is None:
-        return ""
-    if failure.problem is SchemaProblem.UNKNOWN_FIELD and failure.pointer:
-        gone = isinstance(desired.at(failure.pointer), Missing)
-        return "Git does not have the field any more" if gone else ""
-    plain = failure.problem is SchemaProblem.TYPE and any(words in failure.detail for words in PLAIN_TYPES)
-    return "Git has the right type by now" if plain and wrong is None and has_schema(desired) else ""
+    return f"{ref}{group.others}: {dotted_path(wrong.pointer)} must be {wrong.words}, and Git has {told}"
 
 
 def _fixes(
@@ -174,7 +129,7 @@ def _fixes(
             Set(pointer=wrong.pointer, value=wrong.value),
             title=f"Write it as {wrong.words}",
         )
-    asked = _dotted(wrong.pointer) if wrong else failure.field
+    asked = dotted_path(wrong.pointer) if wrong else failure.field
     parts = [part for part in asked.replace("[", ".").split(".") if part and "]" not in part]
     above = parts[:-1] if unknown else parts
     path = ".".join((ref.kind.lower(), *above))

@@ -30,25 +30,22 @@ from whysync.diagnosis.sentences import both_ends
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.missing_objects import (
+    WAVE,
     MissingObject,
     comes_in_time,
+    creation_commands,
     declared_source,
     missing_objects,
+    names_of_kind,
     producer_of_missing,
+    reorder_fixes,
 )
 from whysync.queries.producers import Producer
 from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain, symptoms_on
 from whysync.queries.references import keys_asked_of
 from whysync.queries.sync_position import (
-    first_phase,
-    is_hook,
     phase_and_wave,
-    wave_of,
 )
-
-WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
-HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
-
 
 _MADE_BY_HAND = ("ConfigMap", "Secret", "ServiceAccount")
 
@@ -155,14 +152,14 @@ def _fixes(
         )
         return
     if late and source is not None and user is not None:
-        yield from _reordered(source, user)
+        yield from reorder_fixes(source, user)
         return
     if source is not None:
         yield Fix.run(
             on_object("get", source.ref), again, title=f"Sync, so that {source.ref} is created first"
         )
         return
-    alike = get_close_matches(need.name, _names(case, need), n=1)
+    alike = get_close_matches(need.name, names_of_kind(case, need), n=1)
     if alike and user is not None and need.pointer and user.at(need.pointer) == need.name:
         yield Fix.change(
             user.ref,
@@ -186,55 +183,4 @@ def _fixes(
     deed = f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"
     asks = user or (case.live_of(need.needed_by.key) if need.needed_by is not None else None)
     keys = keys_asked_of(asks, need.kind, need.name) if asks is not None else []
-    yield Fix.run(*_creation(need, keys), again, title=f"{deed}, then sync")
-
-
-def _reordered(source: Manifest, user: Manifest) -> Iterator[Fix]:
-    """Within one phase a wave is enough; across phases the user must move behind its source."""
-    if first_phase(source) == first_phase(user):
-        yield Fix.change(
-            source.ref,
-            Set(pointer=WAVE, value=str(wave_of(user) - 1)),
-            title=f"Put {source.ref} into an earlier sync wave",
-        )
-    else:
-        yield Fix.change(
-            user.ref,
-            Set(pointer=HOOK, value="Sync"),
-            Set(pointer=WAVE, value=str(wave_of(source) + 1)),
-            title=f"Run {user.ref} in the Sync phase, in the wave after {source.ref}",
-            risk="it then runs after the objects of the earlier waves have been applied, not before",
-        )
-    if is_hook(user):
-        yield Fix.change(
-            source.ref,
-            Set(pointer=HOOK, value=first_phase(user).value),
-            Set(pointer=WAVE, value=str(wave_of(user) - 1)),
-            title=f"Or make {source.ref} a {first_phase(user)} hook too, in an earlier wave",
-            risk="a hook is not pruned, not shown as drift, and made anew at every sync",
-        )
-
-
-def _names(case: Case, need: MissingObject) -> list[str]:
-    keys = case.index.live_by_key
-    return sorted({key.name for key in keys if key.kind == need.kind and key.namespace == need.namespace})
-
-
-def _creation(need: MissingObject, keys: list[str]) -> Iterator[str]:
-    place = need.namespace
-    values = [f"--from-literal={key}=VALUE" for key in keys or ("KEY",)]
-    if need.key:  # described, not printed: values of Secrets do not belong on a screen
-        yield with_comment(
-            kubectl("describe", need.kind.lower(), need.name, namespace=place), "which keys it has"
-        )
-        return
-    match need.kind:
-        case "Secret":
-            yield kubectl("create", "secret", "generic", need.name, *values, namespace=place)
-        case "ConfigMap":
-            yield kubectl("create", "configmap", need.name, *values, namespace=place)
-        case "ServiceAccount":
-            yield kubectl("create", "serviceaccount", need.name, namespace=place)
-        case _:
-            look = kubectl("get", need.kind.lower(), namespace=place)
-            yield with_comment(look, f"{need.name} is not among them")
+    yield Fix.run(*creation_commands(need, keys), again, title=f"{deed}, then sync")

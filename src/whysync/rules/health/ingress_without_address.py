@@ -23,35 +23,18 @@ type LoadBalancer waits: lb-pending.
 
 from collections.abc import Iterator
 
-import msgspec
-
 from whysync.argocd.api.application import ResourceRow
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.json_tree import fields, items, text
+from whysync.json_tree import fields, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.pods import LoadBalancerFailed
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import kubectl, on_object, with_comment
+from whysync.queries.commands import kubectl
+from whysync.queries.ingresses import ADDRESS, CLASS, why_no_address
 from whysync.queries.references import is_absent, references_of
 from whysync.queries.resource_rows import row_evidence
-
-ADDRESS = "/status/loadBalancer"
-CLASS = "/spec/ingressClassName"
-OLD_CLASS = "/metadata/annotations/kubernetes.io~1ingress.class"
-DEFAULT = "/metadata/annotations/ingressclass.kubernetes.io~1is-default-class"
-
-
-class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """Why no address comes, as far as the cluster tells; `because` names what is wrong with somebody else."""
-
-    words: str
-    confidence: Confidence = Confidence.MEDIUM
-    evidence: tuple[Evidence, ...] = ()
-    fixes: tuple[Fix, ...] = ()
-    because: tuple[SymptomId, ...] = ()
 
 
 @rule(cause="ingress-pending", since="0.1")
@@ -70,7 +53,7 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
             continue
         reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         held_up = (OPERATION,) if case.operation and row.name in case.operation.message else ()
-        reason = _reason(case, row, live)
+        reason = why_no_address(case, row, live)
         words = reports[0].failure.text if reports else reason.words
         yield Finding(
             about=row.ref,
@@ -129,84 +112,3 @@ def _lacks_its_class(case: Case, live: Manifest) -> bool:
 def _has_new_class(case: Case, row: ResourceRow, live: Manifest) -> bool:
     desired = case.desired_of(row.key)
     return desired is not None and bool(desired.at(CLASS)) and desired.at(CLASS) != live.at(CLASS)
-
-
-def _reason(case: Case, row: ResourceRow, live: Manifest) -> Reason:
-    name = text(live.at(CLASS)) or text(live.at(OLD_CLASS))
-    if not name:
-        return _classless(case, row, live)
-    pointer = CLASS if live.at(CLASS) else OLD_CLASS
-    named = cite(live, pointer, says="the class whose controller should serve it")
-    ingress_class = case.live_named("IngressClass", "", name)
-    controller = text(ingress_class.at("/spec/controller")) if ingress_class is not None else ""
-    service = _front_of(case, controller or name)
-    if service is not None:
-        return Reason(
-            words=f"{service.ref}, through which its controller takes traffic, has no address itself",
-            evidence=(named, cite(service, ADDRESS, says="the controller's own address is pending")),
-            fixes=(Fix.run(on_object("describe", service.ref), title="Get that Service its address first"),),
-            because=symptoms_about(case, service.ref),
-        )
-    who = f"the controller of class {name}" + (f" ({controller})" if controller else "")
-    return Reason(
-        words=f"{who} has written none; it does not run, does not serve it, or does not publish one",
-        evidence=(
-            named,
-            *((cite(ingress_class, "/spec/controller", says="who serves it"),) if ingress_class else ()),
-        ),
-        fixes=(
-            Fix.run(
-                on_object("describe", row.ref),
-                with_comment(kubectl("get", "pods", "-A"), f"does {who} run?"),
-                title="See whether its controller runs, and let it publish its address into the status",
-            ),
-        ),
-    )
-
-
-def _classless(case: Case, row: ResourceRow, live: Manifest) -> Reason:
-    classes = case.live_of_kind("IngressClass")
-    default = next((manifest for manifest in classes if text(manifest.at(DEFAULT)) == "true"), None)
-    nobody = bool(classes) and default is None
-    declared = case.desired_of(row.key)
-    only = classes[0].ref.name if len(classes) == 1 else ""
-    looked = Fix.run(
-        kubectl("get", "ingressclass"),
-        title="See which classes there are, and name one in Git (ingressClassName)",
-    )
-    named = (
-        Fix.change(row.ref, Set(pointer=CLASS, value=only), title=f"Name the class in Git: {only}")
-        if only and nobody and declared is not None
-        else looked
-    )
-    words = "it names no class, and no IngressClass is the default, so no controller serves it"
-    if not nobody:
-        words = (
-            "it names no class, and no controller has written one; often none takes Ingresses without a class"
-        )
-    return Reason(
-        words=words,
-        confidence=Confidence.HIGH if nobody else Confidence.MEDIUM,
-        evidence=(
-            cite(live, "/spec", says="no ingressClassName"),
-            *(
-                cite(manifest, "/metadata/name", says="a class, and not the default")
-                for manifest in classes[:3]
-                if nobody
-            ),
-        ),
-        fixes=(named,),
-    )
-
-
-def _front_of(case: Case, controller: str) -> Manifest | None:
-    """A Service of type LoadBalancer that waits too, and bears the name of the controller's product."""
-    product = controller.rpartition("/")[2].removesuffix("-controller")
-    words = {word for word in (product, controller.partition("/")[0].partition(".")[0]) if len(word) > 3}
-    for service in case.live_of_kind("Service"):
-        if service.spec.get("type") != "LoadBalancer" or service.at(f"{ADDRESS}/ingress"):
-            continue
-        labels = (text(service.at("/metadata/labels/app.kubernetes.io~1name")), service.ref.name)
-        if any(word in label for word in words for label in labels if label):
-            return service
-    return None

@@ -7,7 +7,7 @@ import pytest
 from whysync.json_tree import MISSING, Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.queries.last_applied import last_applied_manifest
-from whysync.queries.mistyped_fields import has_schema, mistyped
+from whysync.queries.schema_errors import has_schema, mistyped
 
 LAST = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -12,8 +12,14 @@ import msgspec
 
 from whysync.json_tree import MISSING, Json, Missing
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.pointer import child
+from whysync.kubernetes.api.pointer import child, index_of, split
 from whysync.kubernetes.schema import Type, type_of
+from whysync.kubernetes.schema.releases import ALWAYS, OLDEST, span_at
+from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
+
+# What a plain type is asked for with: the others (quantities, times) have words of their own.
+_PLAIN_TYPES = ("unrecognized type", "cannot restore", "cannot unmarshal", "cannot convert")
+
 
 _WORDS = {
     "string": "a text",
@@ -94,3 +100,50 @@ def _turned(value: Json, wanted: str) -> Json | Missing:
 def has_schema(manifest: Manifest) -> bool:
     """Is the schema of its kind at hand, so that nothing found means that nothing is wrong?"""
     return type_of(manifest.ref.api_version, manifest.ref.kind) is not None
+
+
+def other_release_text(failure: SchemaInvalid, desired: Manifest | None) -> str:
+    """A field that the API server does not know, and that another Kubernetes has; else nothing."""
+    if desired is None or failure.problem is not SchemaProblem.UNKNOWN_FIELD:
+        return ""
+    span = span_at(desired.ref.api_version, desired.ref.kind, split(failure.pointer))
+    if span is None or span == ALWAYS:
+        return ""
+    if span.first > OLDEST:
+        return f"it exists since Kubernetes 1.{span.first}, and this cluster is older"
+    return f"Kubernetes 1.{span.last + 1} removed it"
+
+
+def mistyped_field(failure: SchemaInvalid, desired: Manifest | None) -> Mistyped | None:
+    """Where Git holds a value of the wrong type: the API server tells a path without indexes, or none."""
+    if desired is None or failure.problem is not SchemaProblem.TYPE:
+        return None
+    asked = tuple(split(failure.pointer)) or tuple(part for part in failure.field.split(".") if part)
+    mistypeds = mistyped(desired)
+    same = [
+        mistyped
+        for mistyped in mistypeds
+        if _without_indexes(split(mistyped.pointer)) == _without_indexes(asked)
+    ]
+    return next(iter(same if asked else mistypeds), None)
+
+
+def _without_indexes(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part for part in parts if index_of(part) is None)
+
+
+def dotted_path(pointer: str) -> str:
+    """`spec.containers[0].ports`, as Kubernetes writes it."""
+    parts = (f".{part}" if index_of(part) is None else f"[{part}]" for part in split(pointer))
+    return "".join(parts).removeprefix(".")
+
+
+def correction_in_git(failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | None) -> str:
+    """In what way Git is right by now; empty where it is not, or where nobody can tell."""
+    if desired is None:
+        return ""
+    if failure.problem is SchemaProblem.UNKNOWN_FIELD and failure.pointer:
+        gone = isinstance(desired.at(failure.pointer), Missing)
+        return "Git does not have the field any more" if gone else ""
+    plain = failure.problem is SchemaProblem.TYPE and any(words in failure.detail for words in _PLAIN_TYPES)
+    return "Git has the right type by now" if plain and wrong is None and has_schema(desired) else ""

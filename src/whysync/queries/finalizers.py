@@ -1,16 +1,20 @@
-"""Who uses a claim or a volume."""
+"""Finalizers that block a deletion, and what still uses a claim or volume that is being deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from datetime import timedelta
 
-from whysync.json_tree import dig, items
+from whysync.diagnosis import Case
+from whysync.json_tree import dig, items, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.queries.timestamps import age_at
 
-if TYPE_CHECKING:
-    from whysync.diagnosis.case import Case
-
+_GRACE = timedelta(minutes=2)
+DELETION_TIMESTAMP = "/metadata/deletionTimestamp"
+# Finalizers that Kubernetes removes when nothing uses the object any more.
+PROTECTIONS = frozenset({"kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"})
+REMOVE_FINALIZERS = '{"metadata":{"finalizers":null}}'
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -34,3 +38,14 @@ def _claims(case: Case, volume: Manifest) -> Iterator[tuple[Manifest, str]]:
     for claim in case.live_of_kind("PersistentVolumeClaim"):
         if claim.spec.get("volumeName") == volume.ref.name:
             yield claim, "/spec/volumeName"
+
+
+def finalizers_of(live: Manifest | None) -> tuple[str, ...]:
+    """The finalizers of a live object; none where it is not known."""
+    return tuple(text(item) for item in items(live.meta.get("finalizers"))) if live is not None else ()
+
+
+def is_stuck_in_deletion(case: Case, live: Manifest) -> bool:
+    """Has it been terminating for more than two minutes, with finalizers left?"""
+    age = age_at(case, live, DELETION_TIMESTAMP)
+    return age is not None and age >= _GRACE and bool(finalizers_of(live))

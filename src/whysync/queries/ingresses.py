@@ -1,0 +1,109 @@
+"""Why an Ingress has no address: its class, the controller of that class, or the controller's own Service."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whysync.argocd.api.application import ResourceRow
+from whysync.diagnosis import Case, Confidence, Evidence, Fix, Set, cite
+from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.diagnosis.symptom import SymptomId
+from whysync.json_tree import text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.queries.commands import kubectl, on_object, with_comment
+
+ADDRESS = "/status/loadBalancer"
+CLASS = "/spec/ingressClassName"
+_CLASS_ANNOTATION = "/metadata/annotations/kubernetes.io~1ingress.class"
+_IS_DEFAULT_CLASS = "/metadata/annotations/ingressclass.kubernetes.io~1is-default-class"
+
+
+class NoAddressReason(msgspec.Struct, frozen=True, kw_only=True):
+    """Why no address comes, as far as the cluster tells; `because` names what is wrong with somebody else."""
+
+    words: str
+    confidence: Confidence = Confidence.MEDIUM
+    evidence: tuple[Evidence, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    because: tuple[SymptomId, ...] = ()
+
+
+def why_no_address(case: Case, row: ResourceRow, live: Manifest) -> NoAddressReason:
+    name = text(live.at(CLASS)) or text(live.at(_CLASS_ANNOTATION))
+    if not name:
+        return _without_class(case, row, live)
+    pointer = CLASS if live.at(CLASS) else _CLASS_ANNOTATION
+    named = cite(live, pointer, says="the class whose controller should serve it")
+    ingress_class = case.live_named("IngressClass", "", name)
+    controller = text(ingress_class.at("/spec/controller")) if ingress_class is not None else ""
+    service = _pending_service_of(case, controller or name)
+    if service is not None:
+        return NoAddressReason(
+            words=f"{service.ref}, through which its controller takes traffic, has no address itself",
+            evidence=(named, cite(service, ADDRESS, says="the controller's own address is pending")),
+            fixes=(Fix.run(on_object("describe", service.ref), title="Get that Service its address first"),),
+            because=symptoms_about(case, service.ref),
+        )
+    who = f"the controller of class {name}" + (f" ({controller})" if controller else "")
+    return NoAddressReason(
+        words=f"{who} has written none; it does not run, does not serve it, or does not publish one",
+        evidence=(
+            named,
+            *((cite(ingress_class, "/spec/controller", says="who serves it"),) if ingress_class else ()),
+        ),
+        fixes=(
+            Fix.run(
+                on_object("describe", row.ref),
+                with_comment(kubectl("get", "pods", "-A"), f"does {who} run?"),
+                title="See whether its controller runs, and let it publish its address into the status",
+            ),
+        ),
+    )
+
+
+def _without_class(case: Case, row: ResourceRow, live: Manifest) -> NoAddressReason:
+    classes = case.live_of_kind("IngressClass")
+    default = next((manifest for manifest in classes if text(manifest.at(_IS_DEFAULT_CLASS)) == "true"), None)
+    nobody = bool(classes) and default is None
+    declared = case.desired_of(row.key)
+    only = classes[0].ref.name if len(classes) == 1 else ""
+    looked = Fix.run(
+        kubectl("get", "ingressclass"),
+        title="See which classes there are, and name one in Git (ingressClassName)",
+    )
+    named = (
+        Fix.change(row.ref, Set(pointer=CLASS, value=only), title=f"Name the class in Git: {only}")
+        if only and nobody and declared is not None
+        else looked
+    )
+    words = "it names no class, and no IngressClass is the default, so no controller serves it"
+    if not nobody:
+        words = (
+            "it names no class, and no controller has written one; often none takes Ingresses without a class"
+        )
+    return NoAddressReason(
+        words=words,
+        confidence=Confidence.HIGH if nobody else Confidence.MEDIUM,
+        evidence=(
+            cite(live, "/spec", says="no ingressClassName"),
+            *(
+                cite(manifest, "/metadata/name", says="a class, and not the default")
+                for manifest in classes[:3]
+                if nobody
+            ),
+        ),
+        fixes=(named,),
+    )
+
+
+def _pending_service_of(case: Case, controller: str) -> Manifest | None:
+    """A Service of type LoadBalancer that waits too, and bears the name of the controller's product."""
+    product = controller.rpartition("/")[2].removesuffix("-controller")
+    words = {word for word in (product, controller.partition("/")[0].partition(".")[0]) if len(word) > 3}
+    for service in case.live_of_kind("Service"):
+        if service.spec.get("type") != "LoadBalancer" or service.at(f"{ADDRESS}/ingress"):
+            continue
+        labels = (text(service.at("/metadata/labels/app.kubernetes.io~1name")), service.ref.name)
+        if any(word in label for word in words for label in labels if label):
+            return service
+    return None
