@@ -11,12 +11,11 @@ from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import ref_of
-from whysync.kubernetes.controllers.controller_revisions import HASH as REVISION_HASH
-from whysync.kubernetes.controllers.controller_revisions import data_hash, data_of
+from whysync.kubernetes.controllers.controller_revisions import REVISION_HASH, data_hash, revision_data
 from whysync.kubernetes.controllers.deployment_util import (
-    DESIRED,
-    HASH,
-    MOST,
+    DESIRED_REPLICAS,
+    MAX_REPLICAS,
+    POD_TEMPLATE_HASH,
     REVISION,
     equal_ignore_hash,
     replicas_of,
@@ -128,8 +127,8 @@ class WorkloadChildren:
         for pod in self._below(old, "Pod"):
             at = self._live.index(pod)
             meta = fields(pod.get("metadata"))
-            hash = dig(new, "metadata", "labels", HASH)
-            labels: Object = {**fields(meta.get("labels")), HASH: text(hash)}
+            hash = dig(new, "metadata", "labels", POD_TEMPLATE_HASH)
+            labels: Object = {**fields(meta.get("labels")), POD_TEMPLATE_HASH: text(hash)}
             owners: list[Json] = [_owner(new)]
             self._live[at] = {**pod, "metadata": {**meta, "labels": labels, "ownerReferences": owners}}
             self._adopted[text(dig(new, "metadata", "uid"))] = self._kept(new) + 1
@@ -157,7 +156,7 @@ class WorkloadChildren:
         pods = self._below(obj, "Pod")
         hashes = [text(dig(pod, "metadata", "labels", REVISION_HASH)) for pod in pods]
         name = name or next((one for one in hashes if one), "")
-        name = name or f"{text(dig(obj, 'metadata', 'name'))}-{data_hash(data_of(obj), 0)}"
+        name = name or f"{text(dig(obj, 'metadata', 'name'))}-{data_hash(revision_data(obj), 0)}"
         made: list[Object] = [] if known else [_revision(obj, name, name)]
         wanted, ready = _counts(obj, well=self._is_well(obj))
         there = {text(dig(pod, "metadata", "name")) for pod in pods}
@@ -271,7 +270,7 @@ def _replica_set(deployment: Object, others: list[Object], wanted: int, ready: i
     if title in taken:
         title = f"{title}x"
     meta = fields(template.get("metadata"))
-    labels: Object = {**fields(meta.get("labels")), HASH: hash}
+    labels: Object = {**fields(meta.get("labels")), POD_TEMPLATE_HASH: hash}
     selector = fields(dig(deployment, "spec", "selector"))
     revision = text(dig(deployment, "metadata", "annotations", REVISION)) or "1"
     status: Object = {"replicas": wanted, "observedGeneration": 1}
@@ -289,14 +288,17 @@ def _replica_set(deployment: Object, others: list[Object], wanted: int, ready: i
             "labels": labels,
             "annotations": {
                 REVISION: revision,
-                DESIRED: str(replicas_of(deployment)),
-                MOST: str(replicas_of(deployment) + resolve_fenceposts(deployment)[0]),
+                DESIRED_REPLICAS: str(replicas_of(deployment)),
+                MAX_REPLICAS: str(replicas_of(deployment) + resolve_fenceposts(deployment)[0]),
             },
             "ownerReferences": [_owner(deployment)],
         },
         "spec": {
             "replicas": replicas_of(deployment),
-            "selector": {**selector, "matchLabels": {**fields(selector.get("matchLabels")), HASH: hash}},
+            "selector": {
+                **selector,
+                "matchLabels": {**fields(selector.get("matchLabels")), POD_TEMPLATE_HASH: hash},
+            },
             "template": {**template, "metadata": {**meta, "labels": labels}},
         },
         "status": status,
@@ -315,7 +317,7 @@ def _revision(owner: Object, name: str, hash: str) -> Object:
             "labels": {**fields(dig(owner, "spec", "template", "metadata", "labels")), REVISION_HASH: hash},
             "ownerReferences": [_owner(owner)],
         },
-        "data": data_of(owner),
+        "data": revision_data(owner),
         "revision": 1,
     }
 

@@ -112,9 +112,9 @@ def test_a_queue_gives_every_key_once_and_the_earliest_date() -> None:
     queue.add(("a", "b"))
     queue.add_at(("a", "c"), start + timedelta(seconds=9))
     queue.add_at(("a", "c"), start + timedelta(seconds=3))
-    assert queue.taken(start) == [("a", "b")]
+    assert queue.pop_due(start) == [("a", "b")]
     assert queue.next_wakeup() == start + timedelta(seconds=3)
-    assert queue.taken(start + timedelta(seconds=4)) == [("a", "c")]
+    assert queue.pop_due(start + timedelta(seconds=4)) == [("a", "c")]
     assert queue.next_wakeup() is None
 
 

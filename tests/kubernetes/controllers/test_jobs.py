@@ -10,9 +10,9 @@ from whysync.golang.cron import BadSchedule
 from whysync.json_tree import Json, Object, dig, items, text
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.controllers.behavior import PodBehavior
-from whysync.kubernetes.controllers.conditions import instant
+from whysync.kubernetes.controllers.conditions import parse_time
 from whysync.kubernetes.controllers.cronjob import parse_standard
-from whysync.kubernetes.controllers.job_pods import indexes_in, written_indexes
+from whysync.kubernetes.controllers.job_pods import format_indexes, parse_indexes
 
 FAILS = PodBehavior(runs_seconds=1, exit_code=3, pull_seconds=0, start_seconds=0)
 HANGS = PodBehavior(runs_seconds=100_000)
@@ -58,7 +58,7 @@ def test_a_failing_job_tries_again_ever_later_and_gives_up() -> None:
     born = sorted(
         moment.timestamp()
         for pod in pods_of(play, "migrate")
-        if (moment := instant(text(dig(pod, "metadata", "creationTimestamp")))) is not None
+        if (moment := parse_time(text(dig(pod, "metadata", "creationTimestamp")))) is not None
     )
     first, second = born[1] - born[0], born[2] - born[1]
     assert 10 <= first <= 13
@@ -208,16 +208,16 @@ def test_a_suspended_cron_job_starts_nothing() -> None:
 
 
 def test_short_names_of_schedules() -> None:
-    start = instant("2026-01-01T00:00:30Z")
+    start = parse_time("2026-01-01T00:00:30Z")
     assert start is not None
-    assert parse_standard("@hourly", "")(start) == instant("2026-01-01T01:00:00Z")
-    assert parse_standard("@every 1h30m", "")(start) == instant("2026-01-01T01:30:30Z")
-    assert parse_standard("0 9 * * *", "Europe/Berlin")(start) == instant("2026-01-01T08:00:00Z")
+    assert parse_standard("@hourly", "")(start) == parse_time("2026-01-01T01:00:00Z")
+    assert parse_standard("@every 1h30m", "")(start) == parse_time("2026-01-01T01:30:30Z")
+    assert parse_standard("0 9 * * *", "Europe/Berlin")(start) == parse_time("2026-01-01T08:00:00Z")
     for bad in ("@sometimes", "@every soon", "* * *"):
         with pytest.raises(BadSchedule):
             parse_standard(bad, "")
 
 
 def test_indexes_are_written_as_ranges() -> None:
-    assert written_indexes({0, 1, 2, 5, 7, 8}) == "0-2,5,7,8"
-    assert indexes_in("0-2,5,7,8") == {0, 1, 2, 5, 7, 8}
+    assert format_indexes({0, 1, 2, 5, 7, 8}) == "0-2,5,7,8"
+    assert parse_indexes("0-2,5,7,8") == {0, 1, 2, 5, 7, 8}

@@ -1,16 +1,16 @@
-"""How long to wait after a failure: twice as long each time.
+"""Exponential back-off of a work queue, per key.
 
-A real work queue starts with milliseconds; here the first wait is a second, so that all happens at whole
-seconds and an hour of failures is a handful of attempts.
+The real work queue starts with milliseconds. Here the first back-off is a second, so that everything happens
+at whole seconds and an hour of failures is a handful of attempts.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-_FIRST: Final = 1.0
-_LONGEST: Final = 1000.0
-_MOST_DOUBLINGS: Final = 10
+_INITIAL_SECONDS: Final = 1.0
+_MAX_SECONDS: Final = 1000.0
+_MAX_DOUBLINGS: Final = 10
 
 
 class Backoff:
@@ -19,8 +19,8 @@ class Backoff:
 
     def next(self, key: tuple[str, str]) -> float:
         count = self._failures.get(key, 0)
-        self._failures[key] = min(count + 1, _MOST_DOUBLINGS)
-        return min(_FIRST * 2**count, _LONGEST)
+        self._failures[key] = min(count + 1, _MAX_DOUBLINGS)
+        return min(_INITIAL_SECONDS * 2**count, _MAX_SECONDS)
 
     def forget(self, key: tuple[str, str]) -> None:
         self._failures.pop(key, None)

@@ -1,6 +1,6 @@
-"""What a scenario says of the cluster beyond its objects: how containers behave, what the outside gives.
+"""Behavior of a simulated cluster that its objects do not determine: containers, metrics, load balancers.
 
-What the objects say counts first: a Secret that is missing is missing whatever stands here.
+Objects take precedence: a missing Secret is missing, whatever the behavior of the container is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """A line that a container prints, so long after its start."""
+    """A line that a container prints, and when, counted from its start."""
 
     after_seconds: float = 0
     text: str
@@ -20,62 +20,62 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodBehavior:
-    """How the containers of some pods behave. Globs and labels say which; the first that fits counts."""
+    """How the containers of some pods behave. The first one whose globs and labels match a pod applies."""
 
     namespace: str = "*"
     name: str = "*"
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     image: str = "*"
     container: str = "*"
-    """What is said of whole pods does not concern their init containers: those are named here or by image."""
+    """Init containers and sidecars are matched only if `container` or `image` is set."""
     pull: Literal["", "missing", "denied", "slow"] = ""
     pull_seconds: float = 1
     start_seconds: float = 1
     ready_seconds: float | None = 1
-    """From its start until it is ready; never for `None`."""
+    """From its start until it is ready; `None` means never."""
     runs_seconds: float | None = None
-    """Until it ends; it runs on for `None`, but the pods of Jobs end after five seconds."""
+    """Until it exits; `None` means never, except for pods of Jobs, which exit after five seconds."""
     live_seconds: float | None = None
-    """From its start until its liveness probe begins to fail; it never does for `None`."""
+    """From its start until its liveness probe begins to fail; `None` means never."""
     probe_output: str = ""
-    """What a failing probe says, such as `HTTP probe failed with statuscode: 500`."""
+    """The output of a failing probe, such as `HTTP probe failed with statuscode: 500`."""
     up_seconds: float = 0
-    """From its start until it listens at all: until then, probes of every kind fail."""
+    """From its start until it accepts connections: until then, all probes fail."""
     serves: tuple[str, ...] = ()
-    """Where it answers probes, as `8080` or `8080/healthz`; anywhere, where nothing is told."""
+    """Ports and paths that answer probes, as `8080` or `8080/healthz`; empty means all."""
     memory: str = ""
-    """How much it comes to use, such as `300Mi`: a lower limit has it killed."""
+    """The memory that it comes to use, such as `300Mi`; it is OOM killed if its limit is lower."""
     memory_seconds: float = 3
     """From its start until it uses that much."""
     image_user: str = ""
-    """Whom its image runs as, such as `0` or `node`; where nothing is told, somebody who is not root."""
+    """The user of its image, such as `0` or `node`; empty means a numeric user other than root."""
     stop_seconds: float = 1
-    """How long it takes to stop when its pod is deleted; no longer than the grace period."""
+    """How long it takes to stop when its pod is deleted; at most the grace period."""
     exit_code: int = 0
     reason: str = ""
-    """Why it ended, such as `OOMKilled`."""
+    """The reason of its termination, such as `OOMKilled`."""
     log: tuple[LogLine, ...] = ()
     calls: tuple[str, ...] = ()
-    """Services that it needs, as `db:5432` or `db.namespace:5432`: with that port and a ready endpoint."""
+    """Services that it connects to at its start, as `db:5432` or `db.namespace:5432`."""
     on_no_answer: Literal["exit", "wait"] = "exit"
     retry_seconds: float = 5
     unschedulable: str = ""
-    """Why no node takes the pod, in the scheduler's words; empty where one does."""
+    """The scheduler's reason why the pod is unschedulable; empty if the scheduler decides."""
     times: int | None = None
-    """So only in the first runs of pods of one owner, then as usual."""
+    """Applies only to the first runs of pods of one owner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """What the metrics of an autoscaler say from an instant after the start on: one of the last three."""
+    """The metric of an autoscaler from a time after the start on; exactly one of the last three is set."""
 
     namespace: str
     name: str
     after_seconds: float = 0
     replicas: int | None = None
-    """As many as the metrics ask for."""
+    """The number of replicas that the metric recommends."""
     utilization: int | None = None
-    """The average use of the resource, in percent of the requests."""
+    """The average utilization of the resource, in percent of the requests."""
     error: str = ""
     """Why there are no metrics."""
 
@@ -91,6 +91,6 @@ class Behavior:
     """Until a volume is provisioned."""
     metrics: tuple[Metric, ...] = ()
     stopped: frozenset[str] = frozenset()
-    """Names of controllers that do nothing at all."""
+    """Names of controllers that do not run."""
     slow: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Controllers that hear of every change so many seconds late, by name."""
+    """Delay in seconds after which a controller receives events, by its name."""

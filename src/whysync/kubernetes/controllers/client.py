@@ -1,8 +1,8 @@
 """The API client of one component: reads, writes and events under its own name.
 
 Objects that a client returns belong to the store: never change them in place. Creations and spec changes go
-through the API server with all its checks; a status goes straight to the store, because no admission or
-validation stops a controller there.
+through the API server with admission and validation; a status is written to the store directly, because no
+admission or validation stops a controller there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Place
 from whysync.kubernetes.apiserver.url_paths import UrlPath
 from whysync.kubernetes.controllers.event_recorder import EventRecorder
-from whysync.kubernetes.controllers.field_ownership import FieldOwnership, whole_claims
+from whysync.kubernetes.controllers.field_ownership import FieldOwnership, managed_fields_after_write
 from whysync.kubernetes.controllers.object_index import Kind, ObjectIndex
 
 CONTROLLERS: Final = "kube-controller-manager"
@@ -36,7 +36,7 @@ DAEMON_SETS: Final = ("apps", "daemonsets")
 REVISIONS: Final = ("apps", "controllerrevisions")
 JOBS: Final = ("batch", "jobs")
 CRON_JOBS: Final = ("batch", "cronjobs")
-_JUDGES: Final = (
+_ADMISSION_KINDS: Final = (
     ("", "resourcequotas"),
     ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
@@ -45,8 +45,8 @@ _JUDGES: Final = (
 )
 
 
-class Denied(Exception):
-    """The API server said no."""
+class StatusError(Exception):
+    """An error response of the API server."""
 
     def __init__(self, answer: Answer) -> None:
         status = answer.body or {}
@@ -61,7 +61,7 @@ class Client:
         self.api_server = api_server
         self.manager = manager
         self.index = index or ObjectIndex(api_server.store)
-        self._claims = FieldOwnership()
+        self._ownership = FieldOwnership()
         self._recorder = EventRecorder(api_server.store, api_server.clock, manager)
 
     @property
@@ -76,8 +76,8 @@ class Client:
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
         return self.api_server.store.get((kind, namespace, name))
 
-    def again(self, obj: Object) -> Object | None:
-        """The same object as it is now; `None` when it is gone, or another under its name."""
+    def live(self, obj: Object) -> Object | None:
+        """The object as it is stored now; `None` if it was deleted, even if the name is in use again."""
         current = self.api_server.store.get(self.place(obj))
         return current if current is not None and uid_of(current) == uid_of(obj) else None
 
@@ -85,7 +85,7 @@ class Client:
         return self.index.within(kind, namespace)
 
     def owned(self, kind: Kind, owner: Object) -> list[Object]:
-        """Those that the owner controls, by name."""
+        """Objects of a kind that the owner controls, by name."""
         return self.index.owned(kind, uid_of(owner))
 
     def orphans(self, kind: Kind, namespace: str) -> list[Object]:
@@ -95,28 +95,28 @@ class Client:
     # -- writing ----------------------------------------------------------------------------------
 
     def create(self, obj: Object) -> Object:
-        """Raises `Denied`, as do the others."""
+        """Raises `StatusError`, as do `update` and `delete`."""
         resource = self._resource(obj)
         path = _collection(resource, text(dig(obj, "metadata", "namespace")))
-        return self._sent(Request(verb="create", path=path, body=obj, manager=self.manager))
+        return self._send(Request(verb="create", path=path, body=obj, manager=self.manager))
 
-    def create_again(self, made: Object) -> Object | None:
-        """Another of what was just made under a generated name, without all the checks once more.
+    def create_copy(self, created: Object) -> Object | None:
+        """Creates a copy of an object that was just created with `generateName`, without further checks.
 
-        `None` where something in the cluster could treat the second one otherwise than the first.
+        `None` if admission could treat the copy differently; then it must be created as usual.
         """
-        if any(self.index.any(kind) for kind in _JUDGES) or self.api_server.webhooks:
+        if any(self.index.any(kind) for kind in _ADMISSION_KINDS) or self.api_server.webhooks:
             return None
-        store, meta = self.api_server.store, fields(made.get("metadata"))
+        store, meta = self.api_server.store, fields(created.get("metadata"))
         name = text(meta.get("generateName"))[:58] + store.suffix()
-        kind, namespace, _ = self.place(made)
+        kind, namespace, _ = self.place(created)
         if store.get((kind, namespace, name)) is not None:
             return None
-        fresh: Object = {**meta, "name": name, "uid": store.uid()}
-        return store.put((kind, namespace, name), {**made, "metadata": fresh})
+        new_meta: Object = {**meta, "name": name, "uid": store.uid()}
+        return store.put((kind, namespace, name), {**created, "metadata": new_meta})
 
     def update(self, obj: Object) -> Object:
-        return self._sent(Request(verb="update", path=self._path(obj), body=obj, manager=self.manager))
+        return self._send(Request(verb="update", path=self._path(obj), body=obj, manager=self.manager))
 
     def delete(self, obj: Object, *, policy: str = "Background", grace: int | None = None) -> None:
         body: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy}
@@ -124,15 +124,15 @@ class Client:
         if uid:
             body["preconditions"] = {"uid": uid}
         request = Request(verb="delete", path=self._path(obj), body=body, manager=self.manager, grace=grace)
-        self._sent(request)
+        self._send(request)
 
     def update_status(self, obj: Object, status: Object, annotations: Object | None = None) -> Object:
-        """Gives back the object as it is then; nothing is written where nothing is new.
+        """Writes the status unless it is unchanged; returns the stored object.
 
-        The status is taken as it is: fields that Go always writes must be there. Annotations may come along:
-        the door for a status lets them through.
+        The status is stored as it is: fields that Go always writes must be present. As the `status`
+        subresource allows it, annotations may be written along with it.
         """
-        live = self.again(obj)
+        live = self.live(obj)
         if live is None:
             return obj
         meta = dict(fields(live.get("metadata")))
@@ -146,9 +146,9 @@ class Client:
             meta["annotations"] = annotations
         new: Object = {**live, "metadata": meta, "status": status}
         if annotations is None:
-            managed = self._claims.after(live, status, self.manager, self.stamp(), served)
+            managed = self._ownership.after_status_write(live, status, self.manager, self.stamp(), served)
         else:
-            managed = whole_claims(live, new, self.manager, self.stamp(), served)
+            managed = managed_fields_after_write(live, new, self.manager, self.stamp(), served)
         if managed:
             meta["managedFields"] = managed
         return self.api_server.store.put(self.place(live), new)
@@ -164,10 +164,10 @@ class Client:
         host: str = "",
         field_path: str = "",
     ) -> None:
-        """`about` is what it happened to; `field_path` a part of it, as `spec.containers{web}`."""
+        """`about` is the involved object; `field_path` is a part of it, such as `spec.containers{web}`."""
         self._recorder.event(about, type, reason, message, component, host=host, field_path=field_path)
 
-    # -- where things are -------------------------------------------------------------------------
+    # -- keys and paths ---------------------------------------------------------------------------
 
     def place(self, obj: Object) -> Place:
         meta = fields(obj.get("metadata"))
@@ -184,20 +184,22 @@ class Client:
         meta = fields(obj.get("metadata"))
         return f"{_collection(resource, text(meta.get('namespace')))}/{text(meta.get('name'))}"
 
-    def _sent(self, request: Request) -> Object:
+    def _send(self, request: Request) -> Object:
         answer = self.api_server.send(request)
         if not answer.ok:
-            raise Denied(answer)
+            raise StatusError(answer)
         return answer.body or {}
 
 
-_KINDS: dict[tuple[str, str], Resource] = {}
+_RESOURCES_BY_KIND: dict[tuple[str, str], Resource] = {}
 
 
 def _by_kind() -> dict[tuple[str, str], Resource]:
-    if not _KINDS:
-        _KINDS.update({(resource.api_version, resource.kind): resource for resource in built_in().values()})
-    return _KINDS
+    if not _RESOURCES_BY_KIND:
+        _RESOURCES_BY_KIND.update(
+            {(resource.api_version, resource.kind): resource for resource in built_in().values()}
+        )
+    return _RESOURCES_BY_KIND
 
 
 def _collection(resource: Resource, namespace: str) -> str:
@@ -226,12 +228,12 @@ def annotations_of(obj: Object) -> Object:
     return fields(fields(obj.get("metadata")).get("annotations"))
 
 
-def is_leaving(obj: Object) -> bool:
+def is_terminating(obj: Object) -> bool:
     return bool(fields(obj.get("metadata")).get("deletionTimestamp"))
 
 
 def owner_reference(owner: Object) -> Object:
-    """As a controller writes it into what it makes."""
+    """The controller reference for objects that the owner creates. Mirrors `NewControllerRef`."""
     return {
         "apiVersion": owner.get("apiVersion"),
         "kind": owner.get("kind"),

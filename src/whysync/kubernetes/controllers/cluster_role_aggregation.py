@@ -12,7 +12,7 @@ from whysync.json_tree import Json, Object, dig, fields, items, same
 from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.client import Denied, labels_of, name_of
+from whysync.kubernetes.controllers.client import StatusError, labels_of, name_of
 from whysync.kubernetes.controllers.controller import QueueController
 
 _ROLES: Final = ("rbac.authorization.k8s.io", "clusterroles")
@@ -20,10 +20,10 @@ _API: Final = "rbac.authorization.k8s.io/v1"
 _PATH: Final = f"/apis/{_API}/clusterroles"
 MANAGER: Final = "clusterrole-aggregation-controller"
 # Of a rule, in the order in which the controller sends them.
-_PARTS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+_RULE_FIELDS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 
-class ClusterRoleAggregation(QueueController):
+class ClusterRoleAggregationController(QueueController):
     name = "clusterrole-aggregation"
     main = _ROLES
 
@@ -35,7 +35,7 @@ class ClusterRoleAggregation(QueueController):
     def sync(self, obj: Object) -> None:
         if obj.get("aggregationRule") is None:
             return
-        gathered = self._gathered(obj)
+        gathered = self._aggregated_rules(obj)
         if same(gathered, items(obj.get("rules"))):
             return
         body: Object = {
@@ -49,9 +49,9 @@ class ClusterRoleAggregation(QueueController):
             Request(verb="ssa", path=path, body=body, manager=MANAGER, agent=MANAGER, force=True)
         )
         if not answer.ok:
-            raise Denied(answer)
+            raise StatusError(answer)
 
-    def _gathered(self, obj: Object) -> list[Json]:
+    def _aggregated_rules(self, obj: Object) -> list[Json]:
         """By selector, then by name; each rule once."""
         rules: list[Json] = []
         roles = sorted(self.client.list(_ROLES), key=name_of)
@@ -61,9 +61,9 @@ class ClusterRoleAggregation(QueueController):
                     continue
                 for rule in items(role.get("rules")):
                     if not any(same(rule, known) for known in rules):
-                        rules.append(_sent(fields(rule)))
+                        rules.append(_apply_configuration(fields(rule)))
         return rules
 
 
-def _sent(rule: Object) -> Object:
-    return {part: rule[part] for part in _PARTS if rule.get(part)}
+def _apply_configuration(rule: Object) -> Object:
+    return {part: rule[part] for part in _RULE_FIELDS if rule.get(part)}

@@ -1,4 +1,4 @@
-"""Conditions in a status, and times as objects carry them."""
+"""Conditions of a status, timestamps, and unsigned numbers in annotations."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from whysync.json_tree import Json, Object, fields, items, text
 
 
 @lru_cache(maxsize=4096)
-def instant(stamp: str) -> datetime | None:
-    """A time such as `2026-01-01T00:00:00Z`; `None` where it is none."""
+def parse_time(stamp: str) -> datetime | None:
+    """Parses a timestamp such as `2026-01-01T00:00:00Z`; `None` if it is not one."""
     try:
         parsed = datetime.fromisoformat(stamp)
     except ValueError:
@@ -19,24 +19,24 @@ def instant(stamp: str) -> datetime | None:
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
-_NEVER: Final = datetime.max.replace(tzinfo=UTC)
-_LONGEST: Final = 18
+_END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
+_MAX_DIGITS: Final = 18
 
 
-def after(when: datetime, seconds: float) -> datetime:
-    """So much later; the end of the calendar where that is beyond it."""
+def add_seconds(when: datetime, seconds: float) -> datetime:
+    """The time after a delay, limited to the largest `datetime`."""
     try:
         return when + timedelta(seconds=seconds)
     except OverflowError:
-        return _NEVER
+        return _END_OF_TIME
 
 
-def whole(written: str) -> int | None:
-    """A number without a sign, as annotations and names carry it."""
-    return int(written) if written.isascii() and written.isdecimal() and len(written) <= _LONGEST else None
+def parse_unsigned(written: str) -> int | None:
+    """An unsigned number in an annotation or name; `None` if the text is not one."""
+    return int(written) if written.isascii() and written.isdecimal() and len(written) <= _MAX_DIGITS else None
 
 
-def stamped(when: datetime) -> str:
+def format_time(when: datetime) -> str:
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -45,7 +45,7 @@ def conditions_of(obj: Object) -> list[Json]:
 
 
 def condition(conditions: list[Json], kind: str) -> Object:
-    """The condition of that type; empty where there is none."""
+    """The condition of that type; empty if there is none."""
     for raw in conditions:
         candidate = fields(raw)
         if candidate.get("type") == kind:
@@ -62,9 +62,10 @@ def without(conditions: list[Json], kind: str) -> list[Json]:
 
 
 def set_condition(conditions: list[Json], new: Object) -> list[Json]:
-    """Nothing changes where status and reason are as before; the time of the last turn stays with the status.
+    """Mirrors `SetDeploymentCondition`, Kubernetes 1.36.
 
-    Mirrors `SetDeploymentCondition`, Kubernetes 1.36. The new one goes to the end.
+    A condition with unchanged status and reason stays as it is. With an unchanged status,
+    lastTransitionTime stays. A changed condition moves to the end.
     """
     kind = text(new.get("type"))
     before = condition(conditions, kind)

@@ -1,6 +1,6 @@
-"""What every controller is: it watches of changes, works on the objects they touch, and knows its next date.
+"""Controller protocol, work queue, and the base class of controllers with a work queue.
 
-The cost of a controller is that of the changes, never that of all objects.
+Controllers react to events, so that their cost depends on the number of changes, not of objects.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Final, Protocol
 
 from whysync.json_tree import Object, text
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.client import Client, Denied, name_of, namespace_of
-from whysync.kubernetes.controllers.conditions import after
+from whysync.kubernetes.controllers.client import Client, StatusError, name_of, namespace_of
+from whysync.kubernetes.controllers.conditions import add_seconds
 from whysync.kubernetes.controllers.object_index import Kind, controller_of
 
-_AGAIN_SECONDS: Final = 60
-"""After a refusal that a controller did not reckon with."""
+_RETRY_SECONDS: Final = 60
+"""After an error of the API server that the controller does not handle."""
 
 
 class Controller(Protocol):
     @property
     def name(self) -> str:
-        """As a script may stop it: `deployment`, `scheduler`."""
+        """The name in `Behavior.stopped`, such as `deployment` or `scheduler`."""
         ...
 
     @property
@@ -32,15 +32,15 @@ class Controller(Protocol):
         ...
 
     def on_event(self, change: Change) -> None:
-        """Take note; nothing is written here."""
+        """Record the event; nothing is written to the API server here."""
         ...
 
     def reconcile(self) -> bool:
-        """Do what is due now; true where anything was looked at."""
+        """Process what is due now; true if there was anything."""
         ...
 
     def next_wakeup(self) -> datetime | None:
-        """When it acts next though nothing changes."""
+        """When the controller acts next without an event."""
         ...
 
 
@@ -49,47 +49,47 @@ Key = tuple[str, str]
 
 
 class Queue:
-    """Keys to look at: once each, now or later, in the order in which they came."""
+    """Work queue: each key once, now or later, in the order in which they were added."""
 
     def __init__(self) -> None:
-        self._now: dict[Key, None] = {}
-        self._later: list[tuple[datetime, Key]] = []
-        self._dates: dict[Key, datetime] = {}
+        self._ready: dict[Key, None] = {}
+        self._delayed: list[tuple[datetime, Key]] = []
+        self._due: dict[Key, datetime] = {}
 
     def add(self, key: Key) -> None:
-        self._now[key] = None
+        self._ready[key] = None
 
     def add_at(self, key: Key, when: datetime) -> None:
-        """An earlier date that is already set stays; a later one gives way."""
-        known = self._dates.get(key)
-        if known is None or when < known:
-            self._dates[key] = when
-            heapq.heappush(self._later, (when, key))
+        """Add the key at a time; if it is queued already, the earlier time applies."""
+        due = self._due.get(key)
+        if due is None or when < due:
+            self._due[key] = when
+            heapq.heappush(self._delayed, (when, key))
 
-    def taken(self, now: datetime) -> list[Key]:
-        """All that is to be looked at now."""
-        while self._later and self._later[0][0] <= now:
-            when, key = heapq.heappop(self._later)
-            if self._dates.get(key) == when:
-                del self._dates[key]
-                self._now[key] = None
-        keys, self._now = list(self._now), {}
+    def pop_due(self, now: datetime) -> list[Key]:
+        """Remove and return the keys that are due."""
+        while self._delayed and self._delayed[0][0] <= now:
+            when, key = heapq.heappop(self._delayed)
+            if self._due.get(key) == when:
+                del self._due[key]
+                self._ready[key] = None
+        keys, self._ready = list(self._ready), {}
         return keys
 
     def next_wakeup(self) -> datetime | None:
-        while self._later and self._dates.get(self._later[0][1]) != self._later[0][0]:
-            heapq.heappop(self._later)
-        return self._later[0][0] if self._later else None
+        while self._delayed and self._due.get(self._delayed[0][1]) != self._delayed[0][0]:
+            heapq.heappop(self._delayed)
+        return self._delayed[0][0] if self._delayed else None
 
 
 class QueueController:
-    """A controller with a queue: `keys_of` says whom a change concerns, `sync` looks at one of them."""
+    """A controller with a work queue: `keys_of` maps an event to keys, `sync` processes one object."""
 
     name = ""
     main: Kind = ("", "")
-    """The kind that it is for."""
+    """The kind of the objects that it syncs."""
     owner_kind = ""
-    """The `kind` that its dependents name as their controller."""
+    """The `kind` in the controller references of its dependents."""
     dependents: frozenset[Kind] = frozenset()
 
     def __init__(self, client: Client) -> None:
@@ -118,30 +118,30 @@ class QueueController:
         return ()
 
     def reconcile(self) -> bool:
-        keys = self.queue.taken(self.client.now)
+        keys = self.queue.pop_due(self.client.now)
         for namespace, name in keys:
             obj = self.client.get(self.main, namespace, name)
             if obj is None:
-                self.gone((namespace, name))
+                self.forget((namespace, name))
             else:
                 try:
                     self.sync(obj)
-                except Denied:
-                    self.later(obj, _AGAIN_SECONDS)
+                except StatusError:
+                    self.enqueue_after(obj, _RETRY_SECONDS)
         return bool(keys)
 
     def next_wakeup(self) -> datetime | None:
         return self.queue.next_wakeup()
 
-    def gone(self, key: Key) -> None:
-        """The object is no more: forget what was kept about it."""
+    def forget(self, key: Key) -> None:
+        """Drop the state of an object that was deleted."""
 
     def sync(self, obj: Object) -> None:
         raise NotImplementedError
 
-    def later(self, obj: Object, seconds: float) -> None:
-        """Look at it again after a while."""
-        self.later_at(obj, after(self.client.now, seconds))
+    def enqueue_after(self, obj: Object, seconds: float) -> None:
+        """Sync the object again after a delay."""
+        self.enqueue_at(obj, add_seconds(self.client.now, seconds))
 
-    def later_at(self, obj: Object, when: datetime) -> None:
+    def enqueue_at(self, obj: Object, when: datetime) -> None:
         self.queue.add_at((namespace_of(obj), name_of(obj)), when)

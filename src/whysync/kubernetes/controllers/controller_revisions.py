@@ -12,7 +12,7 @@ from whysync.json_tree import Object, dig, fields, integer, same, text
 from whysync.kubernetes.controllers.client import (
     REVISIONS,
     Client,
-    Denied,
+    StatusError,
     annotations_of,
     labels_of,
     name_of,
@@ -21,14 +21,20 @@ from whysync.kubernetes.controllers.client import (
     uid_of,
 )
 from whysync.kubernetes.controllers.object_index import controller_of
-from whysync.kubernetes.controllers.template_hash import fnv32, safe
+from whysync.kubernetes.controllers.template_hash import fnv_1_32, safe_encode_string
 
-HASH: Final = "controller-revision-hash"
-_LONGEST: Final = 223
-_ESCAPED: Final = {"&": "\\u0026", "<": "\\u003c", ">": "\\u003e", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+REVISION_HASH: Final = "controller-revision-hash"
+_MAX_NAME_LENGTH: Final = 223
+_GO_JSON_ESCAPES: Final = {
+    "&": "\\u0026",
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 
 
-def data_of(obj: Object) -> Object:
+def revision_data(obj: Object) -> Object:
     """What a revision keeps of its owner: the template, as a patch that replaces it."""
     template = fields(dig(obj, "spec", "template"))
     replaced: Object = {**template, "$patch": "replace"}
@@ -37,12 +43,12 @@ def data_of(obj: Object) -> Object:
 
 def data_hash(data: Object, probe: int) -> str:
     written = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    for letter, code in _ESCAPED.items():
+    for letter, code in _GO_JSON_ESCAPES.items():
         written = written.replace(letter, code)
-    return safe(str(fnv32(f"{written}{probe}".encode("utf-8", "surrogatepass"))))
+    return safe_encode_string(str(fnv_1_32(f"{written}{probe}".encode("utf-8", "surrogatepass"))))
 
 
-def template_in(revision: Object) -> Object:
+def template_of_revision(revision: Object) -> Object:
     template = fields(dig(revision, "data", "spec", "template"))
     return {key: value for key, value in template.items() if key != "$patch"}
 
@@ -57,22 +63,22 @@ class RevisionHistory:
         revisions = self._client.owned(REVISIONS, self._owner)
         return sorted(revisions, key=_rank)
 
-    def latest(self, hash: str, known: list[Object]) -> Object | None:
+    def get_or_create(self, hash: str, known: list[Object]) -> Object | None:
         """The revision of the template as it is, made where needed; `None` where its name is taken."""
-        data = data_of(self._owner)
+        data = revision_data(self._owner)
         equal = [revision for revision in known if same(revision.get("data"), data)]
         following = integer(known[-1].get("revision")) + 1 if known else 1
         if equal and equal[-1] is known[-1]:
             return known[-1]
         if equal:
             return self._client.update({**equal[-1], "revision": following})
-        return self._created(hash, data, following)
+        return self._create(hash, data, following)
 
-    def _created(self, hash: str, data: Object, revision: int) -> Object | None:
+    def _create(self, hash: str, data: Object, revision: int) -> Object | None:
         owner = self._owner
-        labels: Object = {**fields(dig(owner, "spec", "template", "metadata", "labels")), HASH: hash}
+        labels: Object = {**fields(dig(owner, "spec", "template", "metadata", "labels")), REVISION_HASH: hash}
         meta: Object = {
-            "name": f"{name_of(owner)[:_LONGEST]}-{hash}",
+            "name": f"{name_of(owner)[:_MAX_NAME_LENGTH]}-{hash}",
             "namespace": namespace_of(owner),
             "labels": labels,
             "ownerReferences": [owner_reference(owner)],
@@ -88,14 +94,14 @@ class RevisionHistory:
         }
         try:
             return self._client.create(new)
-        except Denied as denied:
-            if denied.code != 409:
+        except StatusError as error:
+            if error.code != 409:
                 raise
         there = self._client.get(REVISIONS, namespace_of(owner), text(meta["name"]))
         mine = there is not None and controller_of(there).get("uid") == uid_of(owner)
         return there if there is not None and mine and same(there.get("data"), data) else None
 
-    def cut(self, known: list[Object], used: set[str], limit: int) -> None:
+    def truncate_history(self, known: list[Object], used: set[str], limit: int) -> None:
         """Revisions that nothing uses go, but for the last few."""
         unused = [revision for revision in known if name_of(revision) not in used]
         for revision in unused[: max(len(unused) - limit, 0)] if limit >= 0 else ():
@@ -107,5 +113,5 @@ def _rank(revision: Object) -> tuple[int, str, str]:
     return integer(revision.get("revision")), born, name_of(revision)
 
 
-def hash_of(obj: Object) -> str:
-    return text(labels_of(obj).get(HASH))
+def revision_hash_of(obj: Object) -> str:
+    return text(labels_of(obj).get(REVISION_HASH))

@@ -17,19 +17,23 @@ from whysync.kubernetes.controllers.client import (
     PODS,
     REVISIONS,
     Client,
-    Denied,
+    StatusError,
     annotations_of,
-    is_leaving,
+    is_terminating,
     labels_of,
     name_of,
     namespace_of,
 )
 from whysync.kubernetes.controllers.controller import Key, QueueController
-from whysync.kubernetes.controllers.controller_revisions import HASH, RevisionHistory, hash_of
+from whysync.kubernetes.controllers.controller_revisions import (
+    REVISION_HASH,
+    RevisionHistory,
+    revision_hash_of,
+)
 from whysync.kubernetes.controllers.deployment_util import scaled_value_from_int_or_percent
 from whysync.kubernetes.controllers.pod_control import (
     Failure,
-    claimed,
+    claim_objects,
     create_pod,
     delete_pod,
     is_available,
@@ -37,14 +41,14 @@ from whysync.kubernetes.controllers.pod_control import (
     is_ready,
     next_available,
     phase_of,
-    pod_from,
+    pod_from_template,
 )
 from whysync.kubernetes.controllers.template_hash import template_hash
 from whysync.kubernetes.scheduler.filters import node_affinity, pod_requirements, taint_toleration
 from whysync.kubernetes.scheduler.node_info import NodeInfo
 
 _COMPONENT: Final = "daemonset-controller"
-_USUAL_HISTORY: Final = 10
+_DEFAULT_HISTORY_LIMIT: Final = 10
 
 
 class DaemonSetController(QueueController):
@@ -56,8 +60,8 @@ class DaemonSetController(QueueController):
     def __init__(self, client: Client) -> None:
         super().__init__(client)
         self._backoff = Backoff()
-        self._failed = Backoff()
-        self._seen: dict[str, Object] = {}
+        self._failed_pods_backoff = Backoff()
+        self._nodes: dict[str, Object] = {}
 
     def keys_of(self, change: Change) -> Iterable[Key]:
         if change.place[0] != NODES:
@@ -65,66 +69,68 @@ class DaemonSetController(QueueController):
         # A node that only tells that it lives changes nothing.
         meta, spec = fields(change.obj.get("metadata")), change.obj.get("spec")
         now: Object = {"labels": meta.get("labels"), "spec": spec}
-        if change.type == "MODIFIED" and self._seen.get(change.place[2]) == now:
+        if change.type == "MODIFIED" and self._nodes.get(change.place[2]) == now:
             return ()
-        self._seen[change.place[2]] = now
+        self._nodes[change.place[2]] = now
         return [
             (namespace_of(daemon_set), name_of(daemon_set)) for daemon_set in self.client.list(DAEMON_SETS)
         ]
 
-    def gone(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         self._backoff.forget(key)
 
     def sync(self, obj: Object) -> None:
-        if is_leaving(obj):
+        if is_terminating(obj):
             return
         key = (namespace_of(obj), name_of(obj))
-        daemon_round = _Round(self.client, obj, self._failed)
+        sync_run = _DaemonSetSync(self.client, obj, self._failed_pods_backoff)
         try:
-            fine = daemon_round.sync_daemon_set()
-        except Denied:
+            fine = sync_run.sync_daemon_set()
+        except StatusError:
             fine = False
         if not fine:
-            self.later(obj, self._backoff.next(key))
+            self.enqueue_after(obj, self._backoff.next(key))
             return
         self._backoff.forget(key)
-        if daemon_round.again is not None:
-            self.later(obj, daemon_round.again)
+        if sync_run.requeue_seconds is not None:
+            self.enqueue_after(obj, sync_run.requeue_seconds)
         seconds = integer(dig(obj, "spec", "minReadySeconds"))
         when = next_available(self.client.owned(PODS, obj), seconds, self.client.now) if seconds else None
         if when is not None:
-            self.later_at(obj, when)
+            self.enqueue_at(obj, when)
 
 
-class _Round:
+class _DaemonSetSync:
     def __init__(self, client: Client, obj: Object, failed: Backoff) -> None:
         self._client = client
         self._obj = obj
-        self._failed = failed
-        self._seconds = integer(dig(obj, "spec", "minReadySeconds"))
-        self._fits = {name_of(node): node_should_run_daemon_pod(obj, node) for node in client.list(NODES)}
-        self.again: float | None = None
+        self._failed_pods_backoff = failed
+        self._min_ready_seconds = integer(dig(obj, "spec", "minReadySeconds"))
+        self._node_decisions = {
+            name_of(node): node_should_run_daemon_pod(obj, node) for node in client.list(NODES)
+        }
+        self.requeue_seconds: float | None = None
 
     def sync_daemon_set(self) -> bool:
         history = RevisionHistory(self._client, self._obj)
         known = history.all()
         before = dig(self._obj, "status", "collisionCount")
         self._collisions = before if isinstance(before, int) else None
-        current = history.latest(self._hash(), known)
+        current = history.get_or_create(self._hash(), known)
         while current is None:
             self._collisions = (self._collisions or 0) + 1
-            current = history.latest(self._hash(), known)
-        self._current = text(labels_of(current).get(HASH))
+            current = history.get_or_create(self._hash(), known)
+        self._current_hash = text(labels_of(current).get(REVISION_HASH))
         fine = self._manage()
         if fine and dig(self._obj, "spec", "updateStrategy", "type") != "OnDelete":
             fine = self._rolling_update()
         used = {name_of(current)} | {
             name_of(revision)
             for revision in known
-            if any(hash_of(pod) == hash_of(revision) for pod in self._pods())
+            if any(revision_hash_of(pod) == revision_hash_of(revision) for pod in self._pods())
         }
-        limit = integer(dig(self._obj, "spec", "revisionHistoryLimit"), _USUAL_HISTORY)
-        history.cut(history.all(), used, limit)
+        limit = integer(dig(self._obj, "spec", "revisionHistoryLimit"), _DEFAULT_HISTORY_LIMIT)
+        history.truncate_history(history.all(), used, limit)
         self._update_daemon_set_status()
         return fine
 
@@ -133,50 +139,50 @@ class _Round:
 
     def _pods(self) -> list[Object]:
         selector = fields(self._obj.get("spec")).get("selector")
-        return claimed(self._client, PODS, self._obj, selector)
+        return claim_objects(self._client, PODS, self._obj, selector)
 
-    def _by_node(self) -> dict[str, list[Object]]:
+    def _get_node_to_daemon_pods(self) -> dict[str, list[Object]]:
         """The pods on each node, the oldest first; those that have ended and are going do not count."""
         pods_by_node: dict[str, list[Object]] = {}
-        for pod in sorted(self._pods(), key=_age):
-            if not (is_finished(pod) and is_leaving(pod)):
-                pods_by_node.setdefault(node_of(pod), []).append(pod)
+        for pod in sorted(self._pods(), key=_schedule_order):
+            if not (is_finished(pod) and is_terminating(pod)):
+                pods_by_node.setdefault(_target_node(pod), []).append(pod)
         return pods_by_node
 
     # -- pods where they belong -------------------------------------------------------------------
 
     def _manage(self) -> bool:
-        there = self._by_node()
+        there = self._get_node_to_daemon_pods()
         missing: list[str] = []
         surplus: list[Object] = []
-        for node, (runs, stays) in self._fits.items():
+        for node, (runs, stays) in self._node_decisions.items():
             pods = there.get(node, [])
             if runs and not pods:
                 missing.append(node)
             elif stays:
-                living = self._living(node, pods, surplus)
-                if self._surge():
+                living = self._pods_to_keep(node, pods, surplus)
+                if self._max_surge():
                     if not living and runs:
                         missing.append(node)
-                    surplus.extend(self._doubles(living))
+                    surplus.extend(self._surplus_with_surge(living))
                 else:
                     surplus.extend(living[1:])
             else:
-                surplus.extend(pod for pod in pods if not is_leaving(pod))
+                surplus.extend(pod for pod in pods if not is_terminating(pod))
         for node, pods in there.items():
-            if node not in self._fits:
+            if node not in self._node_decisions:
                 surplus.extend(pod for pod in pods if not text(dig(pod, "spec", "nodeName")))
         return self._sync_nodes(surplus, missing)
 
-    def _living(self, node: str, pods: list[Object], surplus: list[Object]) -> list[Object]:
+    def _pods_to_keep(self, node: str, pods: list[Object], surplus: list[Object]) -> list[Object]:
         living: list[Object] = []
         for pod in pods:
-            if is_leaving(pod):
+            if is_terminating(pod):
                 continue
             where = f"daemon pod {namespace_of(pod)}/{name_of(pod)} on node {node}"
             if phase_of(pod) == "Failed":
                 key = (namespace_of(pod) + "/" + name_of(self._obj), node)
-                self.again = self._failed.next(key)
+                self.requeue_seconds = self._failed_pods_backoff.next(key)
                 self._event("Warning", "FailedDaemonPod", f"Found failed {where}, will try to kill it")
                 surplus.append(pod)
             elif phase_of(pod) == "Succeeded":
@@ -187,18 +193,20 @@ class _Round:
                 living.append(pod)
         return living
 
-    def _doubles(self, living: list[Object]) -> list[Object]:
+    def _surplus_with_surge(self, living: list[Object]) -> list[Object]:
         """With maxSurge, an old and a new pod may coexist until the new one is available."""
-        new = [pod for pod in living if self._is_new(pod)]
-        old = [pod for pod in living if not self._is_new(pod)]
+        new = [pod for pod in living if self._is_updated(pod)]
+        old = [pod for pod in living if not self._is_updated(pod)]
         gone = [*new[1:], *old[1:]]
-        if new and old and (not is_ready(old[0]) or self._is_up(new[0])):
+        if new and old and (not is_ready(old[0]) or self._is_available(new[0])):
             gone.append(old[0])
         return gone
 
     def _sync_nodes(self, surplus: list[Object], missing: list[str]) -> bool:
         made = [
-            create_pod(self._client, self._obj, pod_for(self._obj, node, self._current), _COMPONENT)
+            create_pod(
+                self._client, self._obj, _new_daemon_pod(self._obj, node, self._current_hash), _COMPONENT
+            )
             for node in missing
         ]
         gone = [delete_pod(self._client, self._obj, pod, _COMPONENT) for pod in surplus]
@@ -206,85 +214,95 @@ class _Round:
 
     # -- a new template ---------------------------------------------------------------------------
 
-    def _surge(self) -> int:
-        return scaled_value_from_int_or_percent(self._how("maxSurge"), self._wanted(), up=True)
+    def _max_surge(self) -> int:
+        return scaled_value_from_int_or_percent(
+            self._rolling_update_field("maxSurge"), self._desired_number_scheduled(), up=True
+        )
 
-    def _how(self, key: str) -> str | int:
+    def _rolling_update_field(self, key: str) -> str | int:
         value = dig(self._obj, "spec", "updateStrategy", "rollingUpdate", key)
         return value if isinstance(value, (str, int)) else 0
 
-    def _wanted(self) -> int:
-        return sum(1 for runs, _ in self._fits.values() if runs)
+    def _desired_number_scheduled(self) -> int:
+        return sum(1 for runs, _ in self._node_decisions.values() if runs)
 
     def _rolling_update(self) -> bool:
         surge, gap = (
-            self._surge(),
-            scaled_value_from_int_or_percent(self._how("maxUnavailable"), self._wanted(), up=True),
+            self._max_surge(),
+            scaled_value_from_int_or_percent(
+                self._rolling_update_field("maxUnavailable"), self._desired_number_scheduled(), up=True
+            ),
         )
         if not surge and not gap:
             gap = 1
-        there = self._by_node()
-        return self._rolled_with_surge(there, surge) if surge else self._rolled_with_gap(there, gap)
+        there = self._get_node_to_daemon_pods()
+        return (
+            self._roll_with_max_surge(there, surge) if surge else self._roll_with_max_unavailable(there, gap)
+        )
 
-    def _rolled_with_gap(self, there: dict[str, list[Object]], gap: int) -> bool:
+    def _roll_with_max_unavailable(self, there: dict[str, list[Object]], gap: int) -> bool:
         unavailable = 0
         sick: list[Object] = []
         fine: list[Object] = []
         for node in sorted(there):
-            pods = [pod for pod in there[node] if not is_leaving(pod)]
+            pods = [pod for pod in there[node] if not is_terminating(pod)]
             if len(pods) != 1:
                 unavailable += 1
-            elif self._is_new(pods[0]):
-                unavailable += 0 if self._is_up(pods[0]) else 1
-            elif self._is_up(pods[0]):
+            elif self._is_updated(pods[0]):
+                unavailable += 0 if self._is_available(pods[0]) else 1
+            elif self._is_available(pods[0]):
                 fine.append(pods[0])
             else:
                 sick.append(pods[0])
                 unavailable += 1
         return self._sync_nodes([*sick, *fine[: max(gap - unavailable, 0)]], [])
 
-    def _rolled_with_surge(self, there: dict[str, list[Object]], surge: int) -> bool:
+    def _roll_with_max_surge(self, there: dict[str, list[Object]], surge: int) -> bool:
         used = 0
         gone: list[Object] = []
         allowed: list[str] = []
         candidates: list[str] = []
         for node in sorted(there):
-            pods = [pod for pod in there[node] if not is_leaving(pod)]
-            new = next((pod for pod in pods if self._is_new(pod)), None)
-            old = next((pod for pod in pods if not self._is_new(pod)), None)
+            pods = [pod for pod in there[node] if not is_terminating(pod)]
+            new = next((pod for pod in pods if self._is_updated(pod)), None)
+            old = next((pod for pod in pods if not self._is_updated(pod)), None)
             if old is None:
                 continue
             if new is None:
-                (candidates if self._is_up(old) else allowed).append(node)
-            elif self._is_up(new):
+                (candidates if self._is_available(old) else allowed).append(node)
+            elif self._is_available(new):
                 gone.append(old)
             else:
                 used += 1
         return self._sync_nodes(gone, [*allowed, *candidates[: max(surge - used, 0)]])
 
-    def _is_new(self, pod: Object) -> bool:
-        generation = generation_of(self._obj)
-        pod_generation = labels_of(pod).get(GENERATION)
-        return hash_of(pod) == self._current or (bool(generation) and pod_generation == generation)
+    def _is_updated(self, pod: Object) -> bool:
+        generation = _template_generation(self._obj)
+        pod_generation = labels_of(pod).get(_TEMPLATE_GENERATION_LABEL)
+        return revision_hash_of(pod) == self._current_hash or (
+            bool(generation) and pod_generation == generation
+        )
 
-    def _is_up(self, pod: Object) -> bool:
-        return is_available(pod, self._seconds, self._client.now)
+    def _is_available(self, pod: Object) -> bool:
+        return is_available(pod, self._min_ready_seconds, self._client.now)
 
     # -- what is told -----------------------------------------------------------------------------
 
     def _update_daemon_set_status(self) -> None:
-        there = self._by_node()
-        runs = [node for node, (runs, _) in self._fits.items() if runs]
+        there = self._get_node_to_daemon_pods()
+        runs = [node for node, (runs, _) in self._node_decisions.items() if runs]
         firsts = [there[node][0] for node in runs if there.get(node)]
-        available = sum(1 for pod in firsts if self._is_up(pod))
+        available = sum(1 for pod in firsts if self._is_available(pod))
         status: Object = {
             "currentNumberScheduled": len(firsts),
-            "numberMisscheduled": sum(1 for node in self._fits if node in there and node not in runs),
+            "numberMisscheduled": sum(
+                1 for node in self._node_decisions if node in there and node not in runs
+            ),
             "desiredNumberScheduled": len(runs),
             "numberReady": sum(1 for pod in firsts if is_ready(pod)),
             "observedGeneration": integer(dig(self._obj, "metadata", "generation")),
         }
-        updated = sum(1 for pod in firsts if self._is_new(pod))
+        updated = sum(1 for pod in firsts if self._is_updated(pod))
         counts = {
             "updatedNumberScheduled": updated,
             "numberAvailable": available,
@@ -299,16 +317,16 @@ class _Round:
         self._client.event(self._obj, type, reason, message, _COMPONENT)
 
 
-def _age(pod: Object) -> tuple[bool, str, str]:
+def _schedule_order(pod: Object) -> tuple[bool, str, str]:
     """Those on a node first, then the oldest."""
     on_node = bool(text(dig(pod, "spec", "nodeName")))
     return not on_node, text(dig(pod, "metadata", "creationTimestamp")), name_of(pod)
 
 
-GENERATION: Final = "pod-template-generation"
-_TOLD_GENERATION: Final = "deprecated.daemonset.template.generation"
-_NODE: Final = "metadata.name"
-_TOLERATED: Final = (
+_TEMPLATE_GENERATION_LABEL: Final = "pod-template-generation"
+_TEMPLATE_GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
+_NODE_NAME_FIELD: Final = "metadata.name"
+_DAEMON_TOLERATIONS: Final = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
     ("node.kubernetes.io/disk-pressure", "NoSchedule"),
@@ -316,22 +334,22 @@ _TOLERATED: Final = (
     ("node.kubernetes.io/pid-pressure", "NoSchedule"),
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 )
-_OF_HOST_NETWORK: Final = ("node.kubernetes.io/network-unavailable", "NoSchedule")
+_HOST_NETWORK_TOLERATION: Final = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 
 
-def generation_of(obj: Object) -> str:
-    return text(annotations_of(obj).get(_TOLD_GENERATION))
+def _template_generation(obj: Object) -> str:
+    return text(annotations_of(obj).get(_TEMPLATE_GENERATION_ANNOTATION))
 
 
-def pod_for(obj: Object, node: str, hash: str) -> Object:
+def _new_daemon_pod(obj: Object, node: str, hash: str) -> Object:
     template = fields(dig(obj, "spec", "template"))
-    pod = pod_from(template, obj)
+    pod = pod_from_template(template, obj)
     meta = fields(pod.get("metadata"))
-    labels: Object = {**fields(meta.get("labels")), HASH: hash}
-    if generation_of(obj):
-        labels[GENERATION] = generation_of(obj)
-    spec = _tolerant(fields(pod.get("spec")))
-    rule: Object = {"key": _NODE, "operator": "In", "values": [node]}
+    labels: Object = {**fields(meta.get("labels")), REVISION_HASH: hash}
+    if _template_generation(obj):
+        labels[_TEMPLATE_GENERATION_LABEL] = _template_generation(obj)
+    spec = _with_daemon_tolerations(fields(pod.get("spec")))
+    rule: Object = {"key": _NODE_NAME_FIELD, "operator": "In", "values": [node]}
     affinity = fields(spec.get("affinity"))
     required = fields(dig(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"))
     chosen: Object = {**required, "nodeSelectorTerms": [{"matchFields": [rule]}]}
@@ -344,18 +362,22 @@ def pod_for(obj: Object, node: str, hash: str) -> Object:
     return {**pod, "metadata": labelled, "spec": spec}
 
 
-def _tolerant(spec: Object) -> Object:
-    wanted = [*_TOLERATED, _OF_HOST_NETWORK] if spec.get("hostNetwork") is True else _TOLERATED
+def _with_daemon_tolerations(spec: Object) -> Object:
+    wanted = (
+        [*_DAEMON_TOLERATIONS, _HOST_NETWORK_TOLERATION]
+        if spec.get("hostNetwork") is True
+        else _DAEMON_TOLERATIONS
+    )
     tolerations = items(spec.get("tolerations"))
     new: list[Json] = [
         {"key": key, "operator": "Exists", "effect": effect}
         for key, effect in wanted
-        if not any(_is(fields(toleration), key, effect) for toleration in tolerations)
+        if not any(_is_toleration(fields(toleration), key, effect) for toleration in tolerations)
     ]
     return {**spec, "tolerations": [*tolerations, *new]}
 
 
-def _is(toleration: Object, key: str, effect: str) -> bool:
+def _is_toleration(toleration: Object, key: str, effect: str) -> bool:
     return (
         toleration.get("key") == key
         and toleration.get("effect") == effect
@@ -363,7 +385,7 @@ def _is(toleration: Object, key: str, effect: str) -> bool:
     )
 
 
-def node_of(pod: Object) -> str:
+def _target_node(pod: Object) -> str:
     """The node it is on, or the one it is meant for."""
     there = text(dig(pod, "spec", "nodeName"))
     if there:
@@ -372,7 +394,7 @@ def node_of(pod: Object) -> str:
     for term in items(fields(rule).get("nodeSelectorTerms")):
         for raw in items(fields(term).get("matchFields")):
             requirement = fields(raw)
-            if requirement.get("key") == _NODE and requirement.get("operator") == "In":
+            if requirement.get("key") == _NODE_NAME_FIELD and requirement.get("operator") == "In":
                 values = items(requirement.get("values"))
                 return text(values[0]) if len(values) == 1 else ""
     return ""
@@ -380,7 +402,7 @@ def node_of(pod: Object) -> str:
 
 def node_should_run_daemon_pod(obj: Object, node: Object) -> tuple[bool, bool]:
     """Should a pod run on the node, and may one that does go on? Mirrors `NodeShouldRunDaemonPod`."""
-    spec = _tolerant(fields(dig(obj, "spec", "template", "spec")))
+    spec = _with_daemon_tolerations(fields(dig(obj, "spec", "template", "spec")))
     name = text(dig(node, "metadata", "name"))
     if text(spec.get("nodeName")) not in ("", name):
         return False, False

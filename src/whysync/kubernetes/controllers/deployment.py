@@ -16,15 +16,21 @@ from whysync.kubernetes.controllers.client import (
     PODS,
     REPLICA_SETS,
     Client,
-    is_leaving,
+    is_terminating,
     name_of,
     namespace_of,
 )
-from whysync.kubernetes.controllers.conditions import after, condition, instant, set_condition, without
+from whysync.kubernetes.controllers.conditions import (
+    add_seconds,
+    condition,
+    parse_time,
+    set_condition,
+    without,
+)
 from whysync.kubernetes.controllers.controller import Key, QueueController
-from whysync.kubernetes.controllers.deployment_replicasets import Sets, SetsOf
+from whysync.kubernetes.controllers.deployment_replicasets import ReplicaSetControl, ReplicaSets
 from whysync.kubernetes.controllers.deployment_util import (
-    DESIRED,
+    DESIRED_REPLICAS,
     annotated_number,
     deadline_of,
     is_rolling_update,
@@ -33,7 +39,7 @@ from whysync.kubernetes.controllers.deployment_util import (
     status_number,
 )
 from whysync.kubernetes.controllers.object_index import controller_of
-from whysync.kubernetes.controllers.pod_control import is_finished, who_might_adopt
+from whysync.kubernetes.controllers.pod_control import is_finished, potential_owners
 
 _PROGRESSING, _AVAILABLE, _FAILURE = "Progressing", "Available", "ReplicaFailure"
 _COUNTS: Final = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
@@ -62,27 +68,27 @@ class DeploymentController(QueueController):
         return [(change.place[1], name)] if name else ()
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
-        return who_might_adopt(self.client, DEPLOYMENTS, change)
+        return potential_owners(self.client, DEPLOYMENTS, change)
 
-    def gone(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         self._backoff.forget(key)
 
     # -- one Deployment ---------------------------------------------------------------------------
 
     def sync(self, obj: Object) -> None:
-        sets = SetsOf(self.client, obj).find_sets()
-        if is_leaving(obj):
+        sets = ReplicaSetControl(self.client, obj).get_replica_sets()
+        if is_terminating(obj):
             self._sync_deployment_status(obj, sets)
             return
         obj = self._check_paused_conditions(obj)
-        work = SetsOf(self.client, obj)
+        control = ReplicaSetControl(self.client, obj)
         if dig(obj, "spec", "paused") is True:
-            work.scale(sets)
-            work.cleanup_deployment(sets)
+            control.scale(sets)
+            control.cleanup_deployment(sets)
             self._sync_deployment_status(obj, sets)
         elif self._is_scaling_event(obj, sets):
-            obj, wrote = work.sync_revision(sets)
-            work.scale(sets)
+            obj, wrote = control.sync_revision(sets)
+            control.scale(sets)
             if not wrote:
                 self._sync_deployment_status(obj, sets)
         elif is_rolling_update(obj):
@@ -90,55 +96,57 @@ class DeploymentController(QueueController):
         else:
             self._rollout_recreate(obj, sets)
 
-    def _is_scaling_event(self, obj: Object, sets: Sets) -> bool:
+    def _is_scaling_event(self, obj: Object, sets: ReplicaSets) -> bool:
         """Has the number of replicas changed since it was last written to the ReplicaSets?"""
         return any(
-            annotated_number(replica_set, DESIRED) not in (None, replicas_of(obj))
+            annotated_number(replica_set, DESIRED_REPLICAS) not in (None, replicas_of(obj))
             for replica_set in sets.all
             if replicas_of(replica_set)
         )
 
-    def _rollout_rolling(self, obj: Object, sets: Sets) -> None:
-        work = SetsOf(self.client, obj)
-        obj, wrote = work.get_new_replica_set(sets)
+    def _rollout_rolling(self, obj: Object, sets: ReplicaSets) -> None:
+        control = ReplicaSetControl(self.client, obj)
+        obj, wrote = control.get_new_replica_set(sets)
         if sets.new is None:
             self._requeue_after_failure(obj)
             return
         self._backoff.forget((namespace_of(obj), name_of(obj)))
         if wrote:
             # The real controller goes on with its old copy here, whose status is refused as outdated.
-            work.reconcile_rolling_update(sets)
+            control.reconcile_rolling_update(sets)
             self.queue.add((namespace_of(obj), name_of(obj)))
             return
-        if not work.reconcile_rolling_update(sets) and _deployment_complete(obj, fields(obj.get("status"))):
-            work.cleanup_deployment(sets)
+        if not control.reconcile_rolling_update(sets) and _deployment_complete(
+            obj, fields(obj.get("status"))
+        ):
+            control.cleanup_deployment(sets)
         self._sync_rollout_status(obj, sets)
 
-    def _rollout_recreate(self, obj: Object, sets: Sets) -> None:
-        work = SetsOf(self.client, obj)
-        if work.scale_down_old_replica_sets_for_recreate(sets) or self._old_pods_running(sets):
+    def _rollout_recreate(self, obj: Object, sets: ReplicaSets) -> None:
+        control = ReplicaSetControl(self.client, obj)
+        if control.scale_down_old_replica_sets_for_recreate(sets) or self._old_pods_running(sets):
             self._sync_rollout_status(obj, sets)
             return
-        obj, wrote = work.get_new_replica_set(sets)
+        obj, wrote = control.get_new_replica_set(sets)
         if sets.new is None:
             self._requeue_after_failure(obj)
             return
         self._backoff.forget((namespace_of(obj), name_of(obj)))
-        work.scale_replica_set(sets, sets.new, replicas_of(obj))
+        control.scale_replica_set(sets, sets.new, replicas_of(obj))
         if wrote:
             self.queue.add((namespace_of(obj), name_of(obj)))
             return
         if _deployment_complete(obj, fields(obj.get("status"))):
-            work.cleanup_deployment(sets)
+            control.cleanup_deployment(sets)
         self._sync_rollout_status(obj, sets)
 
-    def _old_pods_running(self, sets: Sets) -> bool:
+    def _old_pods_running(self, sets: ReplicaSets) -> bool:
         return any(status_number(replica_set, "replicas") for replica_set in sets.old) or any(
             not is_finished(pod) for replica_set in sets.old for pod in self.client.owned(PODS, replica_set)
         )
 
     def _requeue_after_failure(self, obj: Object) -> None:
-        self.later(obj, self._backoff.next((namespace_of(obj), name_of(obj))))
+        self.enqueue_after(obj, self._backoff.next((namespace_of(obj), name_of(obj))))
 
     # -- what its status says ---------------------------------------------------------------------
 
@@ -170,21 +178,22 @@ class DeploymentController(QueueController):
             "message": message,
         }
 
-    def _sync_deployment_status(self, obj: Object, sets: Sets) -> None:
+    def _sync_deployment_status(self, obj: Object, sets: ReplicaSets) -> None:
         self.client.update_status(obj, self._calculate_status(obj, sets))
 
-    def _sync_rollout_status(self, obj: Object, sets: Sets) -> None:
+    def _sync_rollout_status(self, obj: Object, sets: ReplicaSets) -> None:
         status = self._calculate_status(obj, sets)
         conditions = items(status.get("conditions"))
         deadline = deadline_of(obj)
         if deadline is None:
             conditions = without(conditions, _PROGRESSING)
         else:
-            conditions = self._progress(obj, sets, status, conditions)
+            conditions = self._progressing_conditions(obj, sets, status, conditions)
         failures = [
             failure
-            for each in ([sets.new] if sets.new else []) + (sets.old if not _failure(sets.new) else [])
-            if (failure := _failure(each))
+            for each in ([sets.new] if sets.new else [])
+            + (sets.old if not _replica_failure(sets.new) else [])
+            if (failure := _replica_failure(each))
         ]
         if failures:
             conditions = set_condition(
@@ -197,7 +206,9 @@ class DeploymentController(QueueController):
         if deadline is not None:
             self._requeue_stuck_deployment(obj, deadline)
 
-    def _progress(self, obj: Object, sets: Sets, status: Object, conditions: list[Json]) -> list[Json]:
+    def _progressing_conditions(
+        self, obj: Object, sets: ReplicaSets, status: Object, conditions: list[Json]
+    ) -> list[Json]:
         before = fields(obj.get("status"))
         now = condition(items(before.get("conditions")), _PROGRESSING)
         if (
@@ -228,14 +239,14 @@ class DeploymentController(QueueController):
             return False
         if progressing.get("reason") == "ProgressDeadlineExceeded":
             return True
-        since = instant(text(progressing.get("lastUpdateTime")))
+        since = parse_time(text(progressing.get("lastUpdateTime")))
         deadline = deadline_of(obj)
-        return since is not None and deadline is not None and after(since, deadline) < self.client.now
+        return since is not None and deadline is not None and add_seconds(since, deadline) < self.client.now
 
     def _requeue_stuck_deployment(self, obj: Object, deadline: int) -> None:
         status = fields(obj.get("status"))
         progressing = condition(items(status.get("conditions")), _PROGRESSING)
-        since = instant(text(progressing.get("lastUpdateTime")))
+        since = parse_time(text(progressing.get("lastUpdateTime")))
         # A rollout that was complete once does not run out of time any more, whatever becomes of its pods.
         if since is None or progressing.get("reason") in (
             "ProgressDeadlineExceeded",
@@ -243,10 +254,10 @@ class DeploymentController(QueueController):
         ):
             return
         if not _deployment_complete(obj, status):
-            # One second more than the deadline, as the times are whole seconds.
-            self.later_at(obj, after(max(after(since, deadline), self.client.now), 1))
+            # One second more than the deadline, as the times are parse_unsigned seconds.
+            self.enqueue_at(obj, add_seconds(max(add_seconds(since, deadline), self.client.now), 1))
 
-    def _calculate_status(self, obj: Object, sets: Sets) -> Object:
+    def _calculate_status(self, obj: Object, sets: ReplicaSets) -> Object:
         before = fields(obj.get("status"))
         available = sum(status_number(replica_set, "availableReplicas") for replica_set in sets.all)
         asked = sum(replicas_of(replica_set) for replica_set in sets.all)
@@ -259,7 +270,7 @@ class DeploymentController(QueueController):
         )
         status: Object = {"observedGeneration": integer(dig(obj, "metadata", "generation"))}
         status.update({key: count for key, count in zip(_COUNTS, counts, strict=True) if count})
-        leaving = _leaving(sets)
+        leaving = _terminating_replicas(sets)
         if leaving is not None:
             status["terminatingReplicas"] = leaving
         if available >= replicas_of(obj) - resolve_fenceposts(obj)[1]:
@@ -273,7 +284,7 @@ class DeploymentController(QueueController):
         return status
 
 
-def _leaving(sets: Sets) -> int | None:
+def _terminating_replicas(sets: ReplicaSets) -> int | None:
     total = 0
     for replica_set in sets.all:
         status = fields(replica_set.get("status"))
@@ -285,7 +296,7 @@ def _leaving(sets: Sets) -> int | None:
     return total
 
 
-def _failure(replica_set: Object | None) -> Object:
+def _replica_failure(replica_set: Object | None) -> Object:
     return condition(items(dig(replica_set, "status", "conditions")), _FAILURE) if replica_set else {}
 
 

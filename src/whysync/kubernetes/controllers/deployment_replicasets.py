@@ -12,22 +12,21 @@ from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.controllers.client import (
     REPLICA_SETS,
     Client,
-    Denied,
+    StatusError,
     annotations_of,
-    is_leaving,
+    is_terminating,
     name_of,
     namespace_of,
     owner_reference,
     uid_of,
 )
-from whysync.kubernetes.controllers.conditions import condition, set_condition, whole
+from whysync.kubernetes.controllers.conditions import condition, parse_unsigned, set_condition
 from whysync.kubernetes.controllers.deployment_util import (
-    DESIRED,
-    HASH,
-    HISTORY,
-    MOST,
+    DESIRED_REPLICAS,
+    MAX_REPLICAS,
+    POD_TEMPLATE_HASH,
     REVISION,
-    copied_annotations,
+    REVISION_HISTORY,
     deadline_of,
     equal_ignore_hash,
     get_replica_set_proportion,
@@ -38,18 +37,19 @@ from whysync.kubernetes.controllers.deployment_util import (
     resolve_fenceposts,
     revision_of,
     status_number,
+    with_deployment_annotations,
 )
 from whysync.kubernetes.controllers.object_index import controller_of
-from whysync.kubernetes.controllers.pod_control import claimed
+from whysync.kubernetes.controllers.pod_control import claim_objects
 from whysync.kubernetes.controllers.template_hash import template_hash
 
 _COMPONENT: Final = "deployment-controller"
-_LONGEST_NAME: Final = 253
-_LONGEST_HISTORY: Final = 2000
+_MAX_NAME_LENGTH: Final = 253
+_MAX_HISTORY_LENGTH: Final = 2000
 
 
 @dataclass(slots=True)
-class Sets:
+class ReplicaSets:
     new: Object | None
     old: list[Object] = field(default_factory=list[Object])
     """Oldest first."""
@@ -65,42 +65,49 @@ class Sets:
             self.old = [replica_set if uid_of(each) == uid_of(replica_set) else each for each in self.old]
 
 
-def _age(replica_set: Object) -> tuple[str, str]:
+def _creation_order(replica_set: Object) -> tuple[str, str]:
     return text(dig(replica_set, "metadata", "creationTimestamp")), name_of(replica_set)
 
 
-class SetsOf:
+class ReplicaSetControl:
     """What is done to the ReplicaSets of one Deployment."""
 
     def __init__(self, client: Client, deployment: Object) -> None:
         self._client = client
         self._obj = deployment
 
-    def find_sets(self) -> Sets:
+    def get_replica_sets(self) -> ReplicaSets:
         selector = fields(self._obj.get("spec")).get("selector")
-        every = sorted(claimed(self._client, REPLICA_SETS, self._obj, selector), key=_age)
+        every = sorted(claim_objects(self._client, REPLICA_SETS, self._obj, selector), key=_creation_order)
         new = next((replica_set for replica_set in every if equal_ignore_hash(self._obj, replica_set)), None)
-        new = new or next((replica_set for replica_set in every if self._has_our_hash(replica_set)), None)
-        return Sets(new, [replica_set for replica_set in every if new is None or replica_set is not new])
+        new = new or next(
+            (replica_set for replica_set in every if self._has_template_hash(replica_set)), None
+        )
+        return ReplicaSets(
+            new, [replica_set for replica_set in every if new is None or replica_set is not new]
+        )
 
-    def _has_our_hash(self, replica_set: Object) -> bool:
+    def _has_template_hash(self, replica_set: Object) -> bool:
         """Made from this very template, which lacks the defaults that its copy got: facts are cut short."""
-        return text(fields(dig(replica_set, "metadata", "labels")).get(HASH)) == self._hash()
+        return (
+            text(fields(dig(replica_set, "metadata", "labels")).get(POD_TEMPLATE_HASH))
+            == self._template_hash()
+        )
 
-    def _hash(self) -> str:
+    def _template_hash(self) -> str:
         collisions = dig(self._obj, "status", "collisionCount")
         template = fields(dig(self._obj, "spec", "template"))
         return template_hash(template, collisions if isinstance(collisions, int) else None)
 
     # -- the new one ------------------------------------------------------------------------------
 
-    def get_new_replica_set(self, sets: Sets) -> tuple[Object, bool]:
+    def get_new_replica_set(self, sets: ReplicaSets) -> tuple[Object, bool]:
         """Finds or makes the new ReplicaSet; gives the Deployment, and whether its status was written."""
         if sets.new is not None:
             return self.sync_revision(sets)
-        return self._create(sets)
+        return self._create_new_replica_set(sets)
 
-    def sync_revision(self, sets: Sets) -> tuple[Object, bool]:
+    def sync_revision(self, sets: ReplicaSets) -> tuple[Object, bool]:
         """The new ReplicaSet carries the highest revision, the Deployment the same one."""
         new = sets.new
         if new is None:
@@ -119,54 +126,57 @@ class SetsOf:
         reason = ("FoundNewReplicaSet", f'Found new replica set "{name_of(new)}"')
         return self._record_revision(text(annotations.get(REVISION)), reason, overwrite=False)
 
-    def _set_new_replica_set_annotations(self, new: Object, sets: Sets) -> Object:
-        annotations = copied_annotations(self._obj, annotations_of(new))
+    def _set_new_replica_set_annotations(self, new: Object, sets: ReplicaSets) -> Object:
+        annotations = with_deployment_annotations(self._obj, annotations_of(new))
         wanted = max((revision_of(replica_set) for replica_set in sets.old), default=0) + 1
         before = text(annotations.get(REVISION))
-        number = whole(before)
+        number = parse_unsigned(before)
         if before and number is None:
             return annotations
         if (number or 0) < wanted:
             annotations[REVISION] = str(wanted)
             if before:
-                past = text(annotations.get(HISTORY))
+                past = text(annotations.get(REVISION_HISTORY))
                 kept = f"{past},{before}" if past else before
-                while len(kept) > _LONGEST_HISTORY and "," in kept:
+                while len(kept) > _MAX_HISTORY_LENGTH and "," in kept:
                     kept = kept.partition(",")[2]
-                annotations[HISTORY] = kept
+                annotations[REVISION_HISTORY] = kept
         return annotations
 
-    def _create(self, sets: Sets) -> tuple[Object, bool]:
+    def _create_new_replica_set(self, sets: ReplicaSets) -> tuple[Object, bool]:
         obj = self._obj
-        new = self._draft(sets)
+        new = self._new_replica_set(sets)
         name = name_of(new)
         try:
             made = self._client.create(new)
-        except Denied as denied:
-            if denied.code == 409:
-                return self._collided(sets, name)
-            if "because it is being terminated" in denied.message:
+        except StatusError as error:
+            if error.code == 409:
+                return self._handle_name_collision(sets, name)
+            if "because it is being terminated" in error.message:
                 return obj, False
-            message = f'Failed to create new replica set "{name}": {denied.message}'
+            message = f'Failed to create new replica set "{name}": {error.message}'
             if deadline_of(obj) is not None:
-                obj = self._with_progress("False", "ReplicaSetCreateError", message)
+                obj = self._set_progressing_condition("False", "ReplicaSetCreateError", message)
             self._client.event(obj, "Warning", "ReplicaSetCreateError", message, _COMPONENT)
             return obj, True
         sets.new = made
         if replicas_of(made):
-            self._record_scaling(name, 0, replicas_of(made))
+            self._record_scaling_event(name, 0, replicas_of(made))
         reason = ("NewReplicaSetCreated", f'Created new replica set "{name}"')
         return self._record_revision(text(annotations_of(made).get(REVISION)), reason, overwrite=True)
 
-    def _draft(self, sets: Sets) -> Object:
+    def _new_replica_set(self, sets: ReplicaSets) -> Object:
         obj = self._obj
         template = fields(dig(obj, "spec", "template"))
-        hash = self._hash()
-        name = f"{name_of(obj)[: _LONGEST_NAME - 1 - len(hash)]}-{hash}"
+        hash = self._template_hash()
+        name = f"{name_of(obj)[: _MAX_NAME_LENGTH - 1 - len(hash)]}-{hash}"
         meta = fields(template.get("metadata"))
-        labels: Object = {**fields(meta.get("labels")), HASH: hash}
+        labels: Object = {**fields(meta.get("labels")), POD_TEMPLATE_HASH: hash}
         selector = fields(dig(obj, "spec", "selector"))
-        chosen: Object = {**selector, "matchLabels": {**fields(selector.get("matchLabels")), HASH: hash}}
+        chosen: Object = {
+            **selector,
+            "matchLabels": {**fields(selector.get("matchLabels")), POD_TEMPLATE_HASH: hash},
+        }
         size = new_rs_new_replicas(obj, sum(replicas_of(replica_set) for replica_set in sets.old), 0)
         labelled: Object = {**meta, "labels": labels}
         spec: Object = {
@@ -176,12 +186,12 @@ class SetsOf:
         }
         if seconds := integer(dig(obj, "spec", "minReadySeconds")):
             spec["minReadySeconds"] = seconds
-        annotations = copied_annotations(obj, {})
+        annotations = with_deployment_annotations(obj, {})
         annotations[REVISION] = str(
             max((revision_of(replica_set) for replica_set in sets.old), default=0) + 1
         )
-        annotations[DESIRED] = str(replicas_of(obj))
-        annotations[MOST] = str(replicas_of(obj) + resolve_fenceposts(obj)[0])
+        annotations[DESIRED_REPLICAS] = str(replicas_of(obj))
+        annotations[MAX_REPLICAS] = str(replicas_of(obj) + resolve_fenceposts(obj)[0])
         return {
             "apiVersion": "apps/v1",
             "kind": "ReplicaSet",
@@ -195,7 +205,7 @@ class SetsOf:
             "spec": spec,
         }
 
-    def _collided(self, sets: Sets, name: str) -> tuple[Object, bool]:
+    def _handle_name_collision(self, sets: ReplicaSets, name: str) -> tuple[Object, bool]:
         """Its own ReplicaSet is there already, or another one has taken the name."""
         there = self._client.get(REPLICA_SETS, namespace_of(self._obj), name)
         owner = controller_of(there or {}).get("uid")
@@ -214,18 +224,20 @@ class SetsOf:
         status = dict(fields(obj.get("status")))
         conditions = items(status.get("conditions"))
         if deadline_of(obj) is not None and (overwrite or not condition(conditions, "Progressing")):
-            status["conditions"] = set_condition(conditions, self._progress("True", *why))
+            status["conditions"] = set_condition(conditions, self._progressing_condition("True", *why))
         annotations: Object = {**annotations_of(obj), REVISION: revision}
         new = self._client.update_status(obj, status, annotations)
         self._obj = new
         return new, new is not obj
 
-    def _with_progress(self, status: str, reason: str, message: str) -> Object:
+    def _set_progressing_condition(self, status: str, reason: str, message: str) -> Object:
         before = fields(self._obj.get("status"))
-        conditions = set_condition(items(before.get("conditions")), self._progress(status, reason, message))
+        conditions = set_condition(
+            items(before.get("conditions")), self._progressing_condition(status, reason, message)
+        )
         return self._client.update_status(self._obj, {**before, "conditions": conditions})
 
-    def _progress(self, status: str, reason: str, message: str) -> Object:
+    def _progressing_condition(self, status: str, reason: str, message: str) -> Object:
         now = self._client.stamp()
         return {
             "type": "Progressing",
@@ -238,7 +250,7 @@ class SetsOf:
 
     # -- moving pods ------------------------------------------------------------------------------
 
-    def reconcile_rolling_update(self, sets: Sets) -> bool:
+    def reconcile_rolling_update(self, sets: ReplicaSets) -> bool:
         """One step of a rolling update: the new one grows, or else the old ones shrink."""
         new = sets.new
         assert new is not None
@@ -251,7 +263,7 @@ class SetsOf:
                 return True
         return self._reconcile_old_replica_sets(sets, new)
 
-    def _reconcile_old_replica_sets(self, sets: Sets, new: Object) -> bool:
+    def _reconcile_old_replica_sets(self, sets: ReplicaSets, new: Object) -> bool:
         if not any(replicas_of(replica_set) for replica_set in sets.old):
             return False
         least = replicas_of(self._obj) - resolve_fenceposts(self._obj)[1]
@@ -277,14 +289,14 @@ class SetsOf:
                 shrunk += count
         return gone + shrunk > 0
 
-    def scale_down_old_replica_sets_for_recreate(self, sets: Sets) -> bool:
+    def scale_down_old_replica_sets_for_recreate(self, sets: ReplicaSets) -> bool:
         """All old pods at once, as `Recreate` wants it."""
         active = [replica_set for replica_set in sets.old if replicas_of(replica_set)]
         for replica_set in active:
             self.scale_replica_set(sets, replica_set, 0)
         return bool(active)
 
-    def scale(self, sets: Sets) -> None:
+    def scale(self, sets: ReplicaSets) -> None:
         """The number of replicas has changed: all ReplicaSets are scaled proportionally."""
         wanted = replicas_of(self._obj)
         active = [replica_set for replica_set in sets.all if replicas_of(replica_set)]
@@ -303,15 +315,15 @@ class SetsOf:
         wanted = replicas_of(self._obj)
         return (
             replicas_of(new) == wanted
-            and text(annotations_of(new).get(DESIRED)) == str(wanted)
+            and text(annotations_of(new).get(DESIRED_REPLICAS)) == str(wanted)
             and status_number(new, "availableReplicas") == wanted
         )
 
-    def _scale_proportionally(self, sets: Sets, active: list[Object]) -> None:
+    def _scale_proportionally(self, sets: ReplicaSets, active: list[Object]) -> None:
         wanted = replicas_of(self._obj)
         allowed = wanted + resolve_fenceposts(self._obj)[0] if wanted else 0
         to_add = allowed - sum(replicas_of(replica_set) for replica_set in active)
-        by_age = sorted(active, key=_age, reverse=to_add > 0)
+        by_age = sorted(active, key=_creation_order, reverse=to_add > 0)
         ordered = sorted(by_age, key=lambda replica_set: -replicas_of(replica_set)) if to_add else by_age
         sizes: list[int] = []
         added = 0
@@ -323,7 +335,9 @@ class SetsOf:
         for replica_set, size in zip(ordered, sizes, strict=True):
             self.scale_replica_set(sets, replica_set, size, always=True)
 
-    def scale_replica_set(self, sets: Sets, replica_set: Object, size: int, *, always: bool = False) -> bool:
+    def scale_replica_set(
+        self, sets: ReplicaSets, replica_set: Object, size: int, *, always: bool = False
+    ) -> bool:
         """Gives a ReplicaSet its number of pods, and what it must know of the Deployment's."""
         before = replicas_of(replica_set)
         if before == size and not always:
@@ -331,8 +345,8 @@ class SetsOf:
         wanted = replicas_of(self._obj)
         annotations: Object = {
             **annotations_of(replica_set),
-            DESIRED: str(wanted),
-            MOST: str(wanted + resolve_fenceposts(self._obj)[0]),
+            DESIRED_REPLICAS: str(wanted),
+            MAX_REPLICAS: str(wanted + resolve_fenceposts(self._obj)[0]),
         }
         if before == size and annotations == annotations_of(replica_set):
             return False
@@ -340,21 +354,21 @@ class SetsOf:
         spec: Object = {**fields(replica_set.get("spec")), "replicas": size}
         sets.replace(self._client.update({**replica_set, "metadata": meta, "spec": spec}))
         if before != size:
-            self._record_scaling(name_of(replica_set), before, size)
+            self._record_scaling_event(name_of(replica_set), before, size)
         return before != size
 
-    def _record_scaling(self, name: str, before: int, after: int) -> None:
+    def _record_scaling_event(self, name: str, before: int, after: int) -> None:
         way = "up" if after > before else "down"
         message = f"Scaled {way} replica set {name} from {before} to {after}"
         self._client.event(self._obj, "Normal", "ScalingReplicaSet", message, _COMPONENT)
 
-    def cleanup_deployment(self, sets: Sets) -> None:
+    def cleanup_deployment(self, sets: ReplicaSets) -> None:
         """Old ReplicaSets beyond the limit of the history go, the oldest revisions first."""
         limit = history_limit_of(self._obj)
-        alive = [replica_set for replica_set in sets.old if not is_leaving(replica_set)]
+        alive = [replica_set for replica_set in sets.old if not is_terminating(replica_set)]
         if limit is None or len(alive) <= limit:
             return
-        by_revision = sorted(alive, key=lambda each: (revision_of(each), _age(each)))
+        by_revision = sorted(alive, key=lambda each: (revision_of(each), _creation_order(each)))
         for replica_set in by_revision[: len(alive) - limit]:
             generation = integer(dig(replica_set, "metadata", "generation"))
             seen = status_number(replica_set, "observedGeneration") >= generation

@@ -10,27 +10,27 @@ from typing import Final
 
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, same, text
 from whysync.kubernetes.controllers.client import annotations_of
-from whysync.kubernetes.controllers.conditions import whole
+from whysync.kubernetes.controllers.conditions import parse_unsigned
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
-HASH: Final = "pod-template-hash"
+POD_TEMPLATE_HASH: Final = "pod-template-hash"
 REVISION: Final = "deployment.kubernetes.io/revision"
-HISTORY: Final = "deployment.kubernetes.io/revision-history"
-DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
-MOST: Final = "deployment.kubernetes.io/max-replicas"
+REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"
+DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
+MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 _NOT_COPIED: Final = frozenset(
     {
-        LAST_APPLIED, REVISION, HISTORY, DESIRED, MOST,
+        LAST_APPLIED, REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS,
         "deprecated.deployment.rollback.to",
     }
 )  # fmt: skip
-MOST_PODS: Final = 3000
+MAX_PODS: Final = 3000
 _NO_LIMIT: Final = 2**31 - 1
 
 
 def replicas_of(obj: Object) -> int:
     """How many pods are asked for, up to more than any cluster has room for."""
-    return min(max(integer(dig(obj, "spec", "replicas"), 1), 0), MOST_PODS)
+    return min(max(integer(dig(obj, "spec", "replicas"), 1), 0), MAX_PODS)
 
 
 def status_number(obj: Object, key: str) -> int:
@@ -40,7 +40,7 @@ def status_number(obj: Object, key: str) -> int:
 
 def scaled_value_from_int_or_percent(value: Json | Missing, total: int, *, up: bool) -> int:
     """A number, or a percentage of the total: `25%`."""
-    part = whole(value[:-1]) if isinstance(value, str) and value.endswith("%") else None
+    part = parse_unsigned(value[:-1]) if isinstance(value, str) and value.endswith("%") else None
     if part is not None:
         portion = part * total / 100
         return math.ceil(portion) if up else math.floor(portion)
@@ -75,11 +75,11 @@ def history_limit_of(deployment: Object) -> int | None:
 
 
 def revision_of(obj: Object) -> int:
-    return whole(text(annotations_of(obj).get(REVISION))) or 0
+    return parse_unsigned(text(annotations_of(obj).get(REVISION))) or 0
 
 
 def annotated_number(obj: Object, key: str) -> int | None:
-    return whole(text(annotations_of(obj).get(key)))
+    return parse_unsigned(text(annotations_of(obj).get(key)))
 
 
 def equal_ignore_hash(deployment: Object, replica_set: Object) -> bool:
@@ -93,7 +93,7 @@ def equal_ignore_hash(deployment: Object, replica_set: Object) -> bool:
 
 def _meta(template: Object) -> Object:
     meta = dict(fields(template.get("metadata")))
-    labels = {key: value for key, value in fields(meta.get("labels")).items() if key != HASH}
+    labels = {key: value for key, value in fields(meta.get("labels")).items() if key != POD_TEMPLATE_HASH}
     return {**meta, "labels": labels}
 
 
@@ -121,14 +121,14 @@ def _get_replica_set_fraction(size: int, replica_set: Object, deployment: Object
     wanted = replicas_of(deployment)
     if not wanted:
         return -size
-    before = annotated_number(replica_set, MOST) or status_number(deployment, "replicas")
+    before = annotated_number(replica_set, MAX_REPLICAS) or status_number(deployment, "replicas")
     if not before:
         return 0
     exact = size * (wanted + resolve_fenceposts(deployment)[0]) / before
     return math.floor(exact + 0.5) - size
 
 
-def copied_annotations(deployment: Object, replica_set_annotations: Object) -> Object:
+def with_deployment_annotations(deployment: Object, replica_set_annotations: Object) -> Object:
     """Those of the ReplicaSet with those of the Deployment that belong to the rollout."""
     ours = {key: value for key, value in annotations_of(deployment).items() if key not in _NOT_COPIED}
     return {**replica_set_annotations, **ours}

@@ -16,16 +16,16 @@ from whysync.kubernetes.controllers.client import (
     REPLICA_SETS,
     STATEFUL_SETS,
     Client,
-    is_leaving,
+    is_terminating,
     labels_of,
     namespace_of,
 )
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind, controller_of
-from whysync.kubernetes.controllers.service_pods import Seen, seen
+from whysync.kubernetes.controllers.service_pods import PodSummary, pod_summary
 
 BUDGETS: Final = ("policy", "poddisruptionbudgets")
-_SCALED: Final = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS, "Deployment": DEPLOYMENTS}
+_SCALABLE: Final = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS, "Deployment": DEPLOYMENTS}
 
 
 class DisruptionController(QueueController):
@@ -35,7 +35,7 @@ class DisruptionController(QueueController):
     def __init__(self, client: Client) -> None:
         super().__init__(client)
         self._selectors: dict[str, dict[str, Object]] = {}
-        self._seen: dict[Key, Seen] = {}
+        self._pod_summaries: dict[Key, PodSummary] = {}
 
     @property
     def watches(self) -> frozenset[Kind] | None:
@@ -53,16 +53,16 @@ class DisruptionController(QueueController):
             return
         if not self._selectors.get(namespace):
             return
-        now = seen(change.obj)
-        if change.type != "DELETED" and self._seen.get((namespace, name)) == now:
+        now = pod_summary(change.obj)
+        if change.type != "DELETED" and self._pod_summaries.get((namespace, name)) == now:
             return
-        self._seen[namespace, name] = now
+        self._pod_summaries[namespace, name] = now
         for budget, selector in self._selectors[namespace].items():
             if selects(selector, now.labels):
                 self.queue.add((namespace, budget))
 
     def sync(self, obj: Object) -> None:
-        if is_leaving(obj):
+        if is_terminating(obj):
             return
         spec = fields(obj.get("spec"))
         selector = spec.get("selector")
@@ -73,16 +73,16 @@ class DisruptionController(QueueController):
         ]
         if not pods:
             self.client.event(obj, "Normal", "NoPods", "No matching pods found", "controllermanager")
-        healthy = sum(_is_healthy(seen(pod)) for pod in pods)
+        healthy = sum(_is_healthy(pod_summary(pod)) for pod in pods)
         expected, desired = self._get_expected_pod_count(spec, pods)
-        spare = max(healthy - desired, 0) if expected > 0 else 0
+        disruptions_allowed = max(healthy - desired, 0) if expected > 0 else 0
         status: Object = {
             **fields(obj.get("status")),
             "currentHealthy": healthy,
             "desiredHealthy": desired,
             "expectedPods": expected,
-            "disruptionsAllowed": spare,
-            "conditions": self._conditions(obj, spare),
+            "disruptionsAllowed": disruptions_allowed,
+            "conditions": self._conditions(obj, disruptions_allowed),
         }
         generation = dig(obj, "metadata", "generation")
         if isinstance(generation, int):
@@ -93,18 +93,18 @@ class DisruptionController(QueueController):
         """How many pods there should be, and how many of them healthy."""
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if most is not None:
-            total = self._scale(pods)
-            return total, max(total - _share(most, total), 0)
+            total = self._expected_scale(pods)
+            return total, max(total - _scaled_value(most, total), 0)
         if isinstance(least, str):
-            total = self._scale(pods)
-            return total, _share(least, total)
+            total = self._expected_scale(pods)
+            return total, _scaled_value(least, total)
         return len(pods), integer(least)
 
-    def _scale(self, pods: list[Object]) -> int:
+    def _expected_scale(self, pods: list[Object]) -> int:
         total, counted = 0, set[str]()
         for pod in pods:
             owner = controller_of(pod)
-            uid, kind = text(owner.get("uid")), _SCALED.get(text(owner.get("kind")))
+            uid, kind = text(owner.get("uid")), _SCALABLE.get(text(owner.get("kind")))
             workload = (
                 None if kind is None else self.client.get(kind, namespace_of(pod), text(owner.get("name")))
             )
@@ -114,7 +114,7 @@ class DisruptionController(QueueController):
             total += integer(dig(workload, "spec", "replicas"), 1)
         return total
 
-    def _conditions(self, obj: Object, spare: int) -> list[Json]:
+    def _conditions(self, obj: Object, disruptions_allowed: int) -> list[Json]:
         known = items(dig(obj, "status", "conditions"))
         old = fields(
             next(
@@ -122,24 +122,24 @@ class DisruptionController(QueueController):
                 None,
             )
         )
-        status = "True" if spare else "False"
+        status = "True" if disruptions_allowed else "False"
         moved = old.get("lastTransitionTime") if old.get("status") == status else self.client.stamp()
         condition: Object = {
             "type": "DisruptionAllowed",
             "status": status,
             "observedGeneration": integer(dig(obj, "metadata", "generation")),
             "lastTransitionTime": moved,
-            "reason": "SufficientPods" if spare else "InsufficientPods",
+            "reason": "SufficientPods" if disruptions_allowed else "InsufficientPods",
             "message": "",
         }
         return [condition]
 
 
-def _is_healthy(pod: Seen) -> bool:
-    return pod.ready and not pod.leaving and not pod.over
+def _is_healthy(pod: PodSummary) -> bool:
+    return pod.ready and not pod.terminating and not pod.finished
 
 
-def _share(value: Json, total: int) -> int:
+def _scaled_value(value: Json, total: int) -> int:
     """A number, or a percentage of the total, rounded up."""
     if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal():
         return -(-int(value[:-1]) * total // 100)

@@ -1,4 +1,4 @@
-"""The addresses behind a Service, as EndpointSlices and as the older Endpoints.
+"""The addresses selected_pods a Service, as EndpointSlices and as the older Endpoints.
 
 Mirrors the endpoint and endpoint slice controllers of Kubernetes 1.36 for IPv4, without topology hints.
 """
@@ -13,8 +13,8 @@ from whysync.kubernetes.controllers.client import (
     PODS,
     SERVICES,
     Client,
-    Denied,
-    is_leaving,
+    StatusError,
+    is_terminating,
     labels_of,
     name_of,
     namespace_of,
@@ -23,21 +23,21 @@ from whysync.kubernetes.controllers.client import (
 )
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
-from whysync.kubernetes.controllers.service_pods import Seen, ServicePods, seen
+from whysync.kubernetes.controllers.service_pods import PodSummary, ServicePods, pod_summary
 
 ENDPOINTS: Final = ("", "endpoints")
 SLICES: Final = ("discovery.k8s.io", "endpointslices")
-_MOST: Final = 100
+_MAX_ENDPOINTS_PER_SLICE: Final = 100
 _MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 
 _Ports = tuple[tuple[str, int, str, str], ...]
 """Name, number, protocol and application protocol of each."""
 
 
-class _End(NamedTuple):
+class _Endpoint(NamedTuple):
     name: str
     uid: str
-    pod: Seen
+    pod: PodSummary
     ready: bool
 
 
@@ -58,54 +58,54 @@ class EndpointsController(QueueController):
         key = (namespace, name)
         if kind == SERVICES:
             gone = change.type == "DELETED"
-            self._pods.note_service(key, {} if gone else fields(dig(change.obj, "spec", "selector")))
+            self._pods.set_service(key, {} if gone else fields(dig(change.obj, "spec", "selector")))
             self.queue.add(key)
         else:
-            now = None if change.type == "DELETED" else seen(change.obj)
-            for service in self._pods.note_pod(key, now):
+            now = None if change.type == "DELETED" else pod_summary(change.obj)
+            for service in self._pods.update_pod(key, now):
                 self.queue.add(service)
 
-    def gone(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         there = self.client.get(ENDPOINTS, *key)
-        if there is not None and not is_leaving(there):
-            self._drop(there)
+        if there is not None and not is_terminating(there):
+            self._delete(there)
 
     def sync(self, obj: Object) -> None:
         selector = fields(dig(obj, "spec", "selector"))
-        if not selector or dig(obj, "spec", "type") == "ExternalName" or is_leaving(obj):
+        if not selector or dig(obj, "spec", "type") == "ExternalName" or is_terminating(obj):
             return
-        by_ports = self._ends(obj)
+        by_ports = self._endpoints_by_ports(obj)
         self._write_endpoints(obj, by_ports)
         self._write_slices(obj, by_ports)
 
-    def _ends(self, service: Object) -> dict[_Ports, list[_End]]:
+    def _endpoints_by_ports(self, service: Object) -> dict[_Ports, list[_Endpoint]]:
         """The pods of the Service, grouped by the ports at which they are reached."""
         namespace = namespace_of(service)
         always = dig(service, "spec", "publishNotReadyAddresses") is True
-        endpoints: dict[_Ports, list[_End]] = {}
-        for name in self._pods.behind((namespace, name_of(service))):
+        endpoints: dict[_Ports, list[_Endpoint]] = {}
+        for name in self._pods.selected_pods((namespace, name_of(service))):
             pod = self._pods.pod((namespace, name))
             obj = self.client.get(PODS, namespace, name)
-            if obj is None or not pod.address or pod.over:
+            if obj is None or not pod.ip or pod.finished:
                 continue
             ports = _ports(service, obj)
             if ports is not None:
-                ready = (pod.ready and not pod.leaving) or always
-                endpoints.setdefault(ports, []).append(_End(name, uid_of(obj), pod, ready))
+                ready = (pod.ready and not pod.terminating) or always
+                endpoints.setdefault(ports, []).append(_Endpoint(name, uid_of(obj), pod, ready))
         return dict(sorted(endpoints.items()))
 
     # -- Endpoints --------------------------------------------------------------------------------
 
-    def _write_endpoints(self, service: Object, by_ports: dict[_Ports, list[_End]]) -> None:
+    def _write_endpoints(self, service: Object, by_ports: dict[_Ports, list[_Endpoint]]) -> None:
         subsets: list[Json] = []
-        for ports, ends in by_ports.items():
+        for ports, endpoints_of_ports in by_ports.items():
             subset: Object = {}
-            ordered = sorted(ends, key=lambda end: end.pod.address)
+            ordered = sorted(endpoints_of_ports, key=lambda end: end.pod.ip)
             for key, wanted in (("addresses", True), ("notReadyAddresses", False)):
                 listed: list[Json] = [
-                    _address(end, namespace_of(service))
+                    _endpoint_address(end, namespace_of(service))
                     for end in ordered
-                    if end.ready is wanted and (wanted or not end.pod.leaving)
+                    if end.ready is wanted and (wanted or not end.pod.terminating)
                 ]
                 if listed:
                     subset[key] = listed
@@ -131,16 +131,16 @@ class EndpointsController(QueueController):
 
     # -- EndpointSlices ---------------------------------------------------------------------------
 
-    def _write_slices(self, service: Object, by_ports: dict[_Ports, list[_End]]) -> None:
+    def _write_slices(self, service: Object, by_ports: dict[_Ports, list[_Endpoint]]) -> None:
         wanted: list[tuple[list[Json], list[Json]]] = []
-        for ports, ends in by_ports.items():
+        for ports, endpoints_of_ports in by_ports.items():
             port_entries: list[Json] = [_slice_port(*port) for port in ports]
-            for first in range(0, len(ends), _MOST):
-                part = ends[first : first + _MOST]
-                listed: list[Json] = [_endpoint(end, namespace_of(service)) for end in part]
+            for first in range(0, len(endpoints_of_ports), _MAX_ENDPOINTS_PER_SLICE):
+                part = endpoints_of_ports[first : first + _MAX_ENDPOINTS_PER_SLICE]
+                listed: list[Json] = [_slice_endpoint(end, namespace_of(service)) for end in part]
                 wanted.append((port_entries, listed))
         if not wanted:
-            wanted.append(([_slice_port(*port) for port in _plain_ports(service)], []))
+            wanted.append(([_slice_port(*port) for port in _ports_without_pods(service)], []))
         there = self.client.owned(SLICES, service)
         for at, (ports_told, endpoints) in enumerate(wanted):
             if at < len(there):
@@ -152,24 +152,24 @@ class EndpointsController(QueueController):
             else:
                 self._create(_slice(service, endpoints, ports_told))
         for extra in there[len(wanted) :]:
-            self._drop(extra)
+            self._delete(extra)
 
     def _create(self, obj: Object) -> None:
         try:
             self.client.create(obj)
-        except Denied:
+        except StatusError:
             return  # the namespace is on its way out, or somebody else has made it
 
     def _update(self, obj: Object) -> None:
         try:
             self.client.update(obj)
-        except Denied:
+        except StatusError:
             return
 
-    def _drop(self, obj: Object) -> None:
+    def _delete(self, obj: Object) -> None:
         try:
             self.client.delete(obj)
-        except Denied:
+        except StatusError:
             return
 
 
@@ -188,7 +188,7 @@ def _ports(service: Object, pod: Object) -> _Ports | None:
     return tuple(ports) if ports or not wanted else None
 
 
-def _plain_ports(service: Object) -> _Ports:
+def _ports_without_pods(service: Object) -> _Ports:
     return _ports(service, {}) or ()
 
 
@@ -201,21 +201,21 @@ def _named_port(pod: Object, name: str, protocol: str) -> int:
     return 0
 
 
-def _target(end: _End, namespace: str) -> Object:
+def _target_ref(end: _Endpoint, namespace: str) -> Object:
     return {"kind": "Pod", "namespace": namespace, "name": end.name, "uid": end.uid}
 
 
-def _address(end: _End, namespace: str) -> Object:
-    return {"ip": end.pod.address, "nodeName": end.pod.node, "targetRef": _target(end, namespace)}
+def _endpoint_address(end: _Endpoint, namespace: str) -> Object:
+    return {"ip": end.pod.ip, "nodeName": end.pod.node, "targetRef": _target_ref(end, namespace)}
 
 
-def _endpoint(end: _End, namespace: str) -> Object:
-    conditions: Object = {"ready": end.ready, "serving": end.pod.ready, "terminating": end.pod.leaving}
+def _slice_endpoint(end: _Endpoint, namespace: str) -> Object:
+    conditions: Object = {"ready": end.ready, "serving": end.pod.ready, "terminating": end.pod.terminating}
     return {
-        "addresses": [end.pod.address],
+        "addresses": [end.pod.ip],
         "conditions": conditions,
         "nodeName": end.pod.node,
-        "targetRef": _target(end, namespace),
+        "targetRef": _target_ref(end, namespace),
     }
 
 

@@ -16,11 +16,11 @@ from whysync.kubernetes.apiserver.storage import Store
 from whysync.kubernetes.clock import Clock
 
 _EVENTS: Final = ("", "events")
-_SIMILAR: Final = 10
-_SIMILAR_SECONDS: Final = 600
+_MAX_SIMILAR_EVENTS: Final = 10
+_SIMILAR_INTERVAL_SECONDS: Final = 600
 _BURST: Final = 25
 _REFILL_SECONDS: Final = 300
-_OWNED: Final[Object] = {
+_OWNED_FIELDS: Final[Object] = {
     "f:count": {},
     "f:firstTimestamp": {},
     "f:involvedObject": {},
@@ -31,12 +31,12 @@ _OWNED: Final[Object] = {
     "f:source": {"f:component": {}},
     "f:type": {},
 }
-_IDENTITY: Final = ("kind", "namespace", "name", "uid", "apiVersion")
+_OBJECT_FIELDS: Final = ("kind", "namespace", "name", "uid", "apiVersion")
 _Key = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class _Group:
+class _AggregateRecord:
     """Events alike but for their message."""
 
     messages: set[str] = field(default_factory=set[str])
@@ -44,7 +44,7 @@ class _Group:
 
 
 @dataclass(slots=True)
-class _Told:
+class _RecordedEvent:
     """An event that was written, and how often it came: also when a flood was cut."""
 
     name: str
@@ -64,8 +64,8 @@ class EventRecorder:
         self._store = store
         self._clock = clock
         self._manager = manager
-        self._known: dict[_Key, _Told] = {}
-        self._groups: dict[_Key, _Group] = {}
+        self._events: dict[_Key, _RecordedEvent] = {}
+        self._groups: dict[_Key, _AggregateRecord] = {}
         self._buckets: dict[_Key, _Bucket] = {}
         self._last: tuple[datetime | None, int] = (None, 0)
 
@@ -85,35 +85,35 @@ class EventRecorder:
         room = self._store.get((("", "namespaces"), "", namespace))
         if room is None:
             return
-        source = (component, host, *(text(involved.get(key)) for key in _IDENTITY))
+        source = (component, host, *(text(involved.get(key)) for key in _OBJECT_FIELDS))
         alike = (*source, type, reason)
-        key, message = self._aggregated(alike, field_path, message)
-        known = self._known.setdefault(key, _Told(""))
+        key, message = self._aggregate(alike, field_path, message)
+        known = self._events.setdefault(key, _RecordedEvent(""))
         known.count += 1
-        if not self._may_tell((*source, type)):
+        if not self._passes_spam_filter((*source, type)):
             return
         there = self._store.get((_EVENTS, namespace, known.name)) if known.name else None
         if there is not None:
-            self._again(there, message, known.count)
+            self._update_event(there, message, known.count)
         elif not dig(room, "metadata", "deletionTimestamp"):
-            event = self._first(involved, (type, reason, message), component, host)
+            event = self._new_event(involved, (type, reason, message), component, host)
             event["count"] = known.count
             known.name = text(dig(event, "metadata", "name"))
             self._store.put((_EVENTS, namespace, known.name), event)
 
-    def _aggregated(self, alike: _Key, field_path: str, message: str) -> tuple[_Key, str]:
-        group = self._groups.setdefault(alike, _Group())
+    def _aggregate(self, alike: _Key, field_path: str, message: str) -> tuple[_Key, str]:
+        group = self._groups.setdefault(alike, _AggregateRecord())
         now = self._clock.now
-        if group.last is not None and (now - group.last).total_seconds() > _SIMILAR_SECONDS:
+        if group.last is not None and (now - group.last).total_seconds() > _SIMILAR_INTERVAL_SECONDS:
             group.messages.clear()
         group.last = now
         group.messages.add(message)
-        if len(group.messages) < _SIMILAR:
+        if len(group.messages) < _MAX_SIMILAR_EVENTS:
             return (*alike, field_path, message), message
         group.messages.discard(message)  # upstream lets go of any one of them
         return alike, f"(combined from similar events): {message}"
 
-    def _may_tell(self, source: _Key) -> bool:
+    def _passes_spam_filter(self, source: _Key) -> bool:
         now = self._clock.now
         bucket = self._buckets.get(source)
         if bucket is None:
@@ -126,7 +126,7 @@ class EventRecorder:
         bucket.tokens -= 1
         return True
 
-    def _again(self, event: Object, message: str, count: int) -> None:
+    def _update_event(self, event: Object, message: str, count: int) -> None:
         place = (_EVENTS, text(dig(event, "metadata", "namespace")), text(dig(event, "metadata", "name")))
         again: Object = {
             "message": message,
@@ -135,10 +135,10 @@ class EventRecorder:
         }
         self._store.put(place, {**event, **again})
 
-    def _first(self, involved: Object, event: tuple[str, str, str], component: str, host: str) -> Object:
+    def _new_event(self, involved: Object, event: tuple[str, str, str], component: str, host: str) -> Object:
         type, reason, message = event
         now = self._clock.stamp()
-        name = f"{text(involved.get('name'))}.{self._moment():x}"
+        name = f"{text(involved.get('name'))}.{self._nanoseconds():x}"
         source: Object = {"component": component}
         if host:
             source["host"] = host
@@ -148,7 +148,7 @@ class EventRecorder:
             "apiVersion": "v1",
             "time": now,
             "fieldsType": "FieldsV1",
-            "fieldsV1": _owned_with_host() if host else _OWNED,
+            "fieldsV1": _owned_fields_with_host() if host else _OWNED_FIELDS,
         }
         meta: Object = {
             "name": name,
@@ -174,7 +174,7 @@ class EventRecorder:
             "reportingInstance": host,
         }
 
-    def _moment(self) -> int:
+    def _nanoseconds(self) -> int:
         """Nanoseconds, with a running number in place of those that the clock does not count."""
         now = self._clock.now
         if self._last[0] is not now:
@@ -182,9 +182,9 @@ class EventRecorder:
         return self._last[1] + self._store.serial()
 
 
-def _owned_with_host() -> Object:
+def _owned_fields_with_host() -> Object:
     source: Object = {"f:component": {}, "f:host": {}}
-    return {**_OWNED, "f:reportingInstance": {}, "f:source": source}
+    return {**_OWNED_FIELDS, "f:reportingInstance": {}, "f:source": source}
 
 
 def _reference(about: Object, field_path: str) -> Object:

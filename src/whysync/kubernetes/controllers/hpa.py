@@ -17,19 +17,26 @@ from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.protocol import Request, kind_of
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.behavior import Behavior, Metric
-from whysync.kubernetes.controllers.client import PODS, Client, is_leaving, labels_of, name_of, namespace_of
+from whysync.kubernetes.controllers.client import (
+    PODS,
+    Client,
+    is_terminating,
+    labels_of,
+    name_of,
+    namespace_of,
+)
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
 
 AUTOSCALERS: Final = ("autoscaling", "horizontalpodautoscalers")
-_EVERY: Final = 15
-_WINDOW: Final = 300
+_SYNC_SECONDS: Final = 15
+_DOWNSCALE_WINDOW_SECONDS: Final = 300
 _TOLERANCE: Final = 0.1
-_TELLER: Final = "horizontal-pod-autoscaler"
-_NO_SERVER: Final = "the server could not find the requested resource (get pods.metrics.k8s.io)"
+_COMPONENT: Final = "horizontal-pod-autoscaler"
+_NO_METRICS_SERVER: Final = "the server could not find the requested resource (get pods.metrics.k8s.io)"
 
 
-class _Answer(NamedTuple):
+class _Recommendation(NamedTuple):
     """What the metrics ask for: a number, or why there is none."""
 
     replicas: int
@@ -51,7 +58,7 @@ class HorizontalController(QueueController):
         self._behavior = behavior
         self._start = client.now
         self._next: dict[Key, datetime] = {}
-        self._advice: dict[Key, list[tuple[datetime, int]]] = {}
+        self._recommendations: dict[Key, list[tuple[datetime, int]]] = {}
 
     @property
     def watches(self) -> frozenset[Kind] | None:
@@ -62,19 +69,19 @@ class HorizontalController(QueueController):
         if change.type != "MODIFIED":
             self.queue.add(change.place[1:])
 
-    def gone(self, key: Key) -> None:
-        self._advice.pop(key, None)
+    def forget(self, key: Key) -> None:
+        self._recommendations.pop(key, None)
         self._next.pop(key, None)
 
     def sync(self, obj: Object) -> None:
-        if is_leaving(obj):
+        if is_terminating(obj):
             return
         key = (namespace_of(obj), name_of(obj))
         if self._next.get(key, self.client.now) > self.client.now:
             return
-        self._next[key] = self.client.now + timedelta(seconds=_EVERY)
-        self.later_at(obj, self._next[key])
-        _Round(self, obj, key).reconcile_autoscaler()
+        self._next[key] = self.client.now + timedelta(seconds=_SYNC_SECONDS)
+        self.enqueue_at(obj, self._next[key])
+        _AutoscalerSync(self, obj, key).reconcile_autoscaler()
 
     def metric(self, key: Key) -> Metric | None:
         """The current metric of the autoscaler, from the behavior."""
@@ -91,15 +98,15 @@ class HorizontalController(QueueController):
         now = self.client.now
         advice = [
             recommendation
-            for recommendation in self._advice.get(key, [])
+            for recommendation in self._recommendations.get(key, [])
             if (now - recommendation[0]).total_seconds() <= seconds
         ]
         highest = max([wanted, *(number for _, number in advice)])
-        self._advice[key] = [*advice, (now, wanted)]
+        self._recommendations[key] = [*advice, (now, wanted)]
         return highest
 
 
-class _Round:
+class _AutoscalerSync:
     """One look at one autoscaler."""
 
     def __init__(self, owner: HorizontalController, obj: Object, key: Key) -> None:
@@ -118,27 +125,27 @@ class _Round:
 
     def reconcile_autoscaler(self) -> None:
         target = fields(self._spec.get("scaleTargetRef"))
-        path, problem = self._path(target)
+        path, problem = self._scale_path(target)
         answer = None if problem else self._client.api_server.send(Request(verb="get", path=path))
         if answer is None or not answer.ok or answer.body is None:
             why = problem or (text((answer.body or {}).get("message")) if answer else "")
-            self._tell("Warning", "FailedGetScale", why)
+            self._record_event("Warning", "FailedGetScale", why)
             message = f"the HPA controller was unable to get the target's current scale: {why}"
-            self._set("AbleToScale", "False", "FailedGetScale", message)
-            self._write({})
+            self._set_condition("AbleToScale", "False", "FailedGetScale", message)
+            self._write_status({})
             return
         message = "the HPA controller was able to get the target's current scale"
-        self._set("AbleToScale", "True", "SucceededGetScale", message)
-        self._scale(answer.body, path)
+        self._set_condition("AbleToScale", "True", "SucceededGetScale", message)
+        self._reconcile_scale(answer.body, path)
 
-    def _path(self, target: Object) -> tuple[str, str]:
+    def _scale_path(self, target: Object) -> tuple[str, str]:
         version, kind = text(target.get("apiVersion")), text(target.get("kind"))
         served = kind_of(self._client.api_server, version, kind)
         if served is None:
             return "", f'no matches for kind "{kind}" in group "{version.rpartition("/")[0]}"'
         return served.path(self._key[0], text(target.get("name")), "scale"), ""
 
-    def _scale(self, scale: Object, path: str) -> None:
+    def _reconcile_scale(self, scale: Object, path: str) -> None:
         current = integer(dig(scale, "spec", "replicas"))
         least = integer(self._spec.get("minReplicas"), 1)
         most = integer(self._spec.get("maxReplicas"), 1)
@@ -146,7 +153,7 @@ class _Round:
         reason, wanted = "", current
         if current == 0 and least:
             message = "scaling is disabled since the replica count of the target is zero"
-            self._set("ScalingActive", "False", "ScalingDisabled", message)
+            self._set_condition("ScalingActive", "False", "ScalingDisabled", message)
             wanted = 0
         elif current > most:
             reason, wanted = "Current number of replicas above Spec.MaxReplicas", most
@@ -156,22 +163,22 @@ class _Round:
             answer = self._compute_replicas_for_metrics(scale, current)
             status["currentMetrics"] = answer.metrics
             if answer.error:
-                self._fail(answer, status)
+                self._fail_metrics(answer, status)
                 return
             message = f"the HPA was able to successfully calculate a replica count from {answer.what}"
-            self._set("ScalingActive", "True", "ValidMetricFound", message)
+            self._set_condition("ScalingActive", "True", "ValidMetricFound", message)
             wanted = self._normalize_desired_replicas(answer.replicas, current, least, most)
             if answer.replicas > current:
                 reason = f"{answer.what} above target"
             elif answer.replicas < current:
                 reason = "All metrics below target"
         if wanted != current and not self._rescale(scale, path, wanted, reason):
-            self._write(status)
+            self._write_status(status)
             return
         status["desiredReplicas"] = wanted
         if wanted != current:
             status["lastScaleTime"] = self._client.stamp()
-        self._write(status)
+        self._write_status(status)
 
     def _rescale(self, scale: Object, path: str, wanted: int, reason: str) -> bool:
         body: Object = {**scale, "spec": {**fields(scale.get("spec")), "replicas": wanted}}
@@ -180,18 +187,20 @@ class _Round:
         )
         if not answer.ok:
             why = text((answer.body or {}).get("message")) or answer.text
-            self._tell("Warning", "FailedRescale", f"New size: {wanted}; reason: {reason}; error: {why}")
+            self._record_event(
+                "Warning", "FailedRescale", f"New size: {wanted}; reason: {reason}; error: {why}"
+            )
             message = f"the HPA controller was unable to update the target scale: {why}"
-            self._set("AbleToScale", "False", "FailedUpdateScale", message)
+            self._set_condition("AbleToScale", "False", "FailedUpdateScale", message)
             return False
         message = f"the HPA controller was able to update the target scale to {wanted}"
-        self._set("AbleToScale", "True", "SucceededRescale", message)
-        self._tell("Normal", "SuccessfulRescale", f"New size: {wanted}; reason: {reason}")
+        self._set_condition("AbleToScale", "True", "SucceededRescale", message)
+        self._record_event("Normal", "SuccessfulRescale", f"New size: {wanted}; reason: {reason}")
         return True
 
     # -- metrics ----------------------------------------------------------------------------------
 
-    def _compute_replicas_for_metrics(self, scale: Object, current: int) -> _Answer:
+    def _compute_replicas_for_metrics(self, scale: Object, current: int) -> _Recommendation:
         wanted = self._owner.metric(self._key)
         spec = fields((items(self._spec.get("metrics")) or [{}])[0])
         resource = fields(spec.get("resource"))
@@ -199,13 +208,13 @@ class _Round:
         what = f"{name} resource utilization (percentage of request)"
         target = dig(resource, "target", "averageUtilization")
         if spec.get("type") not in (None, "Resource") or not isinstance(target, int):
-            what, target = _other_metric(spec, name), 0
+            what, target = _metric_description(spec, name), 0
         if wanted is not None and wanted.error:
-            return self._no_metrics(name, wanted.error, spec)
+            return self._metrics_error(name, wanted.error, spec)
         if wanted is None or wanted.utilization is not None:
-            lack = self._lack(scale, name) if target else ""
+            lack = self._missing_input(scale, name) if target else ""
             if lack:
-                return self._no_metrics(name, lack, spec)
+                return self._metrics_error(name, lack, spec)
         use = target if wanted is None or wanted.utilization is None else wanted.utilization
         replicas = current
         if wanted is not None and wanted.replicas is not None:
@@ -217,12 +226,12 @@ class _Round:
         if target:
             current_metric: Object = {"name": name, "current": {"averageUtilization": use}}
             metrics.append({"type": "Resource", "resource": current_metric})
-        return _Answer(replicas, what, metrics)
+        return _Recommendation(replicas, what, metrics)
 
-    def _lack(self, scale: Object, name: str) -> str:
+    def _missing_input(self, scale: Object, name: str) -> str:
         """Why the utilization cannot be computed from the pods alone."""
         selector = dig(scale, "status", "selector")
-        pods = self._pods(text(selector))
+        pods = self._selected_pods(text(selector))
         if not pods:
             return "no pods returned by selector while calculating replica count"
         for pod in pods:
@@ -232,7 +241,7 @@ class _Round:
                     return f"missing request for {name} in container {container} of Pod {name_of(pod)}"
         return ""
 
-    def _pods(self, selector: str) -> list[Object]:
+    def _selected_pods(self, selector: str) -> list[Object]:
         """Pods of the scale's selector, which is one line of text; only `key=value` pairs are read."""
         pairs = [part.partition("=") for part in selector.split(",") if "=" in part and " " not in part]
         labels: Object = {key: value for key, _, value in pairs}
@@ -240,61 +249,61 @@ class _Round:
         return [
             pod
             for pod in self._client.list(PODS, self._key[0])
-            if labels and not is_leaving(pod) and selects(rules, labels_of(pod))
+            if labels and not is_terminating(pod) and selects(rules, labels_of(pod))
         ]
 
-    def _no_metrics(self, name: str, why: str, spec: Object) -> _Answer:
+    def _metrics_error(self, name: str, why: str, spec: Object) -> _Recommendation:
         if spec.get("type") not in (None, "Resource"):
             kind = text(spec.get("type"))
             message = f"unable to get {kind.lower()} metric: {why}"
-            return _Answer(0, "", [], f"FailedGet{kind}Metric", message, message)
+            return _Recommendation(0, "", [], f"FailedGet{kind}Metric", message, message)
         if why == "no metrics server":
-            why = f"unable to fetch metrics from resource metrics API: {_NO_SERVER}"
+            why = f"unable to fetch metrics from resource metrics API: {_NO_METRICS_SERVER}"
         if "pods returned" not in why and not why.startswith("missing request"):
             why = f"unable to get metrics for resource {name}: {why}"
         message = f"failed to get {name} utilization: {why}"
         passed = f"failed to get {name} resource metric value: {message}"
-        return _Answer(0, "", [], "FailedGetResourceMetric", message, passed)
+        return _Recommendation(0, "", [], "FailedGetResourceMetric", message, passed)
 
-    def _fail(self, answer: _Answer, status: Object) -> None:
-        self._tell("Warning", answer.reason, answer.error)
+    def _fail_metrics(self, answer: _Recommendation, status: Object) -> None:
+        self._record_event("Warning", answer.reason, answer.error)
         message = f"the HPA was unable to compute the replica count: {answer.error}"
-        self._set("ScalingActive", "False", answer.reason, message)
+        self._set_condition("ScalingActive", "False", answer.reason, message)
         passed = f"invalid metrics (1 invalid out of 1), first error is: {answer.first}"
-        self._tell("Warning", "FailedComputeMetricsReplicas", passed)
-        self._write(status)
+        self._record_event("Warning", "FailedComputeMetricsReplicas", passed)
+        self._write_status(status)
 
     # -- limits -----------------------------------------------------------------------------------
 
     def _normalize_desired_replicas(self, wanted: int, current: int, least: int, most: int) -> int:
         down = fields(dig(self._spec, "behavior", "scaleDown"))
-        window = integer(down.get("stabilizationWindowSeconds"), _WINDOW)
+        window = integer(down.get("stabilizationWindowSeconds"), _DOWNSCALE_WINDOW_SECONDS)
         steady = self._owner.stabilize_recommendation(self._key, wanted, window)
         if wanted < current and steady > wanted:
             wanted = min(steady, current)
             message = "recent recommendations were higher than current one, applying the highest recent "
-            self._set("AbleToScale", "True", "ScaleDownStabilized", f"{message}recommendation")
+            self._set_condition("AbleToScale", "True", "ScaleDownStabilized", f"{message}recommendation")
         else:
             message = "recommended size matches current size"
-            self._set("AbleToScale", "True", "ReadyForNewScale", message)
+            self._set_condition("AbleToScale", "True", "ReadyForNewScale", message)
         for side, moves in (("scaleDown", wanted < current), ("scaleUp", wanted > current)):
             if moves and dig(self._spec, "behavior", side, "selectPolicy") == "Disabled":
                 wanted = current
         ceiling, reason, message = _calculate_scale_up_limit(current, most)
         if wanted < least:
             message = "the desired replica count is less than the minimum replica count"
-            self._set("ScalingLimited", "True", "TooFewReplicas", message)
+            self._set_condition("ScalingLimited", "True", "TooFewReplicas", message)
             return least
         if wanted > ceiling:
-            self._set("ScalingLimited", "True", reason, message)
+            self._set_condition("ScalingLimited", "True", reason, message)
             return ceiling
         message = "the desired count is within the acceptable range"
-        self._set("ScalingLimited", "False", "DesiredWithinRange", message)
+        self._set_condition("ScalingLimited", "False", "DesiredWithinRange", message)
         return wanted
 
     # -- telling ----------------------------------------------------------------------------------
 
-    def _set(self, kind: str, status: str, reason: str, message: str) -> None:
+    def _set_condition(self, kind: str, status: str, reason: str, message: str) -> None:
         old = self._conditions.get(kind, {})
         moved = old.get("lastTransitionTime") if old.get("status") == status else self._client.stamp()
         self._conditions[kind] = {
@@ -305,10 +314,10 @@ class _Round:
             "message": message,
         }
 
-    def _tell(self, type: str, reason: str, message: str) -> None:
-        self._client.event(self._obj, type, reason, message, _TELLER)
+    def _record_event(self, type: str, reason: str, message: str) -> None:
+        self._client.event(self._obj, type, reason, message, _COMPONENT)
 
-    def _write(self, changes: Object) -> None:
+    def _write_status(self, changes: Object) -> None:
         status = fields(self._obj.get("status"))
         conditions: list[Json] = list(self._conditions.values())
         new: Object = {**status, **changes, "conditions": conditions}
@@ -330,7 +339,7 @@ def _calculate_scale_up_limit(current: int, most: int) -> tuple[int, str, str]:
     return most, "TooManyReplicas", "the desired replica count is more than the maximum replica count"
 
 
-def _other_metric(spec: Object, resource: str) -> str:
+def _metric_description(spec: Object, resource: str) -> str:
     kind = text(spec.get("type"))
     if kind in ("", "Resource"):
         return f"{resource} resource"

@@ -11,25 +11,25 @@ from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.controllers.client import name_of, namespace_of, uid_of
-from whysync.kubernetes.controllers.conditions import after, condition, conditions_of, instant
+from whysync.kubernetes.controllers.conditions import add_seconds, condition, conditions_of, parse_time
 from whysync.kubernetes.controllers.job_pods import is_failed
 
-_FIRST: Final = 10.0
-_LONGEST: Final = 600.0
+_INITIAL_BACKOFF: Final = 10.0
+_MAX_BACKOFF: Final = 600.0
 
 
 @dataclass(slots=True)
-class PodFailures:
+class BackoffRecord:
     """Failures since the last success: each doubles the wait for the next pod."""
 
     count: int = 0
     last: datetime | None = None
-    _seen: set[str] = field(default_factory=set[str])
+    _counted: set[str] = field(default_factory=set[str])
 
     def add(self, succeeded: list[Object], failed: list[Object]) -> None:
-        fresh = [pod for pod in failed if uid_of(pod) not in self._seen]
-        wins = [pod for pod in succeeded if uid_of(pod) not in self._seen]
-        self._seen.update(uid_of(pod) for pod in (*fresh, *wins))
+        fresh = [pod for pod in failed if uid_of(pod) not in self._counted]
+        wins = [pod for pod in succeeded if uid_of(pod) not in self._counted]
+        self._counted.update(uid_of(pod) for pod in (*fresh, *wins))
         ends = [when for pod in fresh if (when := finished_at(pod)) is not None]
         if wins:
             last_win = max((when for pod in wins if (when := finished_at(pod)) is not None), default=None)
@@ -38,17 +38,17 @@ class PodFailures:
         self.count += len(ends)
         self.last = max([*ends, *([self.last] if self.last else [])], default=None)
 
-    def left(self, now: datetime) -> float:
+    def remaining_backoff(self, now: datetime) -> float:
         """Seconds until another pod may start."""
         if not self.count or self.last is None:
             return 0
-        wait = min(_FIRST * 2 ** min(self.count - 1, 10), _LONGEST)
-        return max((after(self.last, wait) - now).total_seconds(), 0)
+        wait = min(_INITIAL_BACKOFF * 2 ** min(self.count - 1, 10), _MAX_BACKOFF)
+        return max((add_seconds(self.last, wait) - now).total_seconds(), 0)
 
 
 def finished_at(pod: Object) -> datetime | None:
     ends = [
-        instant(text(dig(container_status, "state", "terminated", "finishedAt")))
+        parse_time(text(dig(container_status, "state", "terminated", "finishedAt")))
         for container_status in items(dig(pod, "status", "containerStatuses"))
     ]
     known = [when for when in ends if when is not None]
@@ -56,51 +56,51 @@ def finished_at(pod: Object) -> datetime | None:
         return max(known)
     ready = condition(conditions_of(pod), "Ready")
     if ready.get("status") == "False":
-        return instant(text(ready.get("lastTransitionTime")))
-    leaving = instant(text(dig(pod, "metadata", "deletionTimestamp")))
+        return parse_time(text(ready.get("lastTransitionTime")))
+    leaving = parse_time(text(dig(pod, "metadata", "deletionTimestamp")))
     if leaving is not None:
         grace = integer(dig(pod, "metadata", "deletionGracePeriodSeconds"))
-        return after(leaving, -grace)
-    return instant(text(dig(pod, "metadata", "creationTimestamp")))
+        return add_seconds(leaving, -grace)
+    return parse_time(text(dig(pod, "metadata", "creationTimestamp")))
 
 
-def reason_to_fail(pods: list[Object], job: Object) -> str | None:
+def fail_job_message(pods: list[Object], job: Object) -> str | None:
     """The message of the pod failure policy rule that fails the Job, if one matches."""
     if not isinstance(dig(job, "spec", "podFailurePolicy"), dict):
         return None
     for pod in pods:
         if is_failed(pod, job):
-            action, message = _judged(pod, job)
+            action, message = _match_pod_failure_policy(pod, job)
             if action == "FailJob":
                 return message
     return None
 
 
-def ignored(pod: Object, job: Object) -> bool:
+def is_ignored(pod: Object, job: Object) -> bool:
     """Does a policy say that this failure does not count?"""
-    return is_failed(pod, job) and _judged(pod, job)[0] == "Ignore"
+    return is_failed(pod, job) and _match_pod_failure_policy(pod, job)[0] == "Ignore"
 
 
-def _judged(pod: Object, job: Object) -> tuple[str, str]:
+def _match_pod_failure_policy(pod: Object, job: Object) -> tuple[str, str]:
     for at, raw in enumerate(items(dig(job, "spec", "podFailurePolicy", "rules"))):
         rule = fields(raw)
         action = text(rule.get("action"))
         where = f"{namespace_of(pod)}/{name_of(pod)}"
         if "onExitCodes" in rule:
-            container_status = _exit(pod, fields(rule["onExitCodes"]))
+            container_status = _match_on_exit_codes(pod, fields(rule["onExitCodes"]))
             if container_status:
                 code = integer(dig(container_status, "state", "terminated", "exitCode"))
                 name = text(container_status.get("name"))
                 message = f"Container {name} for pod {where} failed with exit code {code}"
                 return action, f"{message} matching {action} rule at index {at}"
         else:
-            kind = _named(pod, items(rule.get("onPodConditions")))
+            kind = _match_on_pod_conditions(pod, items(rule.get("onPodConditions")))
             if kind:
                 return action, f"Pod {where} has condition {kind} matching {action} rule at index {at}"
     return "", ""
 
 
-def _exit(pod: Object, rule: Object) -> Object:
+def _match_on_exit_codes(pod: Object, rule: Object) -> Object:
     for key in ("containerStatuses", "initContainerStatuses"):
         for raw in items(dig(pod, "status", key)):
             container_status = fields(raw)
@@ -112,7 +112,7 @@ def _exit(pod: Object, rule: Object) -> Object:
     return {}
 
 
-def _named(pod: Object, patterns: list[Json]) -> str:
+def _match_on_pod_conditions(pod: Object, patterns: list[Json]) -> str:
     for raw in patterns:
         pattern = fields(raw)
         kind = text(pattern.get("type"))

@@ -1,4 +1,4 @@
-"""Who belongs to whom, kept up to date from the journal: looking something up never walks the store."""
+"""Index of objects by kind, namespace and controller, kept up to date from the store's journal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Kind = tuple[str, str]
 
 
 def controller_of(obj: Object) -> Object:
-    """The one owner that controls the object; empty where there is none."""
+    """The controller reference of the object (`GetControllerOf`); empty if it has none."""
     for raw in items(fields(obj.get("metadata")).get("ownerReferences")):
         reference = fields(raw)
         if reference.get("controller") is True:
@@ -19,32 +19,32 @@ def controller_of(obj: Object) -> Object:
 
 
 class ObjectIndex:
-    """Looks at the journal whenever it is asked, so that its answers are always of this moment."""
+    """Reads new entries of the journal on every call, so that its answers are current."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seen_changes = 0
-        self._there: dict[tuple[Kind, str], dict[str, None]] = {}
+        self._names: dict[tuple[Kind, str], dict[str, None]] = {}
         self._owned: dict[tuple[Kind, str], dict[Place, None]] = {}
         self._orphans: dict[tuple[Kind, str], dict[Place, None]] = {}
         self._owner: dict[Place, str] = {}
-        self._spaces: dict[Kind, dict[str, None]] = {}
+        self._namespaces: dict[Kind, dict[str, None]] = {}
 
     def within(self, kind: Kind, namespace: str = "") -> list[Object]:
-        """The objects of a kind, of all namespaces when none is given, by name."""
+        """The objects of a kind by name, of all namespaces if none is given."""
         self._catch_up()
-        spaces = [namespace] if namespace else sorted(self._spaces.get(kind, {}))
+        spaces = [namespace] if namespace else sorted(self._namespaces.get(kind, {}))
         return [
             obj
             for space in spaces
-            for name in sorted(self._there.get((kind, space), {}))
+            for name in sorted(self._names.get((kind, space), {}))
             if (obj := self._store.get((kind, space, name))) is not None
         ]
 
     def any(self, kind: Kind) -> bool:
         """Are there objects of a kind at all?"""
         self._catch_up()
-        return any(self._there.get((kind, space)) for space in self._spaces.get(kind, ()))
+        return any(self._names.get((kind, space)) for space in self._namespaces.get(kind, ()))
 
     def owned(self, kind: Kind, uid: str) -> list[Object]:
         """The objects of a kind that an owner controls, by name."""
@@ -62,25 +62,25 @@ class ObjectIndex:
     def _catch_up(self) -> None:
         journal = self._store.journal
         while self._seen_changes < len(journal):
-            self._note(journal[self._seen_changes])
+            self._apply(journal[self._seen_changes])
             self._seen_changes += 1
 
-    def _note(self, change: Change) -> None:
+    def _apply(self, change: Change) -> None:
         place = change.place
         kind, namespace, name = place
         owner = text(controller_of(change.obj).get("uid"))
-        known = self._owner.get(place)
+        old_owner = self._owner.get(place)
         if change.type == "DELETED":
-            self._there.get((kind, namespace), {}).pop(name, None)
-            self._forget(place, known)
+            self._names.get((kind, namespace), {}).pop(name, None)
+            self._forget(place, old_owner)
             self._owner.pop(place, None)
             return
-        if known is None:
-            self._there.setdefault((kind, namespace), {})[name] = None
-            self._spaces.setdefault(kind, {})[namespace] = None
-        if known == owner:
+        if old_owner is None:
+            self._names.setdefault((kind, namespace), {})[name] = None
+            self._namespaces.setdefault(kind, {})[namespace] = None
+        if old_owner == owner:
             return
-        self._forget(place, known)
+        self._forget(place, old_owner)
         self._owner[place] = owner
         if owner:
             self._owned.setdefault((kind, owner), {})[place] = None
@@ -90,9 +90,9 @@ class ObjectIndex:
     def _forget(self, place: Place, owner: str | None) -> None:
         kind, namespace, _ = place
         if owner:
-            left = self._owned.get((kind, owner), {})
-            left.pop(place, None)
-            if not left:
+            owned = self._owned.get((kind, owner), {})
+            owned.pop(place, None)
+            if not owned:
                 self._owned.pop((kind, owner), None)
         elif owner is not None:
             self._orphans.get((kind, namespace), {}).pop(place, None)

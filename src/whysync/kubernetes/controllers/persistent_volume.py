@@ -17,9 +17,9 @@ from whysync.kubernetes.controllers.client import (
     CLAIMS,
     PODS,
     Client,
-    Denied,
+    StatusError,
     annotations_of,
-    is_leaving,
+    is_terminating,
     labels_of,
     name_of,
     namespace_of,
@@ -29,19 +29,21 @@ from whysync.kubernetes.controllers.client import (
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
 from whysync.kubernetes.controllers.storage import (
-    CLASSES,
     SELECTED_NODE,
+    STORAGE_CLASSES,
     VOLUMES,
-    class_name,
-    default_class,
-    ensure_class,
+    default_storage_class,
+    ensure_default_class,
+    storage_class_name,
 )
 
-_BINDER: Final = "persistentvolume-controller"
-_PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
-_PROTECTION: Final = "kubernetes.io/pv-protection"
-_NO_CLASS: Final = "no persistent volumes available for this claim and no storage class is set"
-_LOST: Final = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+_COMPONENT: Final = "persistentvolume-controller"
+_PROVISIONER_ANNOTATION: Final = "volume.kubernetes.io/storage-provisioner"
+_PROTECTION_FINALIZER: Final = "kubernetes.io/pv-protection"
+_NO_STORAGE_CLASS_MESSAGE: Final = (
+    "no persistent volumes available for this claim and no storage class is set"
+)
+_LOST_MESSAGE: Final = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
 
 
 class PersistentVolumeController(QueueController):
@@ -52,58 +54,58 @@ class PersistentVolumeController(QueueController):
         super().__init__(client)
         self._behavior = behavior
         self._pending: dict[Key, None] = {}
-        self._made_at: dict[Key, datetime] = {}
-        self._fresh: dict[str, None] = {}
+        self._provisioned_at: dict[Key, datetime] = {}
+        self._changed_volumes: dict[str, None] = {}
         """Volumes that nobody has told yet that they are free."""
-        self._left: list[str] = []
+        self._released_volumes: list[str] = []
         """Volumes whose claim is gone."""
-        self._lost: dict[Key, None] = {}
-        self._with_own: list[Object] = []
+        self._lost_claims: dict[Key, None] = {}
+        self._pods_with_ephemeral_volumes: list[Object] = []
         """Pods with volumes of their own."""
-        self._begun = False
+        self._started = False
 
     @property
     def watches(self) -> frozenset[Kind] | None:
-        return frozenset({CLAIMS, VOLUMES, CLASSES, PODS})
+        return frozenset({CLAIMS, VOLUMES, STORAGE_CLASSES, PODS})
 
     def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind == PODS:
             if change.type == "ADDED" and any("ephemeral" in fields(raw) for raw in _volumes(change.obj)):
-                self._with_own.append(change.obj)
+                self._pods_with_ephemeral_volumes.append(change.obj)
         elif kind == CLAIMS:
             self.queue.add((namespace, name))
             if change.type == "DELETED":
-                self._left.append(text(dig(change.obj, "spec", "volumeName")))
+                self._released_volumes.append(text(dig(change.obj, "spec", "volumeName")))
         else:
             if kind == VOLUMES and change.type == "DELETED":
                 claim = fields(dig(change.obj, "spec", "claimRef"))
-                self._lost[text(claim.get("namespace")), text(claim.get("name"))] = None
+                self._lost_claims[text(claim.get("namespace")), text(claim.get("name"))] = None
                 self.queue.add((text(claim.get("namespace")), text(claim.get("name"))))
             elif kind == VOLUMES:
-                self._fresh[name] = None
+                self._changed_volumes[name] = None
             for key in self._pending:
                 self.queue.add(key)
 
     def reconcile(self) -> bool:
-        if not self._begun:
-            self._begun = True
-            ensure_class(self.client)
-        worked = bool(self._fresh or self._left or self._with_own)
-        pods, self._with_own = self._with_own, []
+        if not self._started:
+            self._started = True
+            ensure_default_class(self.client)
+        worked = bool(self._changed_volumes or self._released_volumes or self._pods_with_ephemeral_volumes)
+        pods, self._pods_with_ephemeral_volumes = self._pods_with_ephemeral_volumes, []
         for pod in pods:
-            self._make_own(pod)
-        for name in list(self._fresh):
+            self._create_ephemeral_claims(pod)
+        for name in list(self._changed_volumes):
             self._sync_volume(name)
-        self._fresh.clear()
-        left, self._left = self._left, []
+        self._changed_volumes.clear()
+        left, self._released_volumes = self._released_volumes, []
         for name in left:
             self._reclaim_volume(name)
         return super().reconcile() or worked
 
-    def gone(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         self._pending.pop(key, None)
-        self._made_at.pop(key, None)
+        self._provisioned_at.pop(key, None)
 
     # -- claims -----------------------------------------------------------------------------------
 
@@ -111,89 +113,89 @@ class PersistentVolumeController(QueueController):
         key = (namespace_of(obj), name_of(obj))
         if dig(obj, "status", "phase") == "Bound":
             self._pending.pop(key, None)
-            if key in self._lost:
-                del self._lost[key]
-                self.client.event(obj, "Warning", "ClaimLost", _LOST, _BINDER)
+            if key in self._lost_claims:
+                del self._lost_claims[key]
+                self.client.event(obj, "Warning", "ClaimLost", _LOST_MESSAGE, _COMPONENT)
                 self.client.update_status(obj, {"phase": "Lost"})
             return
-        if is_leaving(obj) or dig(obj, "status", "phase") == "Lost":
+        if is_terminating(obj) or dig(obj, "status", "phase") == "Lost":
             return
-        self._lost.pop(key, None)
+        self._lost_claims.pop(key, None)
         self._pending[key] = None
         volume = self._find_best_match_for_claim(obj)
         if volume is not None:
             self._bind(obj, volume)
         elif not dig(obj, "spec", "volumeName"):
-            self._provide(obj, key)
+            self._sync_unbound_claim(obj, key)
 
     def _find_best_match_for_claim(self, claim: Object) -> Object | None:
         """The smallest free volume that will do."""
         wanted = text(dig(claim, "spec", "volumeName"))
         candidates: list[tuple[int, str, Object]] = []
         for volume in [self.client.get(VOLUMES, "", wanted)] if wanted else self.client.list(VOLUMES):
-            if volume is not None and _suits(volume, claim, by_name=bool(wanted)):
-                candidates.append((milli_value(dig_storage(volume)), name_of(volume), volume))
+            if volume is not None and _is_match(volume, claim, by_name=bool(wanted)):
+                candidates.append((milli_value(_capacity(volume)), name_of(volume), volume))
         return min(candidates, key=lambda candidate: candidate[:2])[2] if candidates else None
 
-    def _provide(self, claim: Object, key: Key) -> None:
-        name = class_name(claim)
-        storage_class = default_class(self.client) if name is None else None
+    def _sync_unbound_claim(self, claim: Object, key: Key) -> None:
+        name = storage_class_name(claim)
+        storage_class = default_storage_class(self.client) if name is None else None
         if name is None and storage_class is None:
-            self.client.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
+            self.client.event(claim, "Normal", "FailedBinding", _NO_STORAGE_CLASS_MESSAGE, _COMPONENT)
             return
         if name is None and storage_class is not None:
-            claim = self._assign(claim, name_of(storage_class))
+            claim = self._assign_default_storage_class(claim, name_of(storage_class))
         elif name == "":
-            self.client.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
+            self.client.event(claim, "Normal", "FailedBinding", _NO_STORAGE_CLASS_MESSAGE, _COMPONENT)
             return
         else:
-            storage_class = self.client.get(CLASSES, "", name or "")
+            storage_class = self.client.get(STORAGE_CLASSES, "", name or "")
         if storage_class is None:
             message = f'storageclass.storage.k8s.io "{name}" not found'
-            self.client.event(claim, "Warning", "ProvisioningFailed", message, _BINDER)
+            self.client.event(claim, "Warning", "ProvisioningFailed", message, _COMPONENT)
             return
         waits = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
         if waits and SELECTED_NODE not in annotations_of(claim):
             message = "waiting for first consumer to be created before binding"
-            self.client.event(claim, "Normal", "WaitForFirstConsumer", message, _BINDER)
+            self.client.event(claim, "Normal", "WaitForFirstConsumer", message, _COMPONENT)
             return
         self._provision_claim(claim, key, storage_class)
 
-    def _assign(self, claim: Object, name: str) -> Object:
+    def _assign_default_storage_class(self, claim: Object, name: str) -> Object:
         updated: Object = {**claim, "spec": {**fields(claim.get("spec")), "storageClassName": name}}
         try:
             return self.client.update(updated)
-        except Denied:
+        except StatusError:
             return updated
 
     def _provision_claim(self, claim: Object, key: Key, of: Object) -> None:
         provisioner = text(of.get("provisioner"))
-        if key not in self._made_at:
-            self._made_at[key] = self.client.now + timedelta(seconds=self._behavior.volume_seconds)
-            marks: Object = {**annotations_of(claim), _PROVISIONER: provisioner}
+        if key not in self._provisioned_at:
+            self._provisioned_at[key] = self.client.now + timedelta(seconds=self._behavior.volume_seconds)
+            marks: Object = {**annotations_of(claim), _PROVISIONER_ANNOTATION: provisioner}
             annotated: Object = {**claim, "metadata": {**fields(claim.get("metadata")), "annotations": marks}}
             try:
                 claim = self.client.update(annotated)
-            except Denied:
+            except StatusError:
                 return
             message = (
                 f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or "
                 "manually by the system administrator. If volume creation is delayed, please verify that "
                 "the provisioner is running and correctly registered."
             )
-            self.client.event(claim, "Normal", "ExternalProvisioning", message, _BINDER)
+            self.client.event(claim, "Normal", "ExternalProvisioning", message, _COMPONENT)
         if self._behavior.volumes == "pending" or provisioner == "kubernetes.io/no-provisioner":
             return
-        if self._made_at[key] > self.client.now:
-            self.later_at(claim, self._made_at[key])
+        if self._provisioned_at[key] > self.client.now:
+            self.enqueue_at(claim, self._provisioned_at[key])
             return
-        volume = self._make(claim, of)
+        volume = self._create_volume(claim, of)
         if volume is not None:
             message = f"Successfully provisioned volume {name_of(volume)}"
             self.client.event(claim, "Normal", "ProvisioningSucceeded", message, provisioner)
             self._bind(claim, volume)
 
-    def _make(self, claim: Object, of: Object) -> Object | None:
+    def _create_volume(self, claim: Object, of: Object) -> Object | None:
         name = f"pvc-{uid_of(claim)}"
         asked = fields(dig(claim, "spec", "resources", "requests")).get("storage")
         spec: Object = {
@@ -217,15 +219,15 @@ class PersistentVolumeController(QueueController):
             return there
         try:
             return self.client.create(volume)
-        except Denied as no:
-            message = f'failed to provision volume with StorageClass "{name_of(of)}": {no.message}'
+        except StatusError as error:
+            message = f'failed to provision volume with StorageClass "{name_of(of)}": {error.message}'
             self.client.event(claim, "Warning", "ProvisioningFailed", message, text(of.get("provisioner")))
             return None
 
     def _bind(self, claim: Object, volume: Object) -> None:
         if not fields(dig(volume, "spec", "claimRef")):
             spec: Object = {**fields(volume.get("spec")), "claimRef": _reference(claim)}
-            volume = self._put({**volume, "spec": spec})
+            volume = self._update_unchecked({**volume, "spec": spec})
         self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Bound"})
         marks: Object = {
             **annotations_of(claim),
@@ -234,7 +236,7 @@ class PersistentVolumeController(QueueController):
         }
         meta: Object = {**fields(claim.get("metadata")), "annotations": marks}
         spec = {**fields(claim.get("spec")), "volumeName": name_of(volume)}
-        kept = self._put({**claim, "metadata": meta, "spec": spec})
+        kept = self._update_unchecked({**claim, "metadata": meta, "spec": spec})
         status: Object = {
             "phase": "Bound",
             "accessModes": items(dig(volume, "spec", "accessModes")),
@@ -242,11 +244,11 @@ class PersistentVolumeController(QueueController):
         }
         self.client.update_status(kept, status)
 
-    def _put(self, obj: Object) -> Object:
+    def _update_unchecked(self, obj: Object) -> Object:
         """A change that no check may refuse: a controller's own bookkeeping."""
         try:
             return self.client.update(obj)
-        except Denied:
+        except StatusError:
             return self.client.api_server.store.put(self.client.place(obj), obj)
 
     # -- volumes ----------------------------------------------------------------------------------
@@ -254,7 +256,7 @@ class PersistentVolumeController(QueueController):
     def _sync_volume(self, name: str) -> None:
         volume = self.client.get(VOLUMES, "", name)
         phase = text(dig(volume, "status", "phase"))
-        if volume is not None and is_leaving(volume):
+        if volume is not None and is_terminating(volume):
             self._remove_protection(volume)
         elif volume is not None and phase in ("", "Pending") and not fields(dig(volume, "spec", "claimRef")):
             self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Available"})
@@ -264,23 +266,25 @@ class PersistentVolumeController(QueueController):
         holder = fields(dig(volume, "spec", "claimRef"))
         claim = self.client.get(CLAIMS, text(holder.get("namespace")), text(holder.get("name")))
         held = items(dig(volume, "metadata", "finalizers"))
-        if _PROTECTION in held and (claim is None or uid_of(claim) != holder.get("uid")):
-            kept: list[Json] = [finalizer for finalizer in held if finalizer != _PROTECTION]
-            self._put({**volume, "metadata": {**fields(volume.get("metadata")), "finalizers": kept}})
+        if _PROTECTION_FINALIZER in held and (claim is None or uid_of(claim) != holder.get("uid")):
+            kept: list[Json] = [finalizer for finalizer in held if finalizer != _PROTECTION_FINALIZER]
+            self._update_unchecked(
+                {**volume, "metadata": {**fields(volume.get("metadata")), "finalizers": kept}}
+            )
 
     def _reclaim_volume(self, name: str) -> None:
         volume = self.client.get(VOLUMES, "", name) if name else None
-        if volume is None or is_leaving(volume):
+        if volume is None or is_terminating(volume):
             return
         if dig(volume, "spec", "persistentVolumeReclaimPolicy") == "Delete":
             try:
                 self.client.delete(volume)
-            except Denied:
+            except StatusError:
                 return
         else:
             self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Released"})
 
-    def _make_own(self, pod: Object) -> None:
+    def _create_ephemeral_claims(self, pod: Object) -> None:
         """The claims of a pod's own volumes, as the ephemeral volume controller makes them."""
         for raw in _volumes(pod):
             template = fields(dig(raw, "ephemeral", "volumeClaimTemplate"))
@@ -301,7 +305,7 @@ class PersistentVolumeController(QueueController):
             }
             try:
                 self.client.create(claim)
-            except Denied:
+            except StatusError:
                 continue
 
 
@@ -309,25 +313,25 @@ def _volumes(pod: Object) -> list[Json]:
     return items(fields(pod.get("spec")).get("volumes"))
 
 
-def dig_storage(volume: Object) -> Json:
+def _capacity(volume: Object) -> Json:
     return fields(dig(volume, "spec", "capacity")).get("storage")
 
 
-def _suits(volume: Object, claim: Object, *, by_name: bool) -> bool:
+def _is_match(volume: Object, claim: Object, *, by_name: bool) -> bool:
     spec, wanted = fields(volume.get("spec")), fields(claim.get("spec"))
     holder = fields(spec.get("claimRef"))
-    if is_leaving(volume):
+    if is_terminating(volume):
         return False
     if holder:
         named = (holder.get("namespace"), holder.get("name")) == (namespace_of(claim), name_of(claim))
         return named and holder.get("uid") in (None, "", uid_of(claim))
     if not by_name:
-        if text(spec.get("storageClassName")) != (class_name(claim) or ""):
+        if text(spec.get("storageClassName")) != (storage_class_name(claim) or ""):
             return False
         if not selects(wanted.get("selector"), labels_of(volume)):
             return False
     modes = items(spec.get("accessModes"))
-    enough = milli_value(dig_storage(volume)) >= milli_value(
+    enough = milli_value(_capacity(volume)) >= milli_value(
         fields(dig(wanted, "resources", "requests")).get("storage")
     )
     return enough and all(mode in modes for mode in items(wanted.get("accessModes")))

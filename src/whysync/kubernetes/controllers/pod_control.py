@@ -1,4 +1,4 @@
-"""Pods of a controller: which count, which are ready, which go first; how they are made and claimed."""
+"""Pods of a controller: which count, which are ready, which go first; how they are made and claim_objects."""
 
 from __future__ import annotations
 
@@ -13,20 +13,26 @@ from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import (
     PODS,
     Client,
-    Denied,
+    StatusError,
     annotations_of,
-    is_leaving,
+    is_terminating,
     labels_of,
     name_of,
     namespace_of,
     owner_reference,
     uid_of,
 )
-from whysync.kubernetes.controllers.conditions import after, condition, conditions_of, instant, whole
+from whysync.kubernetes.controllers.conditions import (
+    add_seconds,
+    condition,
+    conditions_of,
+    parse_time,
+    parse_unsigned,
+)
 from whysync.kubernetes.controllers.object_index import Kind
 
-_PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
-_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+_PHASE_RANKS: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 
 
 # -- what a pod is -----------------------------------------------------------------------------------
@@ -41,7 +47,7 @@ def is_finished(pod: Object) -> bool:
 
 
 def is_active(pod: Object) -> bool:
-    return not is_finished(pod) and not is_leaving(pod)
+    return not is_finished(pod) and not is_terminating(pod)
 
 
 def is_ready(pod: Object) -> bool:
@@ -50,7 +56,7 @@ def is_ready(pod: Object) -> bool:
 
 def ready_since(pod: Object) -> datetime | None:
     ready = condition(conditions_of(pod), "Ready")
-    return instant(text(ready.get("lastTransitionTime"))) if ready.get("status") == "True" else None
+    return parse_time(text(ready.get("lastTransitionTime"))) if ready.get("status") == "True" else None
 
 
 def is_available(pod: Object, seconds: int, now: datetime) -> bool:
@@ -58,10 +64,10 @@ def is_available(pod: Object, seconds: int, now: datetime) -> bool:
     if not is_ready(pod):
         return False
     since = ready_since(pod)
-    return not seconds or (since is not None and after(since, seconds) <= now)
+    return not seconds or (since is not None and add_seconds(since, seconds) <= now)
 
 
-def restarts_of(pod: Object) -> int:
+def max_container_restarts(pod: Object) -> int:
     statuses = items(fields(pod.get("status")).get("containerStatuses"))
     return max((integer(fields(status).get("restartCount")) for status in statuses), default=0)
 
@@ -69,7 +75,9 @@ def restarts_of(pod: Object) -> int:
 def next_available(pods: list[Object], seconds: int, now: datetime) -> datetime | None:
     """When the next of those that are ready has been so for long enough."""
     dates = [
-        after(since, seconds) for pod in pods if is_ready(pod) and (since := ready_since(pod)) is not None
+        add_seconds(since, seconds)
+        for pod in pods
+        if is_ready(pod) and (since := ready_since(pod)) is not None
     ]
     return min((when for when in dates if when > now), default=None)
 
@@ -87,17 +95,17 @@ def active_pods_with_ranks(pods: list[Object], related: list[Object]) -> list[Ob
 
     def rank(pod: Object) -> tuple[int, int, int, int, int, float, int, float, str]:
         node = text(dig(pod, "spec", "nodeName"))
-        since, born = ready_since(pod), instant(text(dig(pod, "metadata", "creationTimestamp")))
-        cost = text(annotations_of(pod).get(_COST))
-        price = whole(cost.removeprefix("-")) or 0
+        since, born = ready_since(pod), parse_time(text(dig(pod, "metadata", "creationTimestamp")))
+        cost = text(annotations_of(pod).get(_DELETION_COST))
+        price = parse_unsigned(cost.removeprefix("-")) or 0
         return (
             1 if node else 0,
-            _PHASES.get(phase_of(pod), 0),
+            _PHASE_RANKS.get(phase_of(pod), 0),
             1 if is_ready(pod) else 0,
             -price if cost.startswith("-") else price,
             -crowd.get(node, 0),
             -since.timestamp() if since else 0,
-            -restarts_of(pod),
+            -max_container_restarts(pod),
             -born.timestamp() if born else 0,
             uid_of(pod),
         )
@@ -108,7 +116,7 @@ def active_pods_with_ranks(pods: list[Object], related: list[Object]) -> list[Ob
 # -- making and claiming -----------------------------------------------------------------------------
 
 
-def pod_from(template: Object, owner: Object) -> Object:
+def pod_from_template(template: Object, owner: Object) -> Object:
     """A pod as a controller makes it of a template; without a name, which the server gives."""
     template_meta = fields(template.get("metadata"))
     meta: Object = {"generateName": f"{name_of(owner)}-", "namespace": namespace_of(owner)}
@@ -130,12 +138,12 @@ def create_pod(client: Client, owner: Object, pod: Object, component: str) -> Ob
     """Creates a pod and its Event; `None`, without an Event, if the namespace is terminating."""
     try:
         new = client.create(pod)
-    except Denied as denied:
-        if "because it is being terminated" in denied.message:
+    except StatusError as error:
+        if "because it is being terminated" in error.message:
             return None
-        client.event(owner, "Warning", "FailedCreate", f"Error creating: {denied.message}", component)
-        return Failure(denied.message)
-    _record_creation(client, owner, new, component)
+        client.event(owner, "Warning", "FailedCreate", f"Error creating: {error.message}", component)
+        return Failure(error.message)
+    _record_creation_event(client, owner, new, component)
     return new
 
 
@@ -146,9 +154,9 @@ def create_pods(client: Client, owner: Object, pod: Object, count: int, componen
     while count > 0:
         failures: list[Failure] = []
         for _ in range(min(batch, count)):
-            again = None if first is None else client.create_again(first)
+            again = None if first is None else client.create_copy(first)
             if again is not None:
-                _record_creation(client, owner, again, component)
+                _record_creation_event(client, owner, again, component)
                 continue
             outcome = create_pod(client, owner, pod, component)
             if isinstance(outcome, Failure):
@@ -162,23 +170,23 @@ def create_pods(client: Client, owner: Object, pod: Object, count: int, componen
     return None
 
 
-def _record_creation(client: Client, owner: Object, pod: Object, component: str) -> None:
+def _record_creation_event(client: Client, owner: Object, pod: Object, component: str) -> None:
     client.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(pod)}", component)
 
 
 def delete_pod(client: Client, owner: Object, pod: Object, component: str) -> Failure | None:
     try:
         client.delete(pod)
-    except Denied as denied:
-        if denied.code == 404:
+    except StatusError as error:
+        if error.code == 404:
             return None
-        client.event(owner, "Warning", "FailedDelete", f"Error deleting: {denied.message}", component)
-        return Failure(f"unable to delete pods: {denied.message}")
+        client.event(owner, "Warning", "FailedDelete", f"Error deleting: {error.message}", component)
+        return Failure(f"unable to delete pods: {error.message}")
     client.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}", component)
     return None
 
 
-def claimed(
+def claim_objects(
     client: Client,
     kind: Kind,
     owner: Object,
@@ -191,21 +199,21 @@ def claimed(
     for obj in client.owned(kind, owner):
         if selects(selector, labels_of(obj)):
             objects.append(obj)
-        elif not is_leaving(owner) and not is_leaving(obj):
-            _released(client, obj, uid_of(owner))
-    if is_leaving(owner):
+        elif not is_terminating(owner) and not is_terminating(obj):
+            _release(client, obj, uid_of(owner))
+    if is_terminating(owner):
         return objects
     for orphan in client.orphans(kind, namespace_of(owner)):
-        if selects(selector, labels_of(orphan)) and not is_leaving(orphan):
+        if selects(selector, labels_of(orphan)) and not is_terminating(orphan):
             if (kind == PODS and is_finished(orphan)) or (adopts is not None and not adopts(orphan)):
                 continue
-            adopted = _adopted(client, orphan, owner)
+            adopted = _adopt(client, orphan, owner)
             if adopted is not None:
                 objects.append(adopted)
     return objects
 
 
-def who_might_adopt(client: Client, kind: Kind, change: Change) -> list[tuple[str, str]]:
+def potential_owners(client: Client, kind: Kind, change: Change) -> list[tuple[str, str]]:
     """Objects of a kind whose selector matches an object without a controller."""
     labels = labels_of(change.obj)
     if not labels or change.type == "DELETED":
@@ -217,14 +225,14 @@ def who_might_adopt(client: Client, kind: Kind, change: Change) -> list[tuple[st
     ]
 
 
-def _adopted(client: Client, obj: Object, owner: Object) -> Object | None:
+def _adopt(client: Client, obj: Object, owner: Object) -> Object | None:
     meta = fields(obj.get("metadata"))
     references: list[Json] = [*items(meta.get("ownerReferences")), owner_reference(owner)]
     owned: Object = {**meta, "ownerReferences": references}
-    return _tried(client, {**obj, "metadata": owned})
+    return _update_or_none(client, {**obj, "metadata": owned})
 
 
-def _released(client: Client, obj: Object, owner: str) -> None:
+def _release(client: Client, obj: Object, owner: str) -> None:
     meta = dict(fields(obj.get("metadata")))
     left = [
         owner_reference
@@ -235,11 +243,11 @@ def _released(client: Client, obj: Object, owner: str) -> None:
         meta["ownerReferences"] = left
     else:
         meta.pop("ownerReferences", None)
-    _tried(client, {**obj, "metadata": meta})
+    _update_or_none(client, {**obj, "metadata": meta})
 
 
-def _tried(client: Client, obj: Object) -> Object | None:
+def _update_or_none(client: Client, obj: Object) -> Object | None:
     try:
         return client.update(obj)
-    except Denied:
+    except StatusError:
         return None

@@ -15,7 +15,7 @@ from whysync.kubernetes.controllers.client import (
     PODS,
     REPLICA_SETS,
     Client,
-    is_leaving,
+    is_terminating,
     labels_of,
     name_of,
     namespace_of,
@@ -26,7 +26,7 @@ from whysync.kubernetes.controllers.deployment_util import replicas_of
 from whysync.kubernetes.controllers.pod_control import (
     Failure,
     active_pods_with_ranks,
-    claimed,
+    claim_objects,
     create_pods,
     delete_pod,
     is_active,
@@ -34,13 +34,13 @@ from whysync.kubernetes.controllers.pod_control import (
     is_finished,
     is_ready,
     next_available,
-    pod_from,
-    who_might_adopt,
+    pod_from_template,
+    potential_owners,
 )
 
 _COMPONENT: Final = "replicaset-controller"
 _FAILURE: Final = "ReplicaFailure"
-_MOST_AT_ONCE: Final = 500
+_BURST_REPLICAS: Final = 500
 
 
 class ReplicaSetController(QueueController):
@@ -52,58 +52,58 @@ class ReplicaSetController(QueueController):
     def __init__(self, client: Client) -> None:
         super().__init__(client)
         self._backoff = Backoff()
-        self._seen: dict[Place, tuple[Json, ...]] = {}
+        self._relevant_fields: dict[Place, tuple[Json, ...]] = {}
 
     def keys_of(self, change: Change) -> Iterable[Key]:
         """Most of what happens to a pod on its node is nothing to its ReplicaSet."""
         if change.type == "DELETED":
-            self._seen.pop(change.place, None)
+            self._relevant_fields.pop(change.place, None)
             return super().keys_of(change)
-        mark = _mark(change)
-        if self._seen.get(change.place) == mark:
+        mark = _fields_of_interest(change)
+        if self._relevant_fields.get(change.place) == mark:
             return ()
-        self._seen[change.place] = mark
+        self._relevant_fields[change.place] = mark
         return super().keys_of(change)
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
-        return who_might_adopt(self.client, REPLICA_SETS, change)
+        return potential_owners(self.client, REPLICA_SETS, change)
 
-    def gone(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         self._backoff.forget(key)
 
     def sync(self, obj: Object) -> None:
         spec = fields(obj.get("spec"))
-        pods = claimed(self.client, PODS, obj, spec.get("selector"))
+        pods = claim_objects(self.client, PODS, obj, spec.get("selector"))
         active = [pod for pod in pods if is_active(pod)]
-        failure = None if is_leaving(obj) else self._manage_replicas(obj, active)
-        leaving = sum(1 for pod in pods if is_leaving(pod))
+        failure = None if is_terminating(obj) else self._manage_replicas(obj, active)
+        leaving = sum(1 for pod in pods if is_terminating(pod))
         status = self._calculate_status(obj, active, leaving, failure)
         obj = self.client.update_status(obj, status)
         key = (namespace_of(obj), name_of(obj))
         if failure is not None:
-            self.later(obj, self._backoff.next(key))
+            self.enqueue_after(obj, self._backoff.next(key))
             return
         self._backoff.forget(key)
         seconds = integer(spec.get("minReadySeconds"))
         if seconds and status.get("readyReplicas") != status.get("availableReplicas"):
             when = next_available(active, seconds, self.client.now)
             if when is not None:
-                self.later_at(obj, when)
+                self.enqueue_at(obj, when)
 
     def _manage_replicas(self, obj: Object, active: list[Object]) -> Failure | None:
         wanted = replicas_of(obj)
         if len(active) < wanted:
-            pod = pod_from(fields(dig(obj, "spec", "template")), obj)
-            count = min(wanted - len(active), _MOST_AT_ONCE)
+            pod = pod_from_template(fields(dig(obj, "spec", "template")), obj)
+            count = min(wanted - len(active), _BURST_REPLICAS)
             return create_pods(self.client, obj, pod, count, _COMPONENT)
-        surplus = min(len(active) - wanted, _MOST_AT_ONCE)
+        surplus = min(len(active) - wanted, _BURST_REPLICAS)
         if surplus <= 0:
             return None
-        chosen = active_pods_with_ranks(active, self._related(obj))[:surplus]
+        chosen = active_pods_with_ranks(active, self._pods_of_owner(obj))[:surplus]
         failures = [delete_pod(self.client, obj, pod, _COMPONENT) for pod in chosen]
         return next((failure for failure in failures if failure is not None), None)
 
-    def _related(self, obj: Object) -> list[Object]:
+    def _pods_of_owner(self, obj: Object) -> list[Object]:
         """The pods of all ReplicaSets of the same owner."""
         for raw in items(dig(obj, "metadata", "ownerReferences")):
             owner = fields(raw)
@@ -155,7 +155,7 @@ class ReplicaSetController(QueueController):
         return [*conditions, new]
 
 
-def _mark(change: Change) -> tuple[Json, ...]:
+def _fields_of_interest(change: Change) -> tuple[Json, ...]:
     """What a ReplicaSet looks at, of itself or of a pod."""
     meta = fields(change.obj.get("metadata"))
     both = (meta.get("deletionTimestamp"), meta.get("ownerReferences"), meta.get("labels"))

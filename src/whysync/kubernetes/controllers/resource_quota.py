@@ -8,7 +8,7 @@ from typing import Final
 from whysync.golang.quantity import milli_value, written_like
 from whysync.json_tree import Json, Object, dig, fields, items, same
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.client import CLAIMS, PODS, SERVICES, Client, is_leaving, namespace_of
+from whysync.kubernetes.controllers.client import CLAIMS, PODS, SERVICES, Client, is_terminating, namespace_of
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
 
@@ -35,23 +35,23 @@ class ResourceQuotaController(QueueController):
             else:
                 self._by_namespace.setdefault(namespace, {})[namespace, name] = None
                 self.queue.add((namespace, name))
-        elif namespace in self._by_namespace and _frees(change):
+        elif namespace in self._by_namespace and _releases_usage(change):
             for key in self._by_namespace[namespace]:
                 self.queue.add(key)
 
     def sync(self, obj: Object) -> None:
-        if is_leaving(obj):
+        if is_terminating(obj):
             return
         hard = fields(dig(obj, "spec", "hard"))
         used: Object = {
-            key: written_like(Fraction(self._used(key, namespace_of(obj)), 1000), limit)
+            key: written_like(Fraction(self._usage(key, namespace_of(obj)), 1000), limit)
             for key, limit in sorted(hard.items())
         }
         status = fields(obj.get("status"))
         if not same(fields(status.get("hard")), hard) or not same(fields(status.get("used")), used):
             self.client.update_status(obj, {**status, "hard": hard, "used": used})
 
-    def _used(self, key: str, namespace: str) -> int:
+    def _usage(self, key: str, namespace: str) -> int:
         """In thousandths."""
         side, _, what = key.partition(".")
         if key.startswith("count/"):
@@ -59,15 +59,15 @@ class ResourceQuotaController(QueueController):
             return 1000 * self._count((group, plural), namespace)
         if key == "requests.storage":
             return sum(
-                milli_value(_plain(dig(claim, "spec", "resources", "requests", "storage")))
+                milli_value(_json_or_none(dig(claim, "spec", "resources", "requests", "storage")))
                 for claim in self.client.list(CLAIMS, namespace)
             )
         if key in ("services.loadbalancers", "services.nodeports"):
-            return 1000 * self._ports(namespace, key)
+            return 1000 * self._service_usage(namespace, key)
         if side in ("requests", "limits") and what:
-            return self._asked(namespace, side, what)
+            return self._container_usage(namespace, side, what)
         if key in ("cpu", "memory", "ephemeral-storage"):
-            return self._asked(namespace, "requests", key)
+            return self._container_usage(namespace, "requests", key)
         return 1000 * self._count(("", key), namespace)
 
     def _count(self, kind: Kind, namespace: str) -> int:
@@ -80,14 +80,14 @@ class ResourceQuotaController(QueueController):
             if dig(pod, "status", "phase") not in ("Succeeded", "Failed")
         ]
 
-    def _asked(self, namespace: str, side: str, what: str) -> int:
+    def _container_usage(self, namespace: str, side: str, what: str) -> int:
         return sum(
             milli_value(fields(dig(raw, "resources", side)).get(what))
             for pod in self._pods(namespace)
             for raw in items(dig(pod, "spec", "containers"))
         )
 
-    def _ports(self, namespace: str, key: str) -> int:
+    def _service_usage(self, namespace: str, key: str) -> int:
         total = 0
         for service in self.client.list(SERVICES, namespace):
             kind = dig(service, "spec", "type")
@@ -97,14 +97,14 @@ class ResourceQuotaController(QueueController):
                 total += len(items(dig(service, "spec", "ports")))
         return total
 
-    def gone(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         self._by_namespace.get(key[0], {}).pop(key, None)
 
 
-def _frees(change: Change) -> bool:
+def _releases_usage(change: Change) -> bool:
     """Does it leave more for others? What is made the API server counts itself."""
     return change.type == "DELETED" or dig(change.obj, "status", "phase") in ("Succeeded", "Failed")
 
 
-def _plain(value: object) -> Json:
+def _json_or_none(value: object) -> Json:
     return value if isinstance(value, (str, int, float)) else None

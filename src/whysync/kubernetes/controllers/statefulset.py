@@ -16,8 +16,8 @@ from whysync.kubernetes.controllers.client import (
     REVISIONS,
     STATEFUL_SETS,
     Client,
-    Denied,
-    is_leaving,
+    StatusError,
+    is_terminating,
     name_of,
     namespace_of,
 )
@@ -25,23 +25,23 @@ from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.controller_revisions import (
     RevisionHistory,
     data_hash,
-    data_of,
-    hash_of,
-    template_in,
+    revision_data,
+    revision_hash_of,
+    template_of_revision,
 )
 from whysync.kubernetes.controllers.deployment_util import replicas_of
 from whysync.kubernetes.controllers.pod_control import (
-    claimed,
+    claim_objects,
     is_available,
     is_finished,
     is_ready,
     next_available,
     phase_of,
-    who_might_adopt,
+    potential_owners,
 )
-from whysync.kubernetes.controllers.statefulset_pods import StatefulPods, ordinal_of
+from whysync.kubernetes.controllers.statefulset_pods import StatefulPodControl, ordinal_of
 
-_USUAL_HISTORY: Final = 10
+_DEFAULT_HISTORY_LIMIT: Final = 10
 
 
 class StatefulSetController(QueueController):
@@ -57,90 +57,90 @@ class StatefulSetController(QueueController):
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
         if change.place[0] != PODS:
             return
-        for namespace, name in who_might_adopt(self.client, STATEFUL_SETS, change):
+        for namespace, name in potential_owners(self.client, STATEFUL_SETS, change):
             if ordinal_of(self.client.get(STATEFUL_SETS, namespace, name) or {}, change.obj) >= 0:
                 yield namespace, name
 
-    def gone(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         self._backoff.forget(key)
 
     def sync(self, obj: Object) -> None:
         key = (namespace_of(obj), name_of(obj))
         selector = fields(obj.get("spec")).get("selector")
-        pods = claimed(self.client, PODS, obj, selector, adopts=lambda pod: ordinal_of(obj, pod) >= 0)
+        pods = claim_objects(self.client, PODS, obj, selector, adopts=lambda pod: ordinal_of(obj, pod) >= 0)
         pods = [pod for pod in pods if ordinal_of(obj, pod) >= 0]
         try:
-            done = _Round(self.client, obj, pods).update_stateful_set()
-        except Denied:
+            done = _StatefulSetSync(self.client, obj, pods).update_stateful_set()
+        except StatusError:
             done = False
         if not done:
-            self.later(obj, self._backoff.next(key))
+            self.enqueue_after(obj, self._backoff.next(key))
             return
         self._backoff.forget(key)
         seconds = integer(dig(obj, "spec", "minReadySeconds"))
         when = next_available(pods, seconds, self.client.now) if seconds else None
         if when is not None:
-            self.later_at(obj, when)
+            self.enqueue_at(obj, when)
 
 
-class _Round:
+class _StatefulSetSync:
     """One look at a StatefulSet and its pods."""
 
     def __init__(self, client: Client, obj: Object, pods: list[Object]) -> None:
         self._client = client
         self._obj = obj
         self._pods = pods
-        self._seconds = integer(dig(obj, "spec", "minReadySeconds"))
-        self._wanted = replicas_of(obj)
-        self._first = integer(dig(obj, "spec", "ordinals", "start"))
-        self._in_order = dig(obj, "spec", "podManagementPolicy") != "Parallel"
-        self._hands = StatefulPods(client, obj)
+        self._min_ready_seconds = integer(dig(obj, "spec", "minReadySeconds"))
+        self._replicas = replicas_of(obj)
+        self._start_ordinal = integer(dig(obj, "spec", "ordinals", "start"))
+        self._monotonic = dig(obj, "spec", "podManagementPolicy") != "Parallel"
+        self._pod_control = StatefulPodControl(client, obj)
         self._collisions = integer(dig(obj, "status", "collisionCount"))
-        self._gone = 0
+        self._deleted = 0
 
     def update_stateful_set(self) -> bool:
         """False where something failed and is to be tried again."""
         history = RevisionHistory(self._client, self._obj)
         known = history.all()
-        if is_leaving(self._obj) and not known:
+        if is_terminating(self._obj) and not known:
             # The collector has taken them. The real controller makes one more, and watches no more of it.
             return True
-        update = history.latest(data_hash(data_of(self._obj), self._collisions), known)
+        update = history.get_or_create(data_hash(revision_data(self._obj), self._collisions), known)
         while update is None:
             self._collisions += 1
-            update = history.latest(data_hash(data_of(self._obj), self._collisions), known)
+            update = history.get_or_create(data_hash(revision_data(self._obj), self._collisions), known)
         named = dig(self._obj, "status", "currentRevision")
         current = next((revision for revision in known if name_of(revision) == named), update)
         self._current, self._update = current, update
-        replicas, condemned = self._sorted()
+        replicas, condemned = self._replicas_and_condemned()
         fine = True
-        if not is_leaving(self._obj):
+        if not is_terminating(self._obj):
             fine = self._process_replicas(replicas, condemned)
-        self._update_status([*replicas, *condemned] if not is_leaving(self._obj) else self._pods)
-        used = {name_of(current), name_of(update), *(hash_of(pod) for pod in self._pods)}
+        self._update_status([*replicas, *condemned] if not is_terminating(self._obj) else self._pods)
+        used = {name_of(current), name_of(update), *(revision_hash_of(pod) for pod in self._pods)}
         limit = dig(self._obj, "spec", "revisionHistoryLimit")
-        history.cut(history.all(), used, integer(limit, _USUAL_HISTORY))
+        history.truncate_history(history.all(), used, integer(limit, _DEFAULT_HISTORY_LIMIT))
         return fine
 
-    def _sorted(self) -> tuple[list[Object], list[Object]]:
+    def _replicas_and_condemned(self) -> tuple[list[Object], list[Object]]:
         """The pods that are to be, some of them only drafts; and those that are to go, the last first."""
         there = {ordinal_of(self._obj, pod): pod for pod in self._pods}
-        wanted = range(self._first, self._first + self._wanted)
-        replicas = [there.get(number) or self._draft(number) for number in wanted]
+        wanted = range(self._start_ordinal, self._start_ordinal + self._replicas)
+        replicas = [there.get(number) or self._new_versioned_pod(number) for number in wanted]
         rest = sorted((number for number in there if number not in wanted), reverse=True)
         return replicas, [there[number] for number in rest]
 
-    def _draft(self, number: int) -> Object:
+    def _new_versioned_pod(self, number: int) -> Object:
         """New pods below the partition get the old template."""
         how = fields(dig(self._obj, "spec", "updateStrategy"))
         rolling = fields(how.get("rollingUpdate"))
         if "rollingUpdate" in how:
-            is_old = number < self._first + integer(rolling.get("partition"))
+            is_old = number < self._start_ordinal + integer(rolling.get("partition"))
         else:
             current = integer(dig(self._obj, "status", "currentReplicas"))
-            is_old = how.get("type") == "RollingUpdate" and number < self._first + current
+            is_old = how.get("type") == "RollingUpdate" and number < self._start_ordinal + current
         revision = self._current if is_old else self._update
-        return self._hands.draft(number, template_in(revision), name_of(revision))
+        return self._pod_control.new_pod(number, template_of_revision(revision), name_of(revision))
 
     # -- what is done -----------------------------------------------------------------------------
 
@@ -149,21 +149,21 @@ class _Round:
             waits, fine = self._process_replica(pod, replicas, at)
             if not fine:
                 return False
-            if waits and self._in_order:
+            if waits and self._monotonic:
                 return True
         for pod in condemned:
-            self._hands.keep_claims(pod, scaled_down=True)
+            self._pod_control.update_claim_owner_refs(pod, scaled_down=True)
         sick = next((pod for pod in [*replicas, *reversed(condemned)] if self._is_unavailable(pod)), None)
         for pod in condemned:
-            if is_leaving(pod):
-                if self._in_order:
+            if is_terminating(pod):
+                if self._monotonic:
                     return True
                 continue
-            if self._in_order and self._is_unavailable(pod) and pod is not sick:
+            if self._monotonic and self._is_unavailable(pod) and pod is not sick:
                 return True
-            if not self._hands.delete(pod):
+            if not self._pod_control.delete(pod):
                 return False
-            if self._in_order:
+            if self._monotonic:
                 return True
         if dig(self._obj, "spec", "updateStrategy", "type") == "OnDelete":
             return True
@@ -172,55 +172,55 @@ class _Round:
     def _process_replica(self, pod: Object, replicas: list[Object], at: int) -> tuple[bool, bool]:
         """Whether the others must wait for this one, and whether all went well."""
         if is_finished(pod):
-            return True, is_leaving(pod) or self._hands.delete(pod)
+            return True, is_terminating(pod) or self._pod_control.delete(pod)
         if not phase_of(pod):
-            if self._hands.claim_is_stale(pod):
+            if self._pod_control.is_claim_stale(pod):
                 return True, True
-            return True, self._hands.create(pod)
-        if phase_of(pod) == "Pending" and not self._hands.create_claims(pod):
+            return True, self._pod_control.create(pod)
+        if phase_of(pod) == "Pending" and not self._pod_control.create_claims(pod):
             return True, False
-        if is_leaving(pod) or not self._is_up(pod):
+        if is_terminating(pod) or not self._is_running_and_available(pod):
             return True, True
-        replicas[at] = self._hands.put_right(pod)
+        replicas[at] = self._pod_control.update_pod(pod)
         return False, True
 
     def _rolling_update(self, replicas: list[Object]) -> bool:
         """Deletes the last pod of an old revision once all pods with higher ordinals are available."""
         least = integer(dig(self._obj, "spec", "updateStrategy", "rollingUpdate", "partition"))
         for pod in reversed(replicas[max(least, 0) :]):
-            if hash_of(pod) != name_of(self._update) and not is_leaving(pod):
-                if not self._hands.delete(pod):
+            if revision_hash_of(pod) != name_of(self._update) and not is_terminating(pod):
+                if not self._pod_control.delete(pod):
                     return False
-                self._gone += 1
+                self._deleted += 1
                 return True
             if self._is_unavailable(pod):
                 return True
         return True
 
-    def _is_up(self, pod: Object) -> bool:
+    def _is_running_and_available(self, pod: Object) -> bool:
         running = phase_of(pod) == "Running" and is_ready(pod)
-        return running and is_available(pod, self._seconds, self._client.now)
+        return running and is_available(pod, self._min_ready_seconds, self._client.now)
 
     def _is_unavailable(self, pod: Object) -> bool:
-        return not is_available(pod, self._seconds, self._client.now) or is_leaving(pod)
+        return not is_available(pod, self._min_ready_seconds, self._client.now) or is_terminating(pod)
 
     # -- what is told -----------------------------------------------------------------------------
 
     def _update_status(self, pods: list[Object]) -> None:
         made = [pod for pod in pods if phase_of(pod)]
         ready = [pod for pod in made if phase_of(pod) == "Running" and is_ready(pod)]
-        available = [pod for pod in ready if is_available(pod, self._seconds, self._client.now)]
-        staying = [hash_of(pod) for pod in made if not is_leaving(pod)]
+        available = [pod for pod in ready if is_available(pod, self._min_ready_seconds, self._client.now)]
+        staying = [revision_hash_of(pod) for pod in made if not is_terminating(pod)]
         current, update = name_of(self._current), name_of(self._update)
         counts = {
             "replicas": len(made),
             "readyReplicas": len(ready),
-            "currentReplicas": staying.count(current) - self._gone,
+            "currentReplicas": staying.count(current) - self._deleted,
             "updatedReplicas": staying.count(update),
         }
         rolling = dig(self._obj, "spec", "updateStrategy", "type") == "RollingUpdate"
         if rolling and all(
-            counts[key] == self._wanted for key in ("updatedReplicas", "readyReplicas", "replicas")
+            counts[key] == self._replicas for key in ("updatedReplicas", "readyReplicas", "replicas")
         ):
             counts["currentReplicas"], current = counts["updatedReplicas"], update
         status: Object = {

@@ -11,17 +11,17 @@ from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.controllers.client import (
     CLAIMS,
     Client,
-    Denied,
-    is_leaving,
+    StatusError,
+    is_terminating,
     labels_of,
     name_of,
     namespace_of,
     owner_reference,
     uid_of,
 )
-from whysync.kubernetes.controllers.conditions import whole
-from whysync.kubernetes.controllers.controller_revisions import HASH
-from whysync.kubernetes.controllers.pod_control import pod_from
+from whysync.kubernetes.controllers.conditions import parse_unsigned
+from whysync.kubernetes.controllers.controller_revisions import REVISION_HASH
+from whysync.kubernetes.controllers.pod_control import pod_from_template
 
 _COMPONENT: Final = "statefulset-controller"
 _POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
@@ -31,26 +31,26 @@ _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 def ordinal_of(obj: Object, pod: Object) -> int:
     """The number of a pod of this StatefulSet; -1 where the name is not one of its."""
     parent, _, number = name_of(pod).rpartition("-")
-    ordinal = whole(number) if parent == name_of(obj) else None
+    ordinal = parse_unsigned(number) if parent == name_of(obj) else None
     return -1 if ordinal is None else ordinal
 
 
-class StatefulPods:
+class StatefulPodControl:
     def __init__(self, client: Client, obj: Object) -> None:
         self._client = client
         self._obj = obj
 
-    def draft(self, number: int, template: Object, revision: str) -> Object:
+    def new_pod(self, number: int, template: Object, revision: str) -> Object:
         """A pod that is not made yet: it has no phase."""
         obj = self._obj
-        pod = pod_from(template, obj)
+        pod = pod_from_template(template, obj)
         meta = fields(pod.get("metadata"))
         name = f"{name_of(obj)}-{number}"
         labels: Object = {
             **fields(meta.get("labels")),
             _POD_NAME: name,
             _POD_INDEX: str(number),
-            HASH: revision,
+            REVISION_HASH: revision,
         }
         spec: Object = {**fields(pod.get("spec")), "hostname": name}
         if service := text(dig(obj, "spec", "serviceName")):
@@ -61,7 +61,7 @@ class StatefulPods:
         named: Object = {**meta, "name": name, "labels": labels}
         return {**pod, "metadata": named, "spec": spec}
 
-    def _templates(self) -> list[Object]:
+    def _claim_templates(self) -> list[Object]:
         return [
             fields(volume_claim_template)
             for volume_claim_template in items(dig(self._obj, "spec", "volumeClaimTemplates"))
@@ -76,9 +76,9 @@ class StatefulPods:
                 "name": name_of(template),
                 "persistentVolumeClaim": {"claimName": self._claim_name(template, number)},
             }
-            for template in self._templates()
+            for template in self._claim_templates()
         ]
-        names = {name_of(template) for template in self._templates()}
+        names = {name_of(template) for template in self._claim_templates()}
         return [*ours, *(volume for volume in given if fields(volume).get("name") not in names)]
 
     # -- pods -------------------------------------------------------------------------------------
@@ -88,28 +88,28 @@ class StatefulPods:
             return False
         try:
             made = self._client.create(pod)
-        except Denied as denied:
-            if denied.code == 409 or "because it is being terminated" in denied.message:
-                return denied.code != 409
-            self._record_pod_event("Create", pod, denied.message)
+        except StatusError as error:
+            if error.code == 409 or "because it is being terminated" in error.message:
+                return error.code != 409
+            self._record_pod_event("Create", pod, error.message)
             return False
         self._record_pod_event("Create", pod, None)
-        self.keep_claims(made, scaled_down=False)
+        self.update_claim_owner_refs(made, scaled_down=False)
         return True
 
     def delete(self, pod: Object) -> bool:
         try:
             self._client.delete(pod)
-        except Denied as denied:
-            if denied.code != 404:
-                self._record_pod_event("Delete", pod, denied.message)
+        except StatusError as error:
+            if error.code != 404:
+                self._record_pod_event("Delete", pod, error.message)
                 return False
         self._record_pod_event("Delete", pod, None)
         return True
 
-    def put_right(self, pod: Object) -> Object:
+    def update_pod(self, pod: Object) -> Object:
         """The labels that name it, and who owns its claims."""
-        self.keep_claims(pod, scaled_down=False)
+        self.update_claim_owner_refs(pod, scaled_down=False)
         if labels_of(pod).get(_POD_NAME) == name_of(pod):
             return pod
         number = ordinal_of(self._obj, pod)
@@ -117,8 +117,8 @@ class StatefulPods:
         meta: Object = {**fields(pod.get("metadata")), "labels": labels}
         try:
             new = self._client.update({**pod, "metadata": meta})
-        except Denied as denied:
-            self._record_pod_event("Update", pod, denied.message)
+        except StatusError as error:
+            self._record_pod_event("Update", pod, error.message)
             return pod
         self._record_pod_event("Update", pod, None)
         return new
@@ -138,11 +138,11 @@ class StatefulPods:
     def create_claims(self, pod: Object) -> bool:
         number = ordinal_of(self._obj, pod)
         fine = True
-        for template in self._templates():
+        for template in self._claim_templates():
             name = self._claim_name(template, number)
             there = self._client.get(CLAIMS, namespace_of(self._obj), name)
             if there is not None:
-                if is_leaving(there):
+                if is_terminating(there):
                     fine = False
                     self._record_pod_event("Create", pod, f"pvc {name} is being deleted")
                 continue
@@ -172,16 +172,16 @@ class StatefulPods:
         }
         try:
             self._client.create(claim)
-        except Denied as denied:
-            return denied.message
+        except StatusError as error:
+            return error.message
         return None
 
-    def claim_is_stale(self, pod: Object) -> bool:
+    def is_claim_stale(self, pod: Object) -> bool:
         """A claim that still belongs to the pod's predecessor of that name is on its way out."""
-        if self._policy("whenScaled") == "Retain":
+        if self._retention_policy("whenScaled") == "Retain":
             return False
         number = ordinal_of(self._obj, pod)
-        for template in self._templates():
+        for template in self._claim_templates():
             claim = self._client.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
             for raw in items(dig(claim, "metadata", "ownerReferences")) if claim else ():
                 reference = fields(raw)
@@ -189,26 +189,29 @@ class StatefulPods:
                     return True
         return False
 
-    def _policy(self, when: str) -> str:
+    def _retention_policy(self, when: str) -> str:
         return text(dig(self._obj, "spec", "persistentVolumeClaimRetentionPolicy", when), "Retain")
 
-    def keep_claims(self, pod: Object, *, scaled_down: bool) -> None:
+    def update_claim_owner_refs(self, pod: Object, *, scaled_down: bool) -> None:
         """A claim that is to go with the StatefulSet, or with a pod too many, is owned by it."""
-        if not self._templates():
+        if not self._claim_templates():
             return
-        deleted, scaled = self._policy("whenDeleted") == "Delete", self._policy("whenScaled") == "Delete"
+        deleted, scaled = (
+            self._retention_policy("whenDeleted") == "Delete",
+            self._retention_policy("whenScaled") == "Delete",
+        )
         owner: Object | None = None
         if scaled and scaled_down:
             owner = {**pod, "apiVersion": "v1", "kind": "Pod"}
         elif deleted:
             owner = self._obj
         number = ordinal_of(self._obj, pod)
-        for template in self._templates():
+        for template in self._claim_templates():
             claim = self._client.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
             if claim is not None:
-                self._own(claim, owner, {uid_of(self._obj), uid_of(pod)})
+                self._set_owner(claim, owner, {uid_of(self._obj), uid_of(pod)})
 
-    def _own(self, claim: Object, owner: Object | None, ours: set[str]) -> None:
+    def _set_owner(self, claim: Object, owner: Object | None, ours: set[str]) -> None:
         meta = dict(fields(claim.get("metadata")))
         before = items(meta.get("ownerReferences"))
         kept: list[Json] = [

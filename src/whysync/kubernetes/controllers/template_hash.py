@@ -29,19 +29,19 @@ def template_hash(template: Object, collisions: int | None = None) -> str:
     if hashed is None:
         if len(_known) >= _MOST_KEPT:
             _known.clear()
-        number = _fnv(printed(template).encode())
+        number = _fnv_1a_32(spew_text(template).encode())
         if collisions is not None:
-            number = _fnv((collisions & _WORD).to_bytes(4, "little") + bytes(4), number)
-        hashed = _known[key] = safe(str(number))
+            number = _fnv_1a_32((collisions & _WORD).to_bytes(4, "little") + bytes(4), number)
+        hashed = _known[key] = safe_encode_string(str(number))
     return hashed
 
 
-def safe(text: str) -> str:
+def safe_encode_string(text: str) -> str:
     """Mirrors apimachinery `rand.SafeEncodeString`."""
     return "".join(_LETTERS[ord(letter) % len(_LETTERS)] for letter in text)
 
 
-def fnv32(data: bytes) -> int:
+def fnv_1_32(data: bytes) -> int:
     """FNV-1, which ControllerRevisions use: multiplied first, then mixed."""
     number = _OFFSET
     for byte in data:
@@ -49,7 +49,7 @@ def fnv32(data: bytes) -> int:
     return number
 
 
-def _fnv(data: bytes, start: int = _OFFSET) -> int:
+def _fnv_1a_32(data: bytes, start: int = _OFFSET) -> int:
     number, prime, word = start, _PRIME, _WORD
     rest = len(data) % 4
     for byte in data[:rest]:
@@ -63,9 +63,9 @@ def _fnv(data: bytes, start: int = _OFFSET) -> int:
     return number
 
 
-def printed(template: Object) -> str:
+def spew_text(template: Object) -> str:
     """The template as Go prints it for the hash."""
-    return f"({_shown(_TEMPLATE)}){_value(template, _TEMPLATE)}"
+    return f"({_go_type_name(_TEMPLATE)}){_value(template, _TEMPLATE)}"
 
 
 class _Types(msgspec.Struct):
@@ -78,7 +78,7 @@ class _Member:
 
     def __init__(self, line: str) -> None:
         name, self.json, self.kind = line.split("|")
-        self.lead = f"{name}:({_shown(self.kind)})"
+        self.lead = f"{name}:({_go_type_name(self.kind)})"
         self.zero = "" if not self.json else self.lead + _zero(self.kind)
 
 
@@ -94,7 +94,7 @@ def _members(name: str) -> tuple[_Member, ...]:
 
 
 @cache
-def _shown(kind: str) -> str:
+def _go_type_name(kind: str) -> str:
     """The type as Go names it: by the last part of its package."""
     return kind.replace("core/v1.", "v1.").replace("meta/v1.", "v1.")
 

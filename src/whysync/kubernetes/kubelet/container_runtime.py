@@ -14,7 +14,7 @@ from whysync.golang.duration import seconds_text
 from whysync.golang.quantity import milli_value
 from whysync.json_tree import Json, Missing, Object, dig, text
 from whysync.kubernetes.controllers.client import Client, name_of, namespace_of
-from whysync.kubernetes.controllers.conditions import stamped
+from whysync.kubernetes.controllers.conditions import format_time
 from whysync.kubernetes.kubelet import probes
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior, connection_error
 from whysync.kubernetes.kubelet.container_status import Container
@@ -195,7 +195,7 @@ class ContainerRuntime:
         self._record_event(container, context, "Normal", "Created", "Container created")
         self._record_event(container, context, "Normal", "Started", "Container started")
         container.step, container.reason, container.message = "running", "", ""
-        container.started_at, container.running_since = stamped(now), now
+        container.started_at, container.running_since = format_time(now), now
         container.ready = container.started = False
         container.connected_at = container.probe_at = container.exit_at = container.kill_at = None
         container.probe_failures = 0
@@ -335,7 +335,7 @@ class ContainerRuntime:
             "exitCode": code,
             "reason": reason or ("Error" if code else "Completed"),
             "startedAt": container.started_at,
-            "finishedAt": stamped(now),
+            "finishedAt": format_time(now),
             "containerID": container.container_id(text(dig(context.pod, "metadata", "uid"))),
         }
         if container.run is not None:

@@ -16,13 +16,13 @@ from whysync.kubernetes.controllers.client import (
     NODES,
     PODS,
     Client,
-    Denied,
-    is_leaving,
+    StatusError,
+    is_terminating,
     name_of,
     namespace_of,
     uid_of,
 )
-from whysync.kubernetes.controllers.conditions import stamped
+from whysync.kubernetes.controllers.conditions import format_time
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior, Role
@@ -111,7 +111,7 @@ class Kubelet(QueueController):
                     container.due = soon
                     self.queue.add_at(key, soon)
 
-    def gone(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         self._pods.pop(key, None)
         self._logs.forget(*key)
 
@@ -122,10 +122,10 @@ class Kubelet(QueueController):
         state = self._pods.get(key)
         if state is None or state.uid != uid_of(obj):
             if state is not None:
-                self.gone(key)
+                self.forget(key)
             state = self._pods[key] = self._add_pod(obj)
         context = PodContext(obj, state.node, state.pod_ip)
-        if is_leaving(obj):
+        if is_terminating(obj):
             self._sync_terminating_pod(state, context)
         elif not state.finished:
             self._sync_pod(state, context)
@@ -218,7 +218,7 @@ class Kubelet(QueueController):
         if state.deadline is not None and not state.finished:
             wakeups.append(state.deadline)
         if wakeups and not state.finished:
-            self.later_at(context.pod, min(wakeups))
+            self.enqueue_at(context.pod, min(wakeups))
 
     def _mount_volumes(self, state: _PodState, context: PodContext) -> bool:
         failures = missing_volume_sources(context.pod, self.client.api_server.store.get)
@@ -229,9 +229,9 @@ class Kubelet(QueueController):
             self.client.event(context.pod, "Warning", "FailedMount", message, "kubelet", host=state.node)
         backoff = min(_FIRST_MOUNT_BACKOFF * 2.0 ** min(state.mount_attempts, 10), _MAX_MOUNT_BACKOFF)
         state.mount_attempts += 1
-        self.later(context.pod, backoff)
+        self.enqueue_after(context.pod, backoff)
         if state.deadline is not None:
-            self.later_at(context.pod, state.deadline)
+            self.enqueue_at(context.pod, state.deadline)
         return False
 
     def _exceed_active_deadline(self, state: _PodState, context: PodContext) -> None:
@@ -259,7 +259,7 @@ class Kubelet(QueueController):
                     stop_seconds = min(self._behavior.stop_seconds(context.pod), grace)
                     state.stops_at = now + timedelta(seconds=stop_seconds)
         if state.stops_at > now:
-            self.later_at(context.pod, state.stops_at)
+            self.enqueue_at(context.pod, state.stops_at)
             return
         has_finalizers = bool(items(dig(context.pod, "metadata", "finalizers")))
         if has_finalizers and not state.finished:
@@ -270,7 +270,7 @@ class Kubelet(QueueController):
         elif not has_finalizers:
             try:
                 self.client.delete(context.pod, grace=0)
-            except Denied:
+            except StatusError:
                 return  # already deleted
 
     # -- status -----------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class Kubelet(QueueController):
             status["observedGeneration"] = generation
         if failed:
             status["reason"], status["message"] = state.reason, _DEADLINE_MESSAGE
-        status.setdefault("startTime", stamped(state.start_time))
+        status.setdefault("startTime", format_time(state.start_time))
         status.setdefault("hostIP", state.host_ip)
         status.setdefault("hostIPs", [{"ip": state.host_ip}])
         if sandbox:

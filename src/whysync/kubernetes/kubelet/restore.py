@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
-from whysync.kubernetes.controllers.conditions import instant
+from whysync.kubernetes.controllers.conditions import parse_time
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.kubelet.container_status import Container
 from whysync.kubernetes.kubelet.pod_status import should_restart
@@ -64,7 +64,7 @@ def _restore_running(
 ) -> None:
     container.step = "running"
     container.started_at = text(running.get("startedAt"))
-    container.running_since = container.connected_at = instant(container.started_at) or now
+    container.running_since = container.connected_at = parse_time(container.started_at) or now
     if container.role != "main":
         return
     container.behavior = behavior.of_next_run(pod, container.spec, "main")

@@ -24,7 +24,7 @@ class PodStatusWriter:
 
     def write(self, pod: Object, status: Object) -> Object:
         """Write the status unless it is unchanged; returns the stored pod."""
-        live = self._client.again(pod)
+        live = self._client.live(pod)
         old = fields(pod.get("status")) if live is None else fields(live.get("status"))
         if live is None or same(old, status):
             return pod if live is None else live
@@ -39,7 +39,7 @@ class PodStatusWriter:
             "metadata": {"managedFields": entries},
             "status": _with_placeholder_ip(old),
         }
-        managed = self._ownership.after(
+        managed = self._ownership.after_status_write(
             stand_in, _with_placeholder_ip(status), self._client.manager, self._client.stamp(), self._served
         )
         if managed:

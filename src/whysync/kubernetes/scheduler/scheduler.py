@@ -16,9 +16,9 @@ from whysync.kubernetes.controllers.client import (
     NODES,
     PODS,
     Client,
-    Denied,
+    StatusError,
     annotations_of,
-    is_leaving,
+    is_terminating,
     name_of,
     namespace_of,
 )
@@ -112,7 +112,7 @@ class Scheduler(QueueController):
             if waits_for == "nodes":
                 self.queue.add(key)
 
-    def gone(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         self._unschedulable_pods.pop(key, None)
 
     # -- scheduling cycle -------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Scheduler(QueueController):
     def sync(self, obj: Object) -> None:
         """Mirrors `scheduleOne`."""
         phase = text(dig(obj, "status", "phase"))
-        if dig(obj, "spec", "nodeName") or is_leaving(obj) or phase not in ("", "Pending"):
+        if dig(obj, "spec", "nodeName") or is_terminating(obj) or phase not in ("", "Pending"):
             return
         if items(dig(obj, "spec", "schedulingGates")):
             return  # the API server sets the condition SchedulingGated
@@ -225,9 +225,9 @@ class Scheduler(QueueController):
                     )
                 return f'persistentvolumeclaim "{name}" not found'
             phase, volume = text(dig(claim, "status", "phase")), text(dig(claim, "spec", "volumeName"))
-            if phase == "Lost" or is_leaving(claim):
+            if phase == "Lost" or is_terminating(claim):
                 self._wait_for_claim(key, name)
-                if is_leaving(claim):
+                if is_terminating(claim):
                     return f'persistentvolumeclaim "{name}" is being deleted'
                 return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
             if phase != "Bound" and binding_mode(self.client, claim) != "WaitForFirstConsumer":
@@ -236,7 +236,7 @@ class Scheduler(QueueController):
         return "pod has unbound immediate PersistentVolumeClaims" if unbound else ""
 
     def _pre_bind_volumes(self, pod: Object, key: Key, node: str) -> bool:
-        """Sets the selected node on WaitForFirstConsumer claims; true once all claims are bound."""
+        """ReplicaSets the selected node on WaitForFirstConsumer claims; true once all claims are bound."""
         all_bound = True
         for name, _ in claim_names(pod):
             claim = self.client.get(CLAIMS, key[0], name)
@@ -249,7 +249,7 @@ class Scheduler(QueueController):
                 meta: Object = {**fields(claim.get("metadata")), "annotations": annotations}
                 try:
                     self.client.update({**claim, "metadata": meta})
-                except Denied:
+                except StatusError:
                     continue
         if not all_bound:
             self._unschedulable_pods[key] = "claims"
