@@ -24,7 +24,7 @@ class SettledControllerManager(ControllerManager):
         journal = self.api_server.store.journal
         for change in journal:
             watching = self._by_kind.get(change.place[0], ()) if is_unsettled(change.obj) else ()
-            for controller in (*watching, *self._all):
+            for controller in (*watching, *self._watching_all):
                 controller.on_event(change)
         self._seen_changes = len(journal)
 
