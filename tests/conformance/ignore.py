@@ -8,7 +8,7 @@ from tests.conformance.checks import contains, failed_checks, mismatch
 from whysync.argocd import ignore_differences as ignore
 from whysync.argocd.api.application import IgnoreDifference
 from whysync.argocd.settings import ResourceOverride, Settings, known_type_fields, overrides_from_json
-from whysync.argocd.sync.ignore_differences import respectful_target
+from whysync.argocd.sync.ignore_differences import normalize_target
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Ref, ref_of
@@ -146,7 +146,7 @@ def _respect(record: Object, expect: Object) -> list[str]:
     target, live = fields(record["target"]), fields(record["live"])
     # the test behind these vectors runs with the default settings: `/status` is ignored
     normalized_target, normalized_live = _both(_rules(record["rules"]), Settings().overrides, target, live)
-    result = respectful_target(
+    result = normalize_target(
         target, live, normalized_target=normalized_target, normalized_live=normalized_live
     )
     return failed_checks(result, expect.get("result"))

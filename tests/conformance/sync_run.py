@@ -12,7 +12,7 @@ from tests.argocd.sync.stub import StubClusterOps
 from tests.conformance import sync_run_app, sync_run_parts
 from tests.conformance.checks import contains, lacks_fragments, mismatch
 from tests.conformance.sync_run_given import ground_of, request_of, state_of
-from whysync.argocd.sync.hooks import is_held
+from whysync.argocd.sync.hooks import has_hook_finalizer
 from whysync.argocd.sync.results import State
 from whysync.argocd.sync.step import step, terminate
 from whysync.json_tree import Json, Object, fields, items, text
@@ -86,7 +86,7 @@ def _judge(expect: Object, state: State, ground: StubClusterOps) -> list[str]:
         "discovery_calls": lambda wanted: mismatch("discoveries", wanted, ground.discoveries),
         "finalizer_update_count": lambda wanted: mismatch("updates", wanted, len(ground.updates)),
         "finalizers_removed": lambda wanted: mismatch(
-            "finalizers", wanted, bool(ground.updates) and not any(map(is_held, ground.updates))
+            "finalizers", wanted, bool(ground.updates) and not any(map(has_hook_finalizer, ground.updates))
         ),
         "wave_callback": lambda wanted: mismatch("pause", wanted, _pause(ground)),
     }

@@ -16,7 +16,7 @@ from whysync.argocd.compare.comparison import Comparison, Inputs
 from whysync.argocd.projects import Cluster
 from whysync.argocd.settings import Settings
 from whysync.argocd.sync.sync_app import sync_app
-from whysync.argocd.sync.sync_pass import AppSync, Wanted
+from whysync.argocd.sync.sync_pass import AppSync, SyncTarget
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import ref_of
@@ -29,10 +29,10 @@ def _sync_app(record: Object, expect: Object) -> list[str]:
         "phase": text(record.get("initial_phase"), "Running"),
         "startedAt": "2024-03-13T12:00:00Z",
     }
-    turn = sync_app(sync, started)
-    state = turn.operation_state
+    sync_pass = sync_app(sync, started)
+    state = sync_pass.operation_state
     history: list[Json] = [
-        {key: fields(entry).get(key) for key in ("source", "revision")} for entry in turn.history or []
+        {key: fields(entry).get(key) for key in ("source", "revision")} for entry in sync_pass.history or []
     ]
     answers: dict[str, Callable[[Json], list[str]]] = {
         "phase": lambda wanted: mismatch("phase", wanted, state.get("phase")),
@@ -58,7 +58,7 @@ def _app_sync(record: Object) -> AppSync:
     now = datetime.fromisoformat(text(record.get("now"), "2024-03-13T12:30:20Z"))
     settings = Settings.from_config_maps({"data": fields(record.get("settings"))}, None)
 
-    def compared(_wanted: Wanted) -> Comparison:
+    def compared(_wanted: SyncTarget) -> Comparison:
         inputs = Inputs(
             application=body,
             app=app,

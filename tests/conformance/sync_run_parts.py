@@ -20,7 +20,7 @@ from whysync.argocd.sync.options import (
 )
 from whysync.argocd.sync.results import State
 from whysync.argocd.sync.step import execute_sync_fail_phase
-from whysync.argocd.sync.step_context import Step
+from whysync.argocd.sync.sync_context import SyncContext
 from whysync.argocd.sync.sync_task import SyncTask
 from whysync.argocd.sync.tasks import Plan, plan
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
@@ -40,7 +40,7 @@ def _plan(record: Object, expect: Object) -> list[str]:
         result_of(fields(previous_result)) for previous_result in items(record.get("previous_results"))
     ]
     state = State(results=tuple(results))
-    found = plan(Step(state, request_of(record, record["pairs"]), ground))
+    found = plan(SyncContext(state, request_of(record, record["pairs"]), ground))
     failures: list[str] = []
     for name, wanted in expect.items():
         failures += mismatch(name, wanted, _PLAN[name](found, ground, wanted))
@@ -48,12 +48,12 @@ def _plan(record: Object, expect: Object) -> list[str]:
 
 
 def _by_name(found: Plan, wanted: Json, answer: Callable[[SyncTask], Json]) -> Json:
-    works = {work.ref.name: work for work in found.works}
-    return {name: answer(works[name]) for name in fields(wanted)}
+    tasks = {task.ref.name: task for task in found.tasks}
+    return {name: answer(tasks[name]) for name in fields(wanted)}
 
 
 def _first_task(found: Plan, _ground: StubClusterOps, _wanted: Json) -> Json:
-    first = found.works[0]
+    first = found.tasks[0]
     return {
         "phase": first.phase,
         "status": first.status,
@@ -64,21 +64,21 @@ def _first_task(found: Plan, _ground: StubClusterOps, _wanted: Json) -> Json:
 
 def _names_contain(found: Plan, _ground: StubClusterOps, wanted: Json) -> Json:
     """Echoes those fragments that the task in the same place has."""
-    pairs = zip(items(wanted), found.works, strict=True)
-    return [fragment for fragment, work in pairs if text(fragment) in work.ref.name]
+    pairs = zip(items(wanted), found.tasks, strict=True)
+    return [fragment for fragment, task in pairs if text(fragment) in task.ref.name]
 
 
 _PLAN: Final[dict[str, Callable[[Plan, StubClusterOps, Json], Json]]] = {
     "plan_valid": lambda found, _ground, _wanted: found.is_valid,
-    "task_count": lambda found, _ground, _wanted: len(found.works),
-    "task_names": lambda found, _ground, _wanted: [work.ref.name for work in found.works],
+    "task_count": lambda found, _ground, _wanted: len(found.tasks),
+    "task_names": lambda found, _ground, _wanted: [task.ref.name for task in found.tasks],
     "task_names_contain": _names_contain,
-    "task_namespaces": lambda found, _ground, _wanted: [work.ref.namespace for work in found.works],
-    "waves": lambda found, _ground, wanted: _by_name(found, wanted, lambda work: work.wave),
-    "last_wave": lambda found, _ground, _wanted: found.works[-1].wave,
-    "dry_run": lambda found, _ground, wanted: _by_name(found, wanted, lambda work: not work.skips_dry_run),
+    "task_namespaces": lambda found, _ground, _wanted: [task.ref.namespace for task in found.tasks],
+    "waves": lambda found, _ground, wanted: _by_name(found, wanted, lambda task: task.wave),
+    "last_wave": lambda found, _ground, _wanted: found.tasks[-1].wave,
+    "dry_run": lambda found, _ground, wanted: _by_name(found, wanted, lambda task: not task.skips_dry_run),
     "namespace_pre_sync_task": lambda found, _ground, _wanted: any(
-        work.ref.kind == "Namespace" and work.phase == "PreSync" for work in found.works
+        task.ref.kind == "Namespace" and task.phase == "PreSync" for task in found.tasks
     ),
     "first_task": _first_task,
     "discovery_calls": lambda _found, ground, _wanted: ground.discoveries,
@@ -103,9 +103,9 @@ def _has_crd(record: Object, expect: Object) -> list[str]:
 
 
 def _running_message(record: Object, expect: Object) -> list[str]:
-    now = Step(State(), request_of(record, []), StubClusterOps())
-    works = [SyncTask(Task(live=fields(one), target=fields(one))) for one in items(record["objects"])]
-    now.say_waiting(works, for_deletion=record.get("pending_deletion") is True)
+    now = SyncContext(State(), request_of(record, []), StubClusterOps())
+    tasks = [SyncTask(Task(live=fields(one), target=fields(one))) for one in items(record["objects"])]
+    now.set_running_phase(tasks, for_deletion=record.get("pending_deletion") is True)
     return mismatch("phase", expect["phase"], now.phase) + mismatch("message", expect["message"], now.message)
 
 
@@ -117,7 +117,7 @@ def _delete_options(record: Object, expect: Object) -> list[str]:
 
 
 def _fail_phase(record: Object, expect: Object) -> list[str]:
-    now = Step(State(), request_of(record, []), StubClusterOps())
+    now = SyncContext(State(), request_of(record, []), StubClusterOps())
     refused = [_work(f"refused-{at}", message=told) for at, told in _numbered(record["failed_task_messages"])]
     hooks: list[SyncTask] = []
     for at, told in _numbered(record["sync_fail_tasks"]):
@@ -135,9 +135,9 @@ def _numbered(value: Json) -> Sequence[tuple[int, Json]]:
 
 
 def _work(name: str, *, message: Json) -> SyncTask:
-    work = SyncTask(Task(target={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}))
-    work.message = text(message)
-    return work
+    task = SyncTask(Task(target={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}))
+    task.message = text(message)
+    return task
 
 
 def _needs_migration(record: Object, expect: Object) -> list[str]:

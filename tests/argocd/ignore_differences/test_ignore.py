@@ -19,7 +19,7 @@ from whysync.argocd.ignore_differences import (
     without_trusted_changes,
 )
 from whysync.argocd.settings import IgnoreRule, KnownTypeField, ResourceOverride
-from whysync.argocd.sync.ignore_differences import respectful_target
+from whysync.argocd.sync.ignore_differences import normalize_target
 from whysync.json_tree import MISSING, Json, Object, copy_object, dig
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.merge.structured import DEDUCED
@@ -218,7 +218,7 @@ def test_respected_fields_keep_their_live_value() -> None:
     live: Object = {**names, "spec": {"a": 2, "b": 2, "d": 2}, "status": {"x": 1}}
     ignored = IgnoreDifference(group="x.io", kind="Y", json_pointers=("/spec/a", "/spec/c"))
     normalizer = Normalizer.build([ignored])
-    applied = respectful_target(
+    applied = normalize_target(
         target,
         live,
         normalized_target=normalizer.normalize(target),

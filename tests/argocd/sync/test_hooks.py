@@ -13,7 +13,14 @@ from whysync.argocd.health.assess import Assessment
 from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks import Task
 from whysync.argocd.sync.cluster_ops import Reason, Refused
-from whysync.argocd.sync.hooks import HOOK_FINALIZER, held, is_held, judged, released, remove_finalizer
+from whysync.argocd.sync.hooks import (
+    HOOK_FINALIZER,
+    get_operation_phase,
+    has_hook_finalizer,
+    remove_finalizer,
+    with_hook_finalizer,
+    without_hook_finalizer,
+)
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import Result, State
@@ -41,7 +48,7 @@ def test_a_hook_runs_before_the_rest_and_stays_unless_its_policy_says_otherwise(
     assert states[0].message == "waiting for completion of hook batch/Job/migrate"
     assert states[-1].phase == "Succeeded"
     assert ground.names == {"a", "migrate"}
-    assert not is_held(ground.objects[ref_of(job("migrate")).key])
+    assert not has_hook_finalizer(ground.objects[ref_of(job("migrate")).key])
     (first, _) = states[-1].results
     assert (first.hook_type, first.sync_phase, first.hook_phase) == ("PreSync", "PreSync", "Succeeded")
 
@@ -72,7 +79,7 @@ def test_succeeded_hooks_are_deleted_at_the_end_of_the_whole_sync() -> None:
 
 def test_a_hook_of_an_earlier_sync_is_deleted_before_it_is_created() -> None:
     ground = _ends("Complete")
-    old = held(job("migrate", "Complete"))
+    old = with_hook_finalizer(job("migrate", "Complete"))
     ground.objects[ref_of(old).key] = old
     states = ground.run([], [job("migrate")])
     assert ground.log == ["delete migrate", "apply migrate"]
@@ -138,7 +145,7 @@ def test_a_refused_hook_of_sync_fail_adds_a_line() -> None:
 def test_a_dry_run_deletes_old_hooks_all_the_same() -> None:
     """Upstream takes no notice of the dry run where it frees and deletes hooks that it counts as done."""
     ground = MemoryGround()
-    old = held(job("migrate", "Complete", policy="HookSucceeded"))
+    old = with_hook_finalizer(job("migrate", "Complete", policy="HookSucceeded"))
     ground.objects[ref_of(old).key] = old
     (last,) = ground.run([], [job("migrate", policy="HookSucceeded")], SyncOptions(dry_run=True))
     assert (last.phase, ground.log, ground.names) == ("Succeeded", ["delete migrate"], set())
@@ -156,13 +163,13 @@ def test_a_dry_run_deletes_old_hooks_all_the_same() -> None:
 )
 def test_how_a_hook_is_judged(code: HealthCode, phase: str) -> None:
     ground = StubClusterOps(verdicts={"h": Assessment(verdict=HealthVerdict(code, "so it is"))})
-    assert judged(ground, job("h")) == (phase, "so it is", None)
+    assert get_operation_phase(ground, job("h")) == (phase, "so it is", None)
 
 
 def test_a_hook_that_nobody_can_judge_has_succeeded() -> None:
-    assert judged(StubClusterOps(), thing("h", hook="Sync")) == ("Succeeded", "h created", None)
+    assert get_operation_phase(StubClusterOps(), thing("h", hook="Sync")) == ("Succeeded", "h created", None)
     missing = StubClusterOps(verdicts={"h": Assessment(verdict=HealthVerdict(HealthCode.MISSING, "?"))})
-    assert judged(missing, job("h")) == ("Succeeded", "h created", None)
+    assert get_operation_phase(missing, job("h")) == ("Succeeded", "h created", None)
 
 
 def test_a_hook_whose_health_cannot_be_told_is_an_error() -> None:
@@ -191,7 +198,7 @@ def _running(hook: Object) -> Result:
 
 
 def _request(hook: Object, live: Object | None = None) -> Request:
-    pair = Pair(None, held(hook) if live is None else live)
+    pair = Pair(None, with_hook_finalizer(hook) if live is None else live)
     return Request(namespace=NAMESPACE, revision="1", pairs=(pair,), hooks=(hook,))
 
 
@@ -240,16 +247,16 @@ class _Contested(StubClusterOps):
 
 
 def test_the_finalizer_is_tried_five_times_against_conflicts() -> None:
-    live = held(job("h"))
+    live = with_hook_finalizer(job("h"))
     ground = _Contested(objects={ref_of(live): live})
-    work = SyncTask(Task(target=job("h"), live=live))
+    task = SyncTask(Task(target=job("h"), live=live))
     with pytest.raises(Refused, match="failed to update resource: failed to update resource: it was changed"):
-        remove_finalizer(ground, work)
+        remove_finalizer(ground, task)
     assert len(ground.updates) == 5
 
 
 def test_a_hook_that_is_gone_needs_no_freeing() -> None:
-    live = held(job("h"))
+    live = with_hook_finalizer(job("h"))
     for ground in (_Contested(), StubClusterOps(update_error=Refused("?", reason=Reason.NOT_FOUND))):
         remove_finalizer(ground, SyncTask(Task(target=job("h"), live=live)))
 
@@ -257,7 +264,7 @@ def test_a_hook_that_is_gone_needs_no_freeing() -> None:
 def test_the_finalizer_comes_and_goes_alone() -> None:
     hook = job("h")
     hook["metadata"] = {"name": "h", "finalizers": ["example.com/other"]}
-    assert dig(held(hook), "metadata", "finalizers") == ["example.com/other", HOOK_FINALIZER]
-    assert released(held(hook)) == hook
-    assert held(held(hook)) == held(hook)
-    assert released(hook) is hook
+    assert dig(with_hook_finalizer(hook), "metadata", "finalizers") == ["example.com/other", HOOK_FINALIZER]
+    assert without_hook_finalizer(with_hook_finalizer(hook)) == hook
+    assert with_hook_finalizer(with_hook_finalizer(hook)) == with_hook_finalizer(hook)
+    assert without_hook_finalizer(hook) is hook

@@ -18,7 +18,7 @@ from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import State
 from whysync.argocd.sync.step import step, terminate
 from whysync.argocd.sync.sync_app import sync_app
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, Wanted
+from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncTarget
 from whysync.json_tree import Json, Object
 
 KEYS = st.sampled_from(
@@ -86,7 +86,7 @@ def test_a_step_always_has_an_answer(
 
 @given(OBJECTS, JSON, JSON)
 def test_a_turn_always_has_an_answer(state: Object, operation: Json, result: Json) -> None:
-    def refuse(_wanted: Wanted) -> NoReturn:
+    def refuse(_wanted: SyncTarget) -> NoReturn:
         raise NotCompared("not today")
 
     sync = AppSync(

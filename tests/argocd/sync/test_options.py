@@ -19,10 +19,10 @@ from whysync.argocd.sync.options import (
     SyncOptions,
     is_forced,
     needs_migration,
-    prune_fate,
+    prune_decision,
     skips_missing_kind,
     uses_server_side_apply,
-    writing_of,
+    write_plan,
 )
 from whysync.json_tree import Json, Object, fields, items, text
 
@@ -62,7 +62,7 @@ def test_propagation_has_an_order_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "live", "told", "method", "asked_by"),
+    ("target", "live", "told", "method", "set_by"),
     [
         (obj(), None, (), ApplyMethod.APPLY, OptionSource.DEFAULT),
         (obj(), obj(), ("Replace=true",), ApplyMethod.REPLACE, OptionSource.OPERATION),
@@ -95,30 +95,30 @@ def test_propagation_has_an_order_of_its_own() -> None:
     ],
 )
 def test_how_an_object_is_written(
-    target: Object, live: Object | None, told: tuple[str, ...], method: ApplyMethod, asked_by: OptionSource
+    target: Object, live: Object | None, told: tuple[str, ...], method: ApplyMethod, set_by: OptionSource
 ) -> None:
-    found = writing_of(target, live, options(*told))
-    assert (found.method, found.asked_by) == (method, asked_by)
+    found = write_plan(target, live, options(*told))
+    assert (found.method, found.set_by) == (method, set_by)
 
 
 def test_a_dry_run_is_never_server_side() -> None:
-    found = writing_of(obj("ServerSideApply=true"), None, options(), dry_run=True)
+    found = write_plan(obj("ServerSideApply=true"), None, options(), dry_run=True)
     assert found.method is ApplyMethod.APPLY
 
 
 def test_force_and_validation_of_one_object() -> None:
-    found = writing_of(obj("Validate=false"), obj("Force=true"), options())
+    found = write_plan(obj("Validate=false"), obj("Force=true"), options())
     assert (found.force, found.validate) == (True, False)
 
 
 def test_fields_of_kubectl_are_taken_over_once() -> None:
     rows: list[Json] = [{"manager": "kubectl-client-side-apply", "operation": "Update"}]
     live: Object = {"metadata": {"managedFields": rows}}
-    assert writing_of(obj("ServerSideApply=true"), live, options()).migrates
-    assert not writing_of(
+    assert write_plan(obj("ServerSideApply=true"), live, options()).migrates
+    assert not write_plan(
         obj("ServerSideApply=true"), live, options("ClientSideApplyMigration=false")
     ).migrates
-    assert not writing_of(obj(), live, options()).migrates
+    assert not write_plan(obj(), live, options()).migrates
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_fields_of_kubectl_are_taken_over_once() -> None:
 def test_what_is_pruned(
     live: Object, told: tuple[str, ...], prune: bool, confirmed: bool, fate: PruneDecision
 ) -> None:
-    assert prune_fate(live, options(*told, prune=prune), confirmed=confirmed) is fate
+    assert prune_decision(live, options(*told, prune=prune), confirmed=confirmed) is fate
 
 
 def test_kinds_that_may_be_unknown() -> None:

@@ -21,7 +21,7 @@ from whysync.argocd.settings import Settings
 from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
 from whysync.argocd.sync.operation import process
 from whysync.argocd.sync.sync_app import sync_app
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, Wanted
+from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, SyncTarget
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Ref, ref_of
@@ -40,7 +40,7 @@ class Scene:
     settings: Settings
     project: Object
     users: list[str]
-    wanted: list[Wanted]
+    wanted: list[SyncTarget]
 
     def sync(self) -> AppSync:
         project, _ = decode(self.project, AppProject)
@@ -59,7 +59,7 @@ class Scene:
         self.users.append(user)
         return self.cluster_ops
 
-    def compare(self, wanted: Wanted) -> Comparison:
+    def compare(self, wanted: SyncTarget) -> Comparison:
         self.wanted.append(wanted)
         app, _ = decode(self.app, Application)
         project, _ = decode(self.project, AppProject)
@@ -79,7 +79,7 @@ class Scene:
             )
         )
 
-    def turn(self, state: Object | None = None, **sync: Json) -> SyncPass:
+    def sync_pass(self, state: Object | None = None, **sync: Json) -> SyncPass:
         return sync_app(self.sync(), state or started(**sync))
 
 
@@ -99,17 +99,17 @@ def started(**sync: Json) -> Object:
     return {"operation": {"sync": {**sync}}, "phase": "Running", "startedAt": "2026-03-02T03:00:00Z"}
 
 
-def _end(turn: SyncPass) -> tuple[str, str]:
-    return text(turn.operation_state.get("phase")), text(turn.operation_state.get("message"))
+def _phase_and_message(sync_pass: SyncPass) -> tuple[str, str]:
+    return text(sync_pass.operation_state.get("phase")), text(sync_pass.operation_state.get("message"))
 
 
 def test_a_sync_records_what_it_did_and_where_from() -> None:
-    turn = scene(config_map(owner="")).turn(revision="main")
-    assert _end(turn) == ("Succeeded", "successfully synced (all tasks run)")
-    result = fields(turn.operation_state["syncResult"])
+    sync_pass = scene(config_map(owner="")).sync_pass(revision="main")
+    assert _phase_and_message(sync_pass) == ("Succeeded", "successfully synced (all tasks run)")
+    result = fields(sync_pass.operation_state["syncResult"])
     assert result["revision"] == COMMIT
     assert [fields(one)["message"] for one in items(result["resources"])] == ["ConfigMap/settings created"]
-    assert turn.history == [
+    assert sync_pass.history == [
         {
             "id": 0,
             "revision": COMMIT,
@@ -123,22 +123,22 @@ def test_a_sync_records_what_it_did_and_where_from() -> None:
 
 def test_history_is_kept_short() -> None:
     before: list[Json] = [{"id": at} for at in range(10)]
-    turn = scene(config_map(), status={"history": before}).turn()
-    assert [fields(entry)["id"] for entry in turn.history or ()] == list(range(1, 11))
+    sync_pass = scene(config_map(), status={"history": before}).sync_pass()
+    assert [fields(entry)["id"] for entry in sync_pass.history or ()] == list(range(1, 11))
 
 
 @pytest.mark.parametrize(
     "sync", [{"dryRun": True}, {"resources": [{"kind": "ConfigMap", "name": "settings"}]}]
 )
 def test_neither_a_dry_run_nor_a_part_is_a_deployment(sync: Object) -> None:
-    turn = scene(config_map()).turn(started(**sync))
-    assert (_end(turn)[0], turn.history) == ("Succeeded", None)
+    sync_pass = scene(config_map()).sync_pass(started(**sync))
+    assert (_phase_and_message(sync_pass)[0], sync_pass.history) == ("Succeeded", None)
 
 
 def test_only_selected_resources_are_synced() -> None:
     chosen: Json = [{"kind": "ConfigMap", "name": "b"}]
     here = scene(config_map("a"), config_map("b"))
-    here.turn(resources=chosen)
+    here.sync_pass(resources=chosen)
     assert here.cluster_ops.names == {"b"}
 
 
@@ -147,13 +147,13 @@ def test_an_object_that_only_copied_its_mark_is_not_pruned() -> None:
     annotations = fields(fields(copied["metadata"])["annotations"])
     annotations["argocd.argoproj.io/tracking-id"] = "shop:/ConfigMap:shop/original"
     here = scene(live=[extra, copied])
-    here.turn(prune=True)
+    here.sync_pass(prune=True)
     assert here.cluster_ops.names == {"copied"}
 
 
 def test_no_operation() -> None:
-    turn = sync_app(scene().sync(), {"operation": {}, "phase": "Running"})
-    assert _end(turn) == ("Error", "Invalid operation request: no operation specified")
+    sync_pass = sync_app(scene().sync(), {"operation": {}, "phase": "Running"})
+    assert _phase_and_message(sync_pass) == ("Error", "Invalid operation request: no operation specified")
 
 
 def test_what_is_over_is_not_touched() -> None:
@@ -169,53 +169,62 @@ def _deny(schedule: str) -> Object:
 def test_a_window_leaves_the_operation_as_it_is() -> None:
     here = scene(config_map())
     here.project = _deny("0 0 * * *")
-    turn = here.turn()
-    assert _end(turn) == ("Running", "Sync operation blocked by sync window")
+    sync_pass = here.sync_pass()
+    assert _phase_and_message(sync_pass) == ("Running", "Sync operation blocked by sync window")
     assert (here.cluster_ops.names, here.wanted) == (set(), [])
     ending = sync_app(here.sync(), {**started(), "phase": "Terminating", "message": "ending"})
-    assert _end(ending) == ("Terminating", "ending")
+    assert _phase_and_message(ending) == ("Terminating", "ending")
     here.project = _deny("nonsense")
-    assert _end(here.turn())[1].startswith("Sync operation blocked by sync window: invalid sync windows: ")
+    assert _phase_and_message(here.sync_pass())[1].startswith(
+        "Sync operation blocked by sync window: invalid sync windows: "
+    )
 
 
 def test_a_comparison_that_cannot_be_made() -> None:
-    def refuse(_wanted: Wanted) -> Comparison:
+    def refuse(_wanted: SyncTarget) -> Comparison:
         raise NotCompared("no cache")
 
     sync = replace(scene().sync(), compare=refuse)
-    assert _end(sync_app(sync, started())) == ("Error", "no cache")
+    assert _phase_and_message(sync_app(sync, started())) == ("Error", "no cache")
 
 
 def test_errors_of_the_comparison_stop_it() -> None:
     told: Json = [{"type": "InvalidSpecError", "message": "bad"}]
-    turn = scene(config_map(), status={"conditions": told}).turn()
-    assert _end(turn) == ("Error", "InvalidSpecError: bad")
+    sync_pass = scene(config_map(), status={"conditions": told}).sync_pass()
+    assert _phase_and_message(sync_pass) == ("Error", "InvalidSpecError: bad")
 
 
 def test_a_shared_resource_stops_it_only_when_asked_so() -> None:
     mine, theirs = config_map(), config_map(owner="other")
-    turn = scene(mine, live=[theirs]).turn(syncOptions=["FailOnSharedResource=true"])
-    assert _end(turn)[0] == "Failed"
-    assert _end(turn)[1].startswith("Shared resource found: ConfigMap/settings is part of applications")
-    assert _end(scene(mine, live=[theirs]).turn())[0] == "Succeeded"
+    sync_pass = scene(mine, live=[theirs]).sync_pass(syncOptions=["FailOnSharedResource=true"])
+    assert _phase_and_message(sync_pass)[0] == "Failed"
+    assert _phase_and_message(sync_pass)[1].startswith(
+        "Shared resource found: ConfigMap/settings is part of applications"
+    )
+    assert _phase_and_message(scene(mine, live=[theirs]).sync_pass())[0] == "Succeeded"
 
 
 def test_a_cluster_that_nobody_knows() -> None:
     sync = replace(scene().sync(), clusters=[])
-    assert _end(sync_app(sync, started()))[1].startswith("Failed to get destination cluster: error getting")
+    assert _phase_and_message(sync_app(sync, started()))[1].startswith(
+        "Failed to get destination cluster: error getting"
+    )
 
 
 def test_the_project_is_asked_for_each_object() -> None:
     here = scene(config_map())
     here.project = {**OPEN_PROJECT, "spec": {"destinations": [{"server": "*", "namespace": "elsewhere"}]}}
     told = "namespace shop is not permitted in project 'default'"
-    assert _end(here.turn()) == ("Failed", f"one or more synchronization tasks are not valid: {told}")
+    assert _phase_and_message(here.sync_pass()) == (
+        "Failed",
+        f"one or more synchronization tasks are not valid: {told}",
+    )
 
 
 def test_overrides_that_cannot_be_read_stop_it() -> None:
     here = scene(config_map())
     here.settings = Settings.from_config_maps({"data": {"resource.customizations": "- no map"}}, None)
-    phase, message = _end(here.turn())
+    phase, message = _phase_and_message(here.sync_pass())
     assert (phase, here.cluster_ops.names) == ("Error", set())
     assert message.startswith("Failed to load resource overrides: ")
 
@@ -225,23 +234,23 @@ def test_impersonation() -> None:
     here = scene(config_map())
     here.settings = Settings(impersonation_enabled=True)
     told = f"no matching service account found for destination server {SERVER} and namespace shop"
-    assert _end(here.turn()) == ("Error", told)
+    assert _phase_and_message(here.sync_pass()) == ("Error", told)
     here.project = {
         **OPEN_PROJECT,
         "spec": {**fields(OPEN_PROJECT["spec"]), "destinationServiceAccounts": [account]},
     }
-    assert _end(here.turn())[0] == "Succeeded"
+    assert _phase_and_message(here.sync_pass())[0] == "Succeeded"
     assert here.users == ["system:serviceaccount:shop:deployer"]
 
 
 def test_ignored_fields_keep_their_live_value_when_asked_so() -> None:
     rules: Json = [{"kind": "ConfigMap", "jsonPointers": ["/data/held"]}]
     git, live = config_map(data={"held": "git", "k": "new"}), config_map(data={"held": "live", "k": "old"})
-    for options, held in ((["RespectIgnoreDifferences=true"], "live"), ([], "git")):
+    for options, with_hook_finalizer in ((["RespectIgnoreDifferences=true"], "live"), ([], "git")):
         here = scene(git, live=[live], spec={"ignoreDifferences": rules})
-        here.turn(syncOptions=[*options])
+        here.sync_pass(syncOptions=[*options])
         data = dig(here.cluster_ops.objects[ref_of(git).key], "data")
-        assert data == {"held": held, "k": "new"}
+        assert data == {"held": with_hook_finalizer, "k": "new"}
 
 
 def test_a_prune_is_confirmed_by_a_late_enough_annotation() -> None:
@@ -250,7 +259,7 @@ def test_a_prune_is_confirmed_by_a_late_enough_annotation() -> None:
     for when, phase in (("2026-03-02T02:59:59Z", "Running"), ("2026-03-02T03:00:00Z", "Succeeded")):
         here = scene(live=[extra])
         here.app = application(annotations={"argocd.argoproj.io/deletion-approved": when})
-        assert _end(here.turn(prune=True))[0] == phase
+        assert _phase_and_message(here.sync_pass(prune=True))[0] == phase
 
 
 class _Unknown(MemoryGround):
@@ -262,9 +271,9 @@ def test_messages_of_resources_are_put_in_better_words_but_not_that_of_the_opera
     here = scene(config_map())
     raw = "the server could not find the requested resource"
     here.cluster_ops = _Unknown(refusals={"settings": raw})
-    turn = here.turn()
-    assert _end(turn)[1].endswith(raw)
-    told = text(dig(turn.operation_state, "syncResult", "resources", 0, "message"))
+    sync_pass = here.sync_pass()
+    assert _phase_and_message(sync_pass)[1].endswith(raw)
+    told = text(dig(sync_pass.operation_state, "syncResult", "resources", 0, "message"))
     assert 'Version "v2" of /ConfigMap is installed' in told
 
 
@@ -277,21 +286,23 @@ def test_without_the_served_kinds_the_message_stays() -> None:
     here = scene(config_map())
     raw = "the server could not find the requested resource"
     here.cluster_ops = _Silent(refusals={"settings": raw})
-    assert dig(here.turn().operation_state, "syncResult", "resources", 0, "message") == raw
+    assert dig(here.sync_pass().operation_state, "syncResult", "resources", 0, "message") == raw
 
 
 def test_the_namespace_is_made_with_its_metadata() -> None:
     policy: Object = {"managedNamespaceMetadata": {"labels": {"team": "shop"}}}
     here = scene(config_map(), spec={"syncPolicy": policy})
-    turn = here.turn(syncOptions=["CreateNamespace=true"])
-    assert dig(turn.operation_state, "syncResult", "managedNamespaceMetadata") == {"labels": {"team": "shop"}}
+    sync_pass = here.sync_pass(syncOptions=["CreateNamespace=true"])
+    assert dig(sync_pass.operation_state, "syncResult", "managedNamespaceMetadata") == {
+        "labels": {"team": "shop"}
+    }
     namespace = next(obj for obj in here.cluster_ops.objects.values() if obj["kind"] == "Namespace")
     assert dig(namespace, "metadata", "labels") == {"team": "shop"}
 
 
 def test_terminating() -> None:
-    turn = sync_app(scene(config_map()).sync(), {**started(), "phase": "Terminating"})
-    assert _end(turn) == ("Failed", "Operation terminated")
+    sync_pass = sync_app(scene(config_map()).sync(), {**started(), "phase": "Terminating"})
+    assert _phase_and_message(sync_pass) == ("Failed", "Operation terminated")
 
 
 def _turns(here: Scene) -> Callable[[Object], SyncPass]:
@@ -313,7 +324,7 @@ def test_an_operation_is_retried_with_all_that_it_was_given() -> None:
         "one or more objects failed to apply, reason: denied. Retrying attempt #1 at"
     )
     soon = process(operation, first.operation_state, _turns(here), now=NOW)
-    assert (soon.start, soon.turn, soon.operation_state) == (Start.WAITING, None, first.operation_state)
+    assert (soon.start, soon.sync_pass, soon.operation_state) == (Start.WAITING, None, first.operation_state)
     here.cluster_ops.refusals = {}
     later = process(operation, first.operation_state, _turns(here), now=NOW + timedelta(minutes=5))
     assert (later.start, later.refresh) == (Start.RETRIED, CompareWith.CompareWithLatest)

@@ -12,7 +12,7 @@ from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import State
 from whysync.argocd.sync.step import step
-from whysync.argocd.sync.step_context import Step
+from whysync.argocd.sync.sync_context import SyncContext
 from whysync.argocd.sync.tasks import Plan, plan
 from whysync.json_tree import Object, dig
 from whysync.kubernetes.api.ref import Ref, ref_of
@@ -23,7 +23,7 @@ def _request(*pairs: Pair, hooks: tuple[Object, ...] = ()) -> Request:
 
 
 def _plan(request: Request, ground: StubClusterOps | None = None) -> Plan:
-    return plan(Step(State(), request, ground or StubClusterOps()))
+    return plan(SyncContext(State(), request, ground or StubClusterOps()))
 
 
 def _definition(group: str, kind: str) -> Object:
@@ -62,7 +62,7 @@ def test_the_definition_may_come_with_the_same_sync() -> None:
     ground = StubClusterOps(unknown_kinds=NO_WIDGETS)
     found = _plan(_request(Pair(WIDGET, None), Pair(_definition("example.com", "Widget"), None)), ground)
     assert found.is_valid
-    assert [(work.ref.kind, work.skips_dry_run) for work in found.works] == [
+    assert [(task.ref.kind, task.skips_dry_run) for task in found.tasks] == [
         ("CustomResourceDefinition", False),
         ("Widget", True),
     ]
@@ -94,7 +94,7 @@ def test_a_target_gets_the_namespace_of_the_destination_and_finds_its_live_objec
     target: Object = {"apiVersion": "v1", "kind": "ClusterThing", "metadata": {"name": "c"}}
     live: Object = {**target, "metadata": {"name": "c", "uid": "1"}}
     found = _plan(_request(Pair(None, live), hooks=({**target, "metadata": _hook_meta("c")},)))
-    hook = next(work for work in found.works if work.is_hook)
+    hook = next(task for task in found.tasks if task.is_hook)
     assert (hook.ref.namespace, hook.live) == (NAMESPACE, live)
     assert hook.compared_key.namespace == ""
 
@@ -106,33 +106,33 @@ def _hook_meta(name: str) -> Object:
 def test_live_hooks_are_not_pruned_and_skipped_objects_not_synced() -> None:
     skipped = thing("s", hook="Skip")
     found = _plan(_request(Pair(None, job("old")), Pair(skipped, None), Pair(None, thing("extra"))))
-    assert [work.ref.name for work in found.works] == ["extra"]
+    assert [task.ref.name for task in found.tasks] == ["extra"]
 
 
 def test_a_hook_in_two_phases_is_two_tasks() -> None:
     found = _plan(_request(hooks=(job("h", hook="PreSync,PostSync"),)))
-    assert [work.phase for work in found.works] == ["PreSync", "PostSync"]
-    assert all(dig(work.obj, "metadata", "finalizers") for work in found.works)
+    assert [task.phase for task in found.tasks] == ["PreSync", "PostSync"]
+    assert all(dig(task.obj, "metadata", "finalizers") for task in found.tasks)
 
 
 def test_hooks_can_be_left_out() -> None:
     request = replace(_request(hooks=(job("h"),)), options=SyncOptions(skip_hooks=True))
-    assert _plan(request).works == ()
+    assert _plan(request).tasks == ()
 
 
 def test_a_sync_of_some_resources_leaves_out_the_others() -> None:
     pairs = (Pair(thing("a"), None), Pair(thing("b"), None))
     request = replace(_request(*pairs), includes=_only_b)
-    assert [work.ref.name for work in _plan(request).works] == ["b"]
+    assert [task.ref.name for task in _plan(request).tasks] == ["b"]
 
 
 def test_a_namespace_of_git_is_not_made_twice() -> None:
     namespace: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     request = replace(_request(Pair(namespace, None)), make_namespace=_as_it_is)
-    assert len(_plan(request).works) == 1
+    assert len(_plan(request).tasks) == 1
     as_hook: Object = {**namespace, "metadata": _hook_meta(NAMESPACE)}
     request = replace(_request(hooks=(as_hook,)), make_namespace=_as_it_is)
-    assert len(_plan(request).works) == 2, "upstream does not see it among the hooks"
+    assert len(_plan(request).tasks) == 2, "upstream does not see it among the hooks"
 
 
 class _Unreadable(StubClusterOps):

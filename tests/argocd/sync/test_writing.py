@@ -12,15 +12,15 @@ from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import State
 from whysync.argocd.sync.run_tasks import apply_object
-from whysync.argocd.sync.step_context import Step
+from whysync.argocd.sync.sync_context import SyncContext
 from whysync.json_tree import Object, dig
 from whysync.kubernetes.api.ref import ref_of
 
 KUBECTL, ARGOCD = "kubectl-client-side-apply", "argocd-controller"
 
 
-def _step(ground: StubClusterOps, options: SyncOptions) -> Step:
-    return Step(State(), Request(namespace=NAMESPACE, revision="1", options=options), ground)
+def _step(ground: StubClusterOps, options: SyncOptions) -> SyncContext:
+    return SyncContext(State(), Request(namespace=NAMESPACE, revision="1", options=options), ground)
 
 
 def _row(manager: str, operation: str, *fields: str, version: str = "v1") -> Object:

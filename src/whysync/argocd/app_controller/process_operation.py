@@ -24,7 +24,7 @@ from whysync.argocd.projects import NoCluster
 from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.argocd.sync.operation import Processed, process
 from whysync.argocd.sync.sync_app import sync_app
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, Wanted
+from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, SyncTarget
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.decode import decode
 
@@ -67,7 +67,7 @@ class OperationProcessor:
         queue.enqueue_operation(result.retry_at or self._next_step_at(result.operation_state, now, timeout))
         queue.not_before = sync_step.not_before
         changed = self._write(name, app, result) or self._context.write_count != writes_before
-        queue.idle_inputs = None if changed or result.turn is None else self._step_inputs(app)
+        queue.idle_inputs = None if changed or result.sync_pass is None else self._step_inputs(app)
         if result.refresh is not None:
             queue.request_refresh(result.refresh)
         return changed
@@ -102,8 +102,8 @@ class OperationProcessor:
     def _write(self, name: str, app: Object, result: Processed) -> bool:
         """Writes the operation state; `operation` is removed when the operation has ended."""
         status: Object = {**fields(app.get("status")), "operationState": result.operation_state}
-        if result.turn is not None and result.turn.history is not None:
-            status["history"] = result.turn.history
+        if result.sync_pass is not None and result.sync_pass.history is not None:
+            status["history"] = result.sync_pass.history
         after: Object = {**app, "status": status}
         if result.operation_state.get("phase") in COMPLETED:
             after.pop("operation", None)
@@ -111,7 +111,7 @@ class OperationProcessor:
 
     # --- used by _SyncStep -----------------------------------------------------------------------
 
-    def compare(self, name: str, app: Object, wanted_revisions: Wanted) -> Comparison:
+    def compare(self, name: str, app: Object, wanted_revisions: SyncTarget) -> Comparison:
         target = CompareTarget(
             sources=wanted_revisions.sources,
             revisions=wanted_revisions.revisions,

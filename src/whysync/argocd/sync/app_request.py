@@ -1,4 +1,4 @@
-"""What a sync of an Application asks of its steps.
+"""The request of a sync of an Application.
 
 Mirrors the options that `SyncAppState` hands to gitops-engine, Argo CD 3.6.
 """
@@ -61,13 +61,13 @@ def request_for(
 
 
 def _selection(comparison: Comparison, operation: Object) -> Callable[[Pair], bool] | None:
-    """What was chosen, if anything was; never an object whose mark was copied from another."""
+    """The filter of a selective sync; objects with a copied tracking id are always excluded."""
     foreign = {row.key for row in comparison.resources if not row.is_own}
     chosen = items(operation.get("resources"))
     if not foreign and not chosen:
         return None
-    read = (decode(fields(resource), SelectedResource)[0] for resource in chosen)
-    selected = [resource for resource in read if resource is not None]
+    decoded = (decode(fields(resource), SelectedResource)[0] for resource in chosen)
+    selected = [resource for resource in decoded if resource is not None]
 
     def includes(pair: Pair) -> bool:
         ref = ref_of(pair.obj)
@@ -77,15 +77,15 @@ def _selection(comparison: Comparison, operation: Object) -> Callable[[Pair], bo
 
 
 def _permission(sync: AppSync, cluster: Cluster) -> Callable[[Object, ApiResource], str | None]:
-    known: dict[Key, str | None] = {}
+    cache: dict[Key, str | None] = {}
 
     def problem(obj: Object, kind: ApiResource) -> str | None:
-        """Names count for cluster-scoped kinds alone: all others of a kind and namespace get one answer."""
+        """Cached by kind and namespace; names matter only for cluster-scoped kinds."""
         ref = ref_of(obj)
         key = ref.key._replace(name="") if kind.namespaced else ref.key
-        if key not in known:
-            known[key] = asked(ref, kind)
-        return known[key]
+        if key not in cache:
+            cache[key] = asked(ref, kind)
+        return cache[key]
 
     def asked(ref: Ref, kind: ApiResource) -> str | None:
         try:
@@ -99,7 +99,7 @@ def _permission(sync: AppSync, cluster: Cluster) -> Callable[[Object, ApiResourc
 
 
 def contains_sync_resource(selected: Sequence[SelectedResource], ref: Ref) -> bool:
-    """Is the object one of those that a selective sync names? Names are exact here.
+    """Is the object selected by a selective sync? Names must match exactly.
 
     Mirrors `ContainsSyncResource`, Argo CD 3.6.
     """

@@ -1,8 +1,7 @@
-"""What a sync needs of the cluster it works on, and nothing more.
+"""The interface through which a sync reads and writes its cluster.
 
-The operation decides; a `ClusterOps` acts. It replaces `Kubectl`, `ResourceOperations` and the dynamic client
-of gitops-engine: its messages are kubectl's (`deployment.apps/api configured`), its refusals have the texts
-that Argo CD shows. It may keep objects in memory or talk to an API server.
+`ClusterOps` replaces `Kubectl`, `ResourceOperations` and the dynamic client of gitops-engine: its messages
+are kubectl's (`deployment.apps/api configured`), its errors have the texts that Argo CD shows.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from whysync.kubernetes.api.ref import Ref
 
 
 class Reason(StrEnum):
-    """Why a request was refused, as far as a sync acts on it; Kubernetes knows many more."""
+    """The reasons of refused requests that a sync distinguishes."""
 
     NOT_FOUND = "NotFound"
     CONFLICT = "Conflict"
@@ -29,16 +28,16 @@ class Reason(StrEnum):
 
 
 class Refused(Exception):
-    """A request that failed, with the text that Argo CD would show."""
+    """A request that failed, with the text that Argo CD shows."""
 
     def __init__(self, message: str, *, reason: Reason = Reason.OTHER) -> None:
         super().__init__(message)
         self.message = message
         self.reason = reason
 
-    def within(self, what: str) -> Refused:
+    def within(self, prefix: str) -> Refused:
         """The same refusal with a prefix that names the surrounding operation."""
-        return Refused(f"{what}: {self.message}", reason=self.reason)
+        return Refused(f"{prefix}: {self.message}", reason=self.reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,31 +57,31 @@ class Mode:
 
     dry_run: bool = False
     force: bool = False
-    """Delete it and create it anew where it cannot be changed."""
+    """Delete and recreate the object if it cannot be changed."""
     validate: bool = True
     server_side: bool = False
     manager: str = ""
-    """The field manager, for server-side apply; conflicts are always won."""
+    """The field manager for server-side apply, which forces conflicts."""
 
 
 class ClusterOps(Protocol):
-    """Every method may raise `Refused`, but for `health` and `established`."""
+    """Every method except `health` and `established` may raise `Refused`."""
 
     def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:
-        """Is the kind served, and does it know the verb? Refuses with `NOT_FOUND` where it is not.
+        """Discovery information of a kind that supports the verb; otherwise `Refused` with `NOT_FOUND`.
 
         Mirrors gitops-engine `ServerResourceForGroupVersionKind`.
         """
         ...
 
     def kinds(self) -> Sequence[Ref]:
-        """Group, version and kind of all that is served; the names are empty."""
+        """Group, version and kind of all served resources; the names are empty."""
         ...
 
     def get(self, ref: Ref) -> Object: ...
 
     def apply(self, obj: Object, mode: Mode) -> str:
-        """`kubectl apply`; the answer is what kubectl prints."""
+        """`kubectl apply`; returns its output."""
         ...
 
     def create(self, obj: Object, mode: Mode) -> str: ...
@@ -100,13 +99,13 @@ class ClusterOps(Protocol):
     def delete(self, ref: Ref, propagation: Propagation) -> None: ...
 
     def health(self, obj: Object) -> Assessment | None:
-        """`None`: Argo CD has no opinion on such objects."""
+        """`None` if Argo CD has no health check for the kind."""
         ...
 
     def established(self, definition: str) -> None:
-        """Wait, for 3 seconds at most, until a CustomResourceDefinition is ready; a failure has no effect."""
+        """Waits up to 3 seconds until a CustomResourceDefinition is established; a failure has no effect."""
         ...
 
     def pause(self, phase: str, wave: int, *, final: bool) -> None:
-        """A wave was applied: unless it was the last, Argo CD waits (2 seconds, if told nothing else)."""
+        """Called after each wave; unless it is the final one, Argo CD waits (by default 2 seconds)."""
         ...

@@ -1,6 +1,6 @@
-"""From client-side to server-side apply: the fields that kubectl owns become Argo CD's.
+"""Migration from client-side to server-side apply: fields that kubectl owns become Argo CD's.
 
-Else a field that was once applied by kubectl, and has left Git since, would never be removed. Mirrors
+Without it, a field that kubectl once applied and that is no longer in Git would never be removed. Mirrors
 `performCSAUpgradeMigration`, Argo CD 3.6, and client-go `csaupgrade`, Kubernetes 1.36.
 """
 
@@ -18,7 +18,7 @@ _ATTEMPTS: Final = 5
 
 
 def migrate(cluster_ops: ClusterOps, live: Object, *, from_manager: str, to_manager: str) -> None:
-    """Raises `Refused`; an object that others change meanwhile is read again and again, five times in all."""
+    """Raises `Refused`; on a conflict the object is read again, up to five times."""
     ref = ref_of(live)
     try:
         cluster_ops.discover(ref.api_version, ref.kind, "patch")
@@ -49,13 +49,13 @@ def migrate(cluster_ops: ClusterOps, live: Object, *, from_manager: str, to_mana
 
 
 def migration_patch(obj: Object, *, from_manager: str, to_manager: str) -> list[Json]:
-    """With the object's version, so that it is refused where somebody was faster. Raises `ValueError`."""
-    rows = [fields(row) for row in items(dig(obj, "metadata", "managedFields"))]
+    """With the object's resourceVersion, so that a concurrent write is a conflict. Raises `ValueError`."""
+    entries = [fields(row) for row in items(dig(obj, "metadata", "managedFields"))]
     return [
         {
             "op": "replace",
             "path": "/metadata/managedFields",
-            "value": list(upgraded_managed_fields(rows, from_manager=from_manager, to_manager=to_manager)),
+            "value": list(upgraded_managed_fields(entries, from_manager=from_manager, to_manager=to_manager)),
         },
         {
             "op": "replace",
@@ -66,32 +66,39 @@ def migration_patch(obj: Object, *, from_manager: str, to_manager: str) -> list[
 
 
 def upgraded_managed_fields(rows: list[Object], *, from_manager: str, to_manager: str) -> list[Object]:
-    """The rows of `managedFields` afterwards. Mirrors `upgradedManagedFields`; raises `ValueError`.
+    """The upgraded `managedFields`. Mirrors `upgradedManagedFields`; raises `ValueError`.
 
-    The rows of the old manager are gone; of those, one of the same API version gives its fields to the new.
+    The entries of the old manager are removed; the fields of the one with the same API version are merged
+    into the entry of the new manager.
     """
 
     def is_old(row: Object) -> bool:
-        return _is(row, from_manager, "Update")
+        return _is_entry_of(row, from_manager, "Update")
 
-    place = next((at for at, row in enumerate(rows) if _is(row, to_manager, "Apply")), None)
-    if place is None:
-        place = next((at for at, row in enumerate(rows) if is_old(row)), None)
-        if place is None:
+    index = next(
+        (position for position, row in enumerate(rows) if _is_entry_of(row, to_manager, "Apply")), None
+    )
+    if index is None:
+        index = next((position for position, row in enumerate(rows) if is_old(row)), None)
+        if index is None:
             return rows
         rows = [*rows]
-        rows[place] = {**rows[place], "manager": to_manager, "operation": "Apply"}
-    first = rows[place]
-    owned = from_fields_v1(first.get("fieldsV1"))
-    version = text(first.get("apiVersion"))
-    given = next((row for row in rows if is_old(row) and text(row.get("apiVersion")) == version), None)
-    if given is not None:
-        owned = owned.union(from_fields_v1(given.get("fieldsV1")))
-    heir: Object = {**first, "fieldsV1": to_fields_v1(owned)}
-    return [heir if at == place else row for at, row in enumerate(rows) if at == place or not is_old(row)]
+        rows[index] = {**rows[index], "manager": to_manager, "operation": "Apply"}
+    entry = rows[index]
+    owned = from_fields_v1(entry.get("fieldsV1"))
+    version = text(entry.get("apiVersion"))
+    old_entry = next((row for row in rows if is_old(row) and text(row.get("apiVersion")) == version), None)
+    if old_entry is not None:
+        owned = owned.union(from_fields_v1(old_entry.get("fieldsV1")))
+    merged_entry: Object = {**entry, "fieldsV1": to_fields_v1(owned)}
+    return [
+        merged_entry if position == index else row
+        for position, row in enumerate(rows)
+        if position == index or not is_old(row)
+    ]
 
 
-def _is(row: Object, manager: str, operation: str) -> bool:
-    """Rows of a subresource, such as `status`, stay with whom they are."""
+def _is_entry_of(row: Object, manager: str, operation: str) -> bool:
+    """Does the entry belong to this manager and operation? Entries of subresources never do."""
     actual = text(row.get("manager")), text(row.get("operation")), text(row.get("subresource"))
     return actual == (manager, operation, "")

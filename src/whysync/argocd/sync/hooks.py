@@ -1,4 +1,4 @@
-"""The life of a hook after it was applied: judged by its health, freed of its finalizer, deleted.
+"""Hooks after they were applied: their phase from their health, their finalizer, their deletion.
 
 Mirrors `getOperationPhase`, `removeHookFinalizer`, `deleteHooks` and `terminateHooksPreemptively` of
 gitops-engine, Argo CD 3.6.
@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from whysync.argocd.api.application import HealthCode, Phase
 from whysync.argocd.hooks import DeletePolicy
 from whysync.argocd.sync import messages
-from whysync.argocd.sync import resource_ops as access
+from whysync.argocd.sync import resource_ops as resource_ops
 from whysync.argocd.sync.cluster_ops import ClusterOps, Reason, Refused
 from whysync.argocd.sync.results import COMPLETED
-from whysync.argocd.sync.step_context import Step
+from whysync.argocd.sync.sync_context import SyncContext
 from whysync.argocd.sync.sync_task import SyncTask
 from whysync.json_tree import Object, dig, fields, items, text
 
@@ -33,11 +33,11 @@ class HookOutcome(NamedTuple):
     phase: str
     message: str
     error: str | None = None
-    """Its health cannot be told; then the phase is empty."""
+    """The health check failed, and the phase is empty."""
 
 
-def judged(cluster_ops: ClusterOps, live: Object) -> HookOutcome:
-    """The state of a hook. A kind without a health check has succeeded as soon as it exists."""
+def get_operation_phase(cluster_ops: ClusterOps, live: Object) -> HookOutcome:
+    """The phase of a hook. A hook of a kind without a health check has succeeded as soon as it exists."""
     assessment = cluster_ops.health(live)
     if assessment is not None:
         if assessment.error is not None:
@@ -48,20 +48,20 @@ def judged(cluster_ops: ClusterOps, live: Object) -> HookOutcome:
     return HookOutcome(Phase.SUCCEEDED.value, messages.hook_created(text(dig(live, "metadata", "name"))))
 
 
-def remove_finalizer(cluster_ops: ClusterOps, work: SyncTask) -> None:
-    """Raises `Refused`. Argo CD may know an old version of the object: on a conflict it reads it again."""
+def remove_finalizer(cluster_ops: ClusterOps, task: SyncTask) -> None:
+    """Raises `Refused`. The live object may be outdated: on a conflict it is read again."""
     for attempt in range(_ATTEMPTS):
-        if work.live is None or not is_held(work.live):
+        if task.live is None or not has_hook_finalizer(task.live):
             return
-        work.live = released(work.live)
+        task.live = without_hook_finalizer(task.live)
         try:
-            access.write(cluster_ops, work, work.live)
+            resource_ops.write(cluster_ops, task, task.live)
         except Refused as problem:
             if problem.reason is Reason.NOT_FOUND:
                 return
             if problem.reason is Reason.CONFLICT:
                 try:
-                    work.live = access.read(cluster_ops, work)
+                    task.live = resource_ops.read(cluster_ops, task)
                 except Refused as gone:
                     if gone.reason is Reason.NOT_FOUND:
                         return
@@ -72,72 +72,76 @@ def remove_finalizer(cluster_ops: ClusterOps, work: SyncTask) -> None:
             return
 
 
-def free_completed(step: Step, works: Iterable[SyncTask]) -> None:
-    """The outcome of these hooks has been read: they may go."""
-    for work in works:
-        if work.is_hook and work.is_completed:
+def remove_completed_finalizers(step: SyncContext, tasks: Iterable[SyncTask]) -> None:
+    """Removes the finalizer from completed hooks, so that they can be deleted."""
+    for task in tasks:
+        if task.is_hook and task.is_completed:
             try:
-                remove_finalizer(step.cluster_ops, work)
+                remove_finalizer(step.cluster_ops, task)
             except Refused as problem:
-                message = messages.finalizer_stays(problem.message)
-                step.record(work, work.status, Phase.ERROR.value, message)
+                message = messages.finalizer_not_removed(problem.message)
+                step.set_resource_result(task, task.status, Phase.ERROR.value, message)
 
 
-def delete_hooks(step: Step, works: Iterable[SyncTask]) -> None:
-    for work in works:
+def delete_hooks(step: SyncContext, tasks: Iterable[SyncTask]) -> None:
+    for task in tasks:
         try:
-            access.delete(step.cluster_ops, work, step.options.propagation)
+            resource_ops.delete(step.cluster_ops, task, step.options.propagation)
         except Refused as problem:
             if problem.reason is not Reason.NOT_FOUND:
                 message = messages.not_deleted(problem.message)
-                step.record(work, work.status, Phase.ERROR.value, message)
+                step.set_resource_result(task, task.status, Phase.ERROR.value, message)
 
 
-def end_hooks(step: Step, works: Iterable[SyncTask]) -> bool:
-    """Stop the hooks that are still running; did it go without errors?"""
-    ended = [_end(step, work) for work in works if work.is_hook and work.is_running]
+def terminate_hooks(step: SyncContext, tasks: Iterable[SyncTask]) -> bool:
+    """Deletes running hooks; true if that succeeded."""
+    ended = [_terminate_hook(step, task) for task in tasks if task.is_hook and task.is_running]
     return all(ended)
 
 
-def _end(step: Step, work: SyncTask) -> bool:
+def _terminate_hook(step: SyncContext, task: SyncTask) -> bool:
     cluster_ops = step.cluster_ops
-    if work.live is None:
+    if task.live is None:
         try:
-            work.live = _read_if_there(cluster_ops, work)
+            task.live = _read_if_exists(cluster_ops, task)
         except Refused as problem:
             message = messages.not_read_at_end(problem.message)
-            step.record(work, work.status, Phase.ERROR.value, message)
+            step.set_resource_result(task, task.status, Phase.ERROR.value, message)
             return False
-    if work.live is None:
-        step.record(work, work.status, Phase.SUCCEEDED.value, messages.HOOK_TERMINATED)
+    if task.live is None:
+        step.set_resource_result(task, task.status, Phase.SUCCEEDED.value, messages.HOOK_TERMINATED)
         return True
-    outcome = judged(cluster_ops, work.live)
+    outcome = get_operation_phase(cluster_ops, task.live)
     if outcome.error is not None:
-        step.record(work, work.status, Phase.ERROR.value, messages.no_health_at_end(outcome.error))
+        step.set_resource_result(
+            task, task.status, Phase.ERROR.value, messages.hook_health_failed_at_end(outcome.error)
+        )
     try:
-        remove_finalizer(cluster_ops, work)
+        remove_finalizer(cluster_ops, task)
     except Refused as problem:
-        step.record(work, work.status, Phase.ERROR.value, messages.finalizer_stays(problem.message))
+        step.set_resource_result(
+            task, task.status, Phase.ERROR.value, messages.finalizer_not_removed(problem.message)
+        )
         return False
     unfinished = outcome.error is not None or outcome.phase == Phase.RUNNING
-    if unfinished or work.is_deleted_on(DeletePolicy.HOOK_FAILED):
+    if unfinished or task.is_deleted_on(DeletePolicy.HOOK_FAILED):
         try:
-            access.delete(cluster_ops, work, step.options.propagation)
+            resource_ops.delete(cluster_ops, task, step.options.propagation)
         except Refused as problem:
             if problem.reason is not Reason.NOT_FOUND:
                 message = messages.not_deleted_at_end(problem.message)
-                step.record(work, work.status, Phase.FAILED.value, message)
+                step.set_resource_result(task, task.status, Phase.FAILED.value, message)
                 return False
     if outcome.phase in COMPLETED:
-        step.record(work, work.status, outcome.phase, outcome.message)
-    elif work.state != Phase.ERROR:
-        step.record(work, work.status, Phase.FAILED.value, messages.HOOK_TERMINATED)
+        step.set_resource_result(task, task.status, outcome.phase, outcome.message)
+    elif task.state != Phase.ERROR:
+        step.set_resource_result(task, task.status, Phase.FAILED.value, messages.HOOK_TERMINATED)
     return True
 
 
-def _read_if_there(cluster_ops: ClusterOps, work: SyncTask) -> Object | None:
+def _read_if_exists(cluster_ops: ClusterOps, task: SyncTask) -> Object | None:
     try:
-        return access.read(cluster_ops, work)
+        return resource_ops.read(cluster_ops, task)
     except Refused as problem:
         if problem.reason is Reason.NOT_FOUND:
             return None
@@ -147,23 +151,23 @@ def _read_if_there(cluster_ops: ClusterOps, work: SyncTask) -> Object | None:
 HOOK_FINALIZER: Final = "argocd.argoproj.io/hook-finalizer"
 
 
-def is_held(obj: Object) -> bool:
+def has_hook_finalizer(obj: Object) -> bool:
     return HOOK_FINALIZER in items(dig(obj, "metadata", "finalizers"))
 
 
-def held(obj: Object) -> Object:
-    """With the finalizer, behind those that it has."""
-    if is_held(obj):
+def with_hook_finalizer(obj: Object) -> Object:
+    """With the hook finalizer appended."""
+    if has_hook_finalizer(obj):
         return obj
     meta = fields(obj.get("metadata"))
     return {**obj, "metadata": {**meta, "finalizers": [*items(meta.get("finalizers")), HOOK_FINALIZER]}}
 
 
-def released(obj: Object) -> Object:
-    """Without the finalizer."""
-    if not is_held(obj):
+def without_hook_finalizer(obj: Object) -> Object:
+    """Without the hook finalizer."""
+    if not has_hook_finalizer(obj):
         return obj
     meta = fields(obj.get("metadata"))
-    kept = [*items(meta.get("finalizers"))]
-    kept.remove(HOOK_FINALIZER)
-    return {**obj, "metadata": {**meta, "finalizers": kept}}
+    finalizers = [*items(meta.get("finalizers"))]
+    finalizers.remove(HOOK_FINALIZER)
+    return {**obj, "metadata": {**meta, "finalizers": finalizers}}

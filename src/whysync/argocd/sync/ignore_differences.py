@@ -1,8 +1,9 @@
 """`RespectIgnoreDifferences=true`: ignored fields keep their live value when a sync applies the rest.
 
-Mirrors `normalizeTargetResources`, Argo CD 3.6: live is normalized, the patch from there back to live is
-applied to the normalized target, and what that patch changed in other fields is undone. `status` is never
-copied. An ignored field that live lacks is not applied at all; a list of a custom resource is taken whole.
+Mirrors `normalizeTargetResources`, Argo CD 3.6: the live object is normalized, the patch from the normalized
+to the live object is applied to the normalized target, and its changes to other fields are reverted. `status`
+is never copied. An ignored field that the live object lacks is not applied; a list of a custom resource is
+copied as a whole.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from whysync.kubernetes.schema.remarshal import scheme_type
 
 
 class BadTargets(Exception):
-    """The targets cannot be merged with live."""
+    """The targets cannot be merged with the live objects."""
 
 
-def respectful_pairs(comparison: Comparison) -> tuple[Pair, ...]:
+def normalize_target_resources(comparison: Comparison) -> tuple[Pair, ...]:
     """The pairs to apply. Raises `BadTargets`."""
     try:
         return tuple(_pairs(comparison, normalization_of(comparison.inputs)))
@@ -44,44 +45,52 @@ def _pair(row: ComparedResource, comparison: Comparison, normalization: Normaliz
         return Pair(row.target, row.live)
     aggregated = comparison.inputs.settings.compare_options.ignore_aggregated_roles
     target, live = normalization.pre_diff_normalize(row.target, row.live)
-    wanted = respectful_target(
+    normalized = normalize_target(
         row.target,
         row.live,
         normalized_target=normalize(target, ignore_aggregated_roles=aggregated, normalizer=normalization),
         normalized_live=normalize(live, ignore_aggregated_roles=aggregated, normalizer=normalization),
     )
-    return Pair(wanted, row.live)
+    return Pair(normalized, row.live)
 
 
-def respectful_target(
+def normalize_target(
     target: Object, live: Object | None, *, normalized_target: Object, normalized_live: Object
 ) -> Object:
-    """What is applied; without a live object that is Git's version. Raises `BadPatch`."""
+    """The object to apply; without a live object the unchanged target. Raises `BadPatch`."""
     if live is None:
         return target
-    wanted = _without_status(live)
-    known = _without_status(normalized_live)
+    live_spec = _without_status(live)
+    normalized_spec = _without_status(normalized_live)
     schema = scheme_type(normalized_target)
     if schema is None:
-        patched = merge_patch(normalized_target, _merge_patch_between(known, wanted))
+        patched = merge_patch(normalized_target, _merge_patch_between(normalized_spec, live_spec))
     else:
-        patched = apply_patch(normalized_target, three_way_patch(wanted, wanted, known, schema), schema)
+        patched = apply_patch(
+            normalized_target, three_way_patch(live_spec, live_spec, normalized_spec, schema), schema
+        )
     return _restored(patched, target, normalized_target, normalized_live)
 
 
 def _restored(patched: Object, target: Object, normalized_target: Object, normalized_live: Object) -> Object:
-    """Undo what came along because a parent was replaced as a whole."""
-    kept: Object = {
+    """Reverts changes to fields that are not ignored, which the patch made by replacing a parent."""
+    restored: Object = {
         key: value for key, value in patched.items() if key in target or key not in normalized_live
     }
-    for key, wanted in target.items():
+    for key, target_value in target.items():
         patched_value, normalized = patched.get(key), normalized_target.get(key)
-        if isinstance(patched_value, dict) and isinstance(wanted, dict) and isinstance(normalized, dict):
-            kept[key] = _restored(patched_value, wanted, normalized, fields(normalized_live.get(key)))
-        elif key in normalized_target and normalized == wanted:
-            # the normaliser left it alone, so it is not ignored and Git's value counts
-            kept[key] = wanted
-    return kept
+        if (
+            isinstance(patched_value, dict)
+            and isinstance(target_value, dict)
+            and isinstance(normalized, dict)
+        ):
+            restored[key] = _restored(
+                patched_value, target_value, normalized, fields(normalized_live.get(key))
+            )
+        elif key in normalized_target and normalized == target_value:
+            # the normalizer did not change it, so it is not ignored and Git's value applies
+            restored[key] = target_value
+    return restored
 
 
 def _merge_patch_between(original: Object, modified: Object) -> Object:
@@ -90,9 +99,9 @@ def _merge_patch_between(original: Object, modified: Object) -> Object:
     for key, new in modified.items():
         old: Json = original.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
-            below = _merge_patch_between(old, new)
-            if below:
-                patch[key] = below
+            nested = _merge_patch_between(old, new)
+            if nested:
+                patch[key] = nested
         elif key not in original or old != new:
             patch[key] = new
     return patch

@@ -1,7 +1,7 @@
-"""Every sentence that a sync says: in the operation's message, and in the results of the resources.
+"""Messages of a sync: of the operation, and of resource results.
 
-Mirrors the texts of gitops-engine `sync_context.go` and of `SyncAppState`, Argo CD 3.6, capitals and all.
-What the API server and kubectl say comes from the `ClusterOps`.
+Mirrors the texts of gitops-engine `sync_context.go` and of `SyncAppState`, Argo CD 3.6, including their
+capitalization. Messages of the API server and of kubectl come from the `ClusterOps`.
 """
 
 from __future__ import annotations
@@ -29,69 +29,69 @@ PRUNED_IN_DRY_RUN: Final = "pruned (dry run)"
 
 
 def not_valid(reasons: Iterable[str]) -> str:
-    """Discovery or the project refused tasks; each reason once, in the order of the alphabet."""
+    """Discovery or the project refused tasks; the unique reasons are sorted."""
     unique_reasons = sorted({reason for reason in reasons if reason})
     message = "one or more synchronization tasks are not valid"
     return f"{message}: {'; '.join(unique_reasons)}" if unique_reasons else message
 
 
 def with_reasons(message: str, failed: Sequence[SyncTask]) -> str:
-    """Each reason once. Differs: in the order of the tasks, where upstream leaves it to chance."""
-    reasons = dict.fromkeys(work.message for work in failed)
+    """With the unique reasons. Differs: in the order of the tasks, which is random upstream."""
+    reasons = dict.fromkeys(task.message for task in failed)
     return f"{message}, reason: {','.join(reasons)}" if failed else message
 
 
 def with_failed_hooks(message: str, failed: Sequence[SyncTask]) -> str:
-    """A second line where hooks of the phase SyncFail failed too."""
+    """With a second line if SyncFail hooks failed too."""
     return f"{message}\n{with_reasons('one or more SyncFail hooks failed', failed)}" if failed else message
 
 
 def waiting(
-    works: Sequence[SyncTask],
+    tasks: Sequence[SyncTask],
     *,
     for_deletion: bool = False,
-    asks_first: Callable[[SyncTask], bool] = lambda _: False,
+    requires_prune_confirmation: Callable[[SyncTask], bool] = lambda _: False,
 ) -> str:
-    """What a running operation waits for; `asks_first` finds prunes that somebody has to confirm.
+    """What a running operation waits for.
 
-    Mirrors `setRunningPhase`. The first hook is named before any resource, and those that wait for a
-    confirmation before both; they count alone then, and are still called hooks if hooks are all there is.
+    Mirrors `setRunningPhase`. Tasks that wait for a prune confirmation come before hooks, hooks before
+    resources. With unconfirmed prunes only these are counted, but the noun depends on all tasks.
     """
-    if not works:
+    if not tasks:
         return ""
-    hooks = [work for work in works if work.is_hook]
-    noun = "hooks" if len(hooks) == len(works) else "resources"
+    hooks = [task for task in tasks if task.is_hook]
+    noun = "hooks" if len(hooks) == len(tasks) else "resources"
     reason = "completion of hook" if hooks else "healthy state of"
     if for_deletion:
         reason = "deletion of hook" if hooks else "deletion of"
-    first, more = (hooks or works)[0], len(works) - 1
-    unconfirmed = [work for work in works if asks_first(work)]
+    first, more = (hooks or tasks)[0], len(tasks) - 1
+    unconfirmed = [task for task in tasks if requires_prune_confirmation(task)]
     if unconfirmed:
         reason, first, more = "pruning confirmation of", unconfirmed[0], len(unconfirmed) - 1
     message = f"waiting for {reason} {first.label}"
     return f"{message} and {more} more {noun}" if more > 0 else message
 
 
-def pause_failed(error: str) -> str:
+def wave_hook_failed(error: str) -> str:
     return f"SyncWaveHook failed: {error}"
 
 
 def hook_created(name: str) -> str:
-    """Of a hook that nobody can judge: it has succeeded as soon as it is there."""
+    """Of a hook without a health check, which has succeeded as soon as it exists."""
     return f"{name} created"
 
 
-def no_health(error: str) -> str:
+def hook_health_failed(error: str) -> str:
     """Of a hook. Upstream wraps the error twice."""
     return f"failed to get resource health: failed to get resource health: {error}"
 
 
-def no_health_at_end(error: str) -> str:
+def hook_health_failed_at_end(error: str) -> str:
     return f"Failed to get hook health: failed to get resource health: {error}"
 
 
-def missing(work: SyncTask) -> str:
-    return f"Resource {work.label} is missing, it might have been deleted"
+def missing(task: SyncTask) -> str:
+    return f"Resource {task.label} is missing, it might have been deleted"
 
 
 def not_read(error: str) -> str:
@@ -102,12 +102,12 @@ def not_read_at_end(error: str) -> str:
     return f"Failed to get live resource: {error}"
 
 
-def finalizer_stays(error: str) -> str:
+def finalizer_not_removed(error: str) -> str:
     return f"Failed to remove hook finalizer: {error}"
 
 
-def old_finalizer_stays(error: str) -> str:
-    """Of a hook that an earlier sync left behind; a small letter is all that differs."""
+def old_finalizer_not_removed(error: str) -> str:
+    """Of a hook of an earlier sync; upstream's text differs only in its first letter."""
     return f"failed to remove hook finalizer: {error}"
 
 
@@ -131,7 +131,7 @@ def namespace_not_read(error: str) -> str:
     return f"namespace auto creation failed: {error}"
 
 
-def namespace_not_made(error: str) -> str:
+def namespace_modifier_failed(error: str) -> str:
     return f"namespaceModifier error: {error}"
 
 
@@ -144,7 +144,7 @@ def shared_resource(warning: str) -> str:
 
 
 def conditions(rows: Iterable[tuple[str, str]]) -> str:
-    """Type and message of each."""
+    """`rows` are types and messages."""
     return ";".join(f"{type}: {message}" for type, message in rows)
 
 

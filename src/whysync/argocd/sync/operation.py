@@ -1,8 +1,8 @@
 """One pass over an operation: started, retried, timed out or completed.
 
-`app_controller/operation_state.py` decides on typed values when it is retried or fails; here these decisions
-are written into the raw `operationState`, which keeps fields that the types do not have (all parameters of
-sources, strategies). Mirrors `processRequestedAppOperation`, Argo CD 3.6.
+`app_controller/operation_state.py` decides on decoded values; here its decisions are written into the raw
+`operationState`, which has fields that the decoded one lacks (parameters of sources, strategies). Mirrors
+`processRequestedAppOperation`, Argo CD 3.6.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from whysync.kubernetes.api.decode import decode
 class Processed:
     operation_state: Object
     start: Start
-    turn: SyncPass | None = None
-    """`None`: the sync got no turn."""
+    sync_pass: SyncPass | None = None
+    """`None` if no sync step was run."""
     refresh: CompareWith | None = None
-    """How the app is compared now that the operation is over; `.operation` goes away with that."""
+    """The refresh to request when the operation has ended."""
     retry_at: datetime | None = None
 
 
@@ -39,20 +39,20 @@ def process(
     timeout: timedelta = timedelta(),
 ) -> Processed:
     """`operation` and `state` are the Application's `operation` and `status.operationState`."""
-    known = decode(state, OperationState)[0] if state is not None else None
-    wanted = decode(operation, Operation)[0] or Operation()
-    begun = begin(wanted, known, now, timeout=timeout)
+    decoded_state = decode(state, OperationState)[0] if state is not None else None
+    decoded_operation = decode(operation, Operation)[0] or Operation()
+    begun = begin(decoded_operation, decoded_state, now, timeout=timeout)
     raw = _begun(operation, state or {}, begun)
     if not begun.start.steps:
         return Processed(operation_state=raw, start=begun.start, retry_at=begun.retry_at)
-    turn = sync(raw)
-    stepped = decode(turn.operation_state, OperationState)[0] or OperationState()
-    ended = conclude(begun, stepped, now)
+    sync_pass = sync(raw)
+    next_state = decode(sync_pass.operation_state, OperationState)[0] or OperationState()
+    concluded = conclude(begun, next_state, now)
     return Processed(
-        operation_state=_with_state(turn.operation_state, ended.state),
+        operation_state=_with_state(sync_pass.operation_state, concluded.state),
         start=begun.start,
-        turn=turn,
-        refresh=ended.refresh,
+        sync_pass=sync_pass,
+        refresh=concluded.refresh,
     )
 
 
@@ -61,7 +61,7 @@ def _begun(operation: Object, state: Object, begun: Begun) -> Object:
         return _with_state({"operation": operation}, begun.state)
     raw = _with_state(state, begun.state)
     if begun.start is Start.RETRIED:
-        raw.pop("syncResult", None)  # all is tried again, the dry run too
+        raw.pop("syncResult", None)  # a retry starts from the beginning, with a dry run
         sync = begun.state.operation.sync
         if sync is not None and not sync.revision and not sync.revisions:
             raw["operation"] = _without_revisions(fields(raw.get("operation")))
@@ -69,14 +69,14 @@ def _begun(operation: Object, state: Object, begun: Begun) -> Object:
 
 
 def _without_revisions(operation: Object) -> Object:
-    """The newest commit counts."""
+    """So that the newest commit is synced."""
     sync = fields(operation.get("sync"))
-    kept: Object = {key: value for key, value in sync.items() if key not in ("revision", "revisions")}
-    return {**operation, "sync": kept}
+    remaining: Object = {key: value for key, value in sync.items() if key not in ("revision", "revisions")}
+    return {**operation, "sync": remaining}
 
 
 def _with_state(raw: Object, state: OperationState) -> Object:
-    """The raw state, with what the typed one says."""
+    """The raw state with the fields of the decoded one."""
     after: Object = {**raw, "phase": state.phase, "message": state.message}
     if state.started_at is not None:
         after["startedAt"] = go_time(state.started_at)

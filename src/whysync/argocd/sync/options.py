@@ -1,8 +1,8 @@
-"""Sync options: those of the operation, those of an object, and what follows from both.
+"""Sync options of the operation and of objects, and the resulting apply method and prune decision.
 
 Mirrors `SyncAppState`, and `applyObject`, `pruneObject` and `shouldUseServerSideApply` of gitops-engine,
-Argo CD 3.6. Options are whole words, upper and lower case included. What surprises: `Force=true` counts on an
-object, but not among the options of an Application; `Prune` is read from the live object alone.
+Argo CD 3.6. Options must match exactly, including case. `Force=true` has an effect on an object, but not as
+option of an Application; `Prune` is only read from the live object.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class ApplyMethod(StrEnum):
     SERVER_SIDE_APPLY = "server-side-apply"
     REPLACE = "replace"
     UPDATE = "update"
-    """In place of a replacement, which would delete what lives in a namespace or is made of a definition."""
+    """Instead of replace for Namespaces and CRDs, whose deletion would delete their contents."""
     CREATE = "create"
 
 
 class OptionSource(StrEnum):
-    """Who asked for it; the first that did."""
+    """Where an option is set; the first one that applies."""
 
     OPERATION = "operation"
     TARGET = "target"
@@ -56,11 +56,11 @@ class PruneDecision(StrEnum):
     FORBIDDEN = "forbidden"
     """`Prune=false`."""
     UNCONFIRMED = "unconfirmed"
-    """`Prune=confirm`, and nobody has."""
+    """`Prune=confirm` without a confirmation."""
 
     @property
     def message(self) -> str:
-        """What the result of the resource says."""
+        """The message of the resource's result."""
         match self:
             case PruneDecision.PRUNED:
                 return "pruned"
@@ -74,7 +74,7 @@ class PruneDecision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncOptions:
-    """What holds for all objects of one operation."""
+    """The sync options of an operation."""
 
     dry_run: bool = False
     prune: bool = False
@@ -96,7 +96,7 @@ class SyncOptions:
 
     @staticmethod
     def of(sync: Object, app: Object | None = None) -> SyncOptions:
-        """Of `operation.sync`, raw; the Application may name the manager to take fields over from."""
+        """From the raw `operation.sync`; `app` may name the manager to migrate fields from."""
         sync_options = [text(option) for option in items(sync.get("syncOptions"))]
         strategy = fields(sync.get("syncStrategy"))
         is_apply = isinstance(strategy.get("apply"), dict)
@@ -116,7 +116,7 @@ class SyncOptions:
             server_side_apply=_SERVER_SIDE in sync_options,
             migrate="ClientSideApplyMigration=false" not in sync_options,
             migration_manager=manager or KUBECTL_MANAGER,
-            # a sync of some resources only runs no hooks; so self-heal never does
+            # a selective sync runs no hooks, and neither does self-heal
             skip_hooks=is_apply or bool(items(sync.get("resources"))),
             create_namespace="CreateNamespace=true" in sync_options,
             out_of_sync_only="ApplyOutOfSyncOnly=true" in sync_options,
@@ -127,16 +127,16 @@ class SyncOptions:
 
 
 def is_forced(strategy: Object) -> bool:
-    """Mirrors `SyncStrategy.Force`: the first of both ways that is there has the word."""
-    for way in ("apply", "hook"):
-        strategy_fields = strategy.get(way)
+    """Mirrors `SyncStrategy.Force`: `apply` takes precedence over `hook`."""
+    for strategy_type in ("apply", "hook"):
+        strategy_fields = strategy.get(strategy_type)
         if isinstance(strategy_fields, dict):
             return strategy_fields.get("force") is True
     return False
 
 
 def _propagation(sync_options: list[str]) -> Propagation:
-    """Several at once: the first in this order, not in the order written."""
+    """The first policy in this order, regardless of the order of the options."""
     for policy in (Propagation.BACKGROUND, Propagation.FOREGROUND, Propagation.ORPHAN):
         if f"PrunePropagationPolicy={policy.value.lower()}" in sync_options:
             return policy
@@ -144,33 +144,33 @@ def _propagation(sync_options: list[str]) -> Propagation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
-    """How an object is written, and who asked for that."""
+class WritePlan:
+    """How an object is written, and where that is configured."""
 
     method: ApplyMethod
-    asked_by: OptionSource
+    set_by: OptionSource
     force: bool
-    """Delete it and create it anew where it cannot be changed."""
+    """Delete and recreate the object if it cannot be changed."""
     validate: bool
     migrates: bool
-    """Fields of the manager of client-side apply are taken over first."""
+    """Fields of the client-side apply manager are migrated first."""
 
 
-def writing_of(
+def write_plan(
     target: Object, live: Object | None, options: SyncOptions, *, dry_run: bool = False
-) -> Writing:
-    """Replacing wins over server-side apply. A dry run is always a client's, and never server-side."""
+) -> WritePlan:
+    """Replace takes precedence over server-side apply. A dry run is always client-side."""
     server_side = uses_server_side_apply(target, options, dry_run=dry_run)
-    asked_by = _asked_by(target, live, _REPLACE, of_operation=options.replace)
+    set_by = _set_by(target, live, _REPLACE, of_operation=options.replace)
     method = ApplyMethod.SERVER_SIDE_APPLY if server_side else ApplyMethod.APPLY
-    if asked_by is not OptionSource.DEFAULT:
+    if set_by is not OptionSource.DEFAULT:
         method = _replacing(target, live)
     elif server_side:
-        asked_by = OptionSource.OPERATION if options.server_side_apply else OptionSource.TARGET
-    forced = _asked_by(target, live, _FORCE, of_operation=options.force)
-    return Writing(
+        set_by = OptionSource.OPERATION if options.server_side_apply else OptionSource.TARGET
+    forced = _set_by(target, live, _FORCE, of_operation=options.force)
+    return WritePlan(
         method=method,
-        asked_by=asked_by,
+        set_by=set_by,
         force=forced is not OptionSource.DEFAULT,
         validate=options.validate and not has_option(target, SYNC_OPTIONS, _NO_VALIDATION),
         migrates=server_side
@@ -187,7 +187,7 @@ def uses_server_side_apply(target: Object, options: SyncOptions, *, dry_run: boo
 
 
 def needs_migration(live: Object | None, manager: str) -> bool:
-    """Does this manager own fields by `Update`, as kubectl's client-side apply does?"""
+    """Does this manager own fields with operation `Update`, as kubectl's client-side apply does?"""
     rows = map(fields, items(dig(live or {}, "metadata", "managedFields")))
     return bool(manager) and any(
         row.get("manager") == manager and row.get("operation") == "Update" for row in rows
@@ -195,14 +195,14 @@ def needs_migration(live: Object | None, manager: str) -> bool:
 
 
 def skips_missing_kind(target: Object, options: SyncOptions) -> bool:
-    """May its kind be unknown until the sync has created the definition?"""
+    """May the kind be missing until the sync has created its CRD?"""
     return options.skip_dry_run_on_missing or has_option(target, SYNC_OPTIONS, _SKIP_DRY_RUN)
 
 
-def prune_fate(live: Object, options: SyncOptions, *, confirmed: bool = False) -> PruneDecision:
-    """The object's own word wins over the Application's."""
-    own = option_value(live, SYNC_OPTIONS, "Prune")
-    option = options.prune_option if own is None else own
+def prune_decision(live: Object, options: SyncOptions, *, confirmed: bool = False) -> PruneDecision:
+    """The object's option takes precedence over the Application's."""
+    object_option = option_value(live, SYNC_OPTIONS, "Prune")
+    option = options.prune_option if object_option is None else object_option
     if option == "confirm" and not confirmed:
         return PruneDecision.UNCONFIRMED
     if not options.prune:
@@ -218,7 +218,7 @@ def _replacing(target: Object, live: Object | None) -> ApplyMethod:
     return ApplyMethod.UPDATE if is_definition or ref.kind == "Namespace" else ApplyMethod.REPLACE
 
 
-def _asked_by(target: Object, live: Object | None, option: str, *, of_operation: bool) -> OptionSource:
+def _set_by(target: Object, live: Object | None, option: str, *, of_operation: bool) -> OptionSource:
     if of_operation:
         return OptionSource.OPERATION
     if has_option(target, SYNC_OPTIONS, option):

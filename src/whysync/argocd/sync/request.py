@@ -1,4 +1,4 @@
-"""What one operation is asked to sync, and how: all that its steps look at besides the cluster."""
+"""The request of a sync operation: all inputs of its steps except the cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NamespaceMaker: TypeAlias = "Callable[[Object, Object | None], Object | None]"
 
 
 class NamespaceProblem(Exception):
-    """The destination's Namespace could not be made ready."""
+    """The destination namespace could not be prepared."""
 
 
 def _permitted(obj: Object, kind: ApiResource) -> str | None:  # noqa: ARG001  (nothing is forbidden)
@@ -32,14 +32,14 @@ def _permitted(obj: Object, kind: ApiResource) -> str | None:  # noqa: ARG001  (
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Mirrors what `NewSyncContext` is given, Argo CD 3.6.
+    """Mirrors the arguments of `NewSyncContext`, Argo CD 3.6.
 
-    - `pairs` and `hooks` are those of a fresh comparison: every step of a real operation compares anew.
-    - `modified` is what the comparison says of each pair; only `ApplyOutOfSyncOnly=true` asks for it.
-    - `permission_problem` answers why the project forbids an object; `includes` leaves pairs out of a sync of
-      some resources only.
-    - `make_namespace` gets the Namespace of the destination and its live version, and answers what to apply,
-      or nothing; it may raise `NamespaceProblem`. Without it, namespaces are left alone.
+    - `pairs` and `hooks` are from a fresh comparison, which each step of an operation makes.
+    - `modified` has the comparison result of each pair; only used with `ApplyOutOfSyncOnly=true`.
+    - `permission_problem` returns why the project forbids an object; `includes` filters the pairs of a
+      selective sync.
+    - `make_namespace` receives the destination Namespace and its live object, and returns the object to
+      apply, if any; it may raise `NamespaceProblem`. Without it, no namespace is created.
     """
 
     namespace: str
@@ -57,7 +57,7 @@ class Request:
 
     @cached_property
     def resources(self) -> dict[Key, Pair]:
-        """Of pairs under one key the last one counts. Mirrors `groupResources`."""
+        """The last pair of each key. Mirrors `groupResources`."""
         return {key_of(pair.obj): pair for pair in self.pairs}
 
     @cached_property
@@ -68,13 +68,13 @@ class Request:
         return lives
 
     def live_of(self, target: Object) -> Object | None:
-        """The live object of a target that came without one. Mirrors `liveObj`.
+        """The live object of a target whose pair lacks it. Mirrors `liveObj`.
 
-        Cluster-scoped objects have no namespace, whatever the target says.
+        Cluster-scoped live objects have no namespace even if the target has one.
         """
         ref = ref_of(target)
-        known = self._lives.get((ref.group, ref.kind, ref.name), ())
-        return next((live for place, live in known if place in ("", ref.namespace)), None)
+        candidates = self._lives.get((ref.group, ref.kind, ref.name), ())
+        return next((live for namespace, live in candidates if namespace in ("", ref.namespace)), None)
 
     @cached_property
     def _defined_kinds(self) -> frozenset[tuple[str, str]]:
@@ -86,7 +86,7 @@ class Request:
         )
 
     def defines(self, group: str, kind: str) -> bool:
-        """Does this sync bring the definition of a kind along? Mirrors `hasCRDOfGroupKind`."""
+        """Does this sync contain the CRD of a kind? Mirrors `hasCRDOfGroupKind`."""
         return (group, kind) in self._defined_kinds
 
 

@@ -1,7 +1,7 @@
-"""What a sync has done so far, resource by resource, in Argo CD's shapes.
+"""The results of a sync per resource, as in `syncResult.resources`.
 
-These results are all that an operation remembers from one step to the next: whoever keeps a `State` can
-resume it, also after it was written to an Application's status and read back.
+An operation has no other state between two steps, so a `State` that was written to an Application's status
+and read back can be resumed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CONTAINERS: Final = (
 
 
 class Code(StrEnum):
-    """What became of a resource. Mirrors gitops-engine `ResultCode`, Argo CD 3.6."""
+    """The status of a resource result. Mirrors gitops-engine `ResultCode`, Argo CD 3.6."""
 
     SYNCED = "Synced"
     SYNC_FAILED = "SyncFailed"
@@ -40,17 +40,17 @@ PHASE_OF: Final = {
     Code.PRUNED: Phase.SUCCEEDED.value,
     Code.PRUNE_SKIPPED: Phase.SUCCEEDED.value,
 }
-"""What was applied still has to become healthy; all else is over."""
+"""An applied resource still has to become healthy; all others are completed."""
 
 
 class Result(ResourceResult, frozen=True):
-    """A row of `syncResult.resources`; `hook_phase` is the phase of the task, also of one that is no hook."""
+    """A row of `syncResult.resources`; `hook_phase` is the phase of the task, even if it is not a hook."""
 
     images: tuple[str, ...] = ()
 
     @property
     def task(self) -> tuple[Key, str]:
-        """Which task it is of: an object can be in several phases."""
+        """The task of the result: an object can be part of several phases."""
         return self.key, self.sync_phase
 
 
@@ -68,19 +68,19 @@ class State:
 
 
 def results_from_json(rows: Iterable[Object]) -> tuple[Result, ...]:
-    """What is no result is left out."""
+    """Rows that cannot be decoded are skipped."""
     results: list[Result] = []
     for row in rows:
         try:
-            given = {key: value for key, value in row.items() if value is not None}
-            results.append(msgspec.convert(given, Result))
+            set_fields = {key: value for key, value in row.items() if value is not None}
+            results.append(msgspec.convert(set_fields, Result))
         except msgspec.ValidationError:
             continue
     return tuple(results)
 
 
 def result_json(result: Result) -> Object:
-    """As Go writes it: the name of the resource always, the rest where it says something."""
+    """As Go encodes it: the identity of the resource always, other fields if they are not empty."""
     row: Object = {
         "group": result.group,
         "version": result.version,
@@ -132,18 +132,18 @@ def augment_sync_msg(message: str, ref: Ref, installed: Sequence[Ref]) -> str:
 
 def _not_found(ref: Ref, installed: Sequence[Ref]) -> str:
     kind = f"{ref.group}/{ref.kind}"
-    place = f"requested resource {ref.namespace}/{ref.name}"
+    resource = f"requested resource {ref.namespace}/{ref.name}"
     same_kind = [candidate for candidate in installed if candidate.kind == ref.kind]
     nearest = next(
         (candidate for candidate in same_kind if candidate.group == ref.group), next(iter(same_kind), None)
     )
     if nearest is None:
         return (
-            f"The Kubernetes API could not find {kind} for {place}. "
+            f"The Kubernetes API could not find {kind} for {resource}. "
             f'Make sure the "{ref.kind}" CRD is installed on the destination cluster.'
         )
     return (
-        f'The Kubernetes API could not find version "{ref.version}" of {kind} for {place}. '
+        f'The Kubernetes API could not find version "{ref.version}" of {kind} for {resource}. '
         f'Version "{nearest.version}" of {nearest.group}/{nearest.kind} is installed '
         "on the destination cluster."
     )

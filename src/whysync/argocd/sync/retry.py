@@ -1,6 +1,7 @@
-"""When a failed sync is tried again.
+"""Retries of a failed sync.
 
-Mirrors `RetryStrategy.NextRetryAt`, Argo CD 3.6: the wait grows by a factor with each attempt, up to a limit.
+Mirrors `RetryStrategy.NextRetryAt`, Argo CD 3.6: the delay grows by a factor with each attempt, up to a
+limit.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ DEFAULT_DURATION: Final = timedelta(seconds=5)
 DEFAULT_MAX_DURATION: Final = timedelta(minutes=3)
 DEFAULT_FACTOR: Final = 2
 AUTOMATED_LIMIT: Final = 5
-"""Of automated syncs whose Application says nothing; syncs by hand are not tried again."""
+"""The default of automated syncs; manual syncs are not retried."""
 
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
-_LONGEST: Final = timedelta(days=365 * 290)
-"""About what Go's durations can hold."""
+_MAX_DURATION: Final = timedelta(days=365 * 290)
+"""About the maximum of a Go duration."""
 
 
 class BadBackoff(ValueError):
-    """The text is Argo CD's."""
+    """With Argo CD's message."""
 
 
 def retry_delay(retry: Retry | None, retry_count: int) -> timedelta:
-    """How long to wait after attempt number `retry_count`, counted from 0. Raises `BadBackoff`."""
+    """The delay after attempt number `retry_count`, counted from 0. Raises `BadBackoff`."""
     backoff = (retry.backoff if retry is not None else None) or Backoff()
     duration = _duration(backoff.duration) if backoff.duration else DEFAULT_DURATION
-    most = _duration(backoff.max_duration) if backoff.max_duration else DEFAULT_MAX_DURATION
+    max_duration = _duration(backoff.max_duration) if backoff.max_duration else DEFAULT_MAX_DURATION
     factor = DEFAULT_FACTOR if backoff.factor is None else backoff.factor
     try:
         seconds = duration.total_seconds() * float(factor) ** retry_count
     except (OverflowError, ZeroDivisionError):
-        seconds = _LONGEST.total_seconds()
-    limit = min(most, _LONGEST) if most > timedelta() else _LONGEST
+        seconds = _MAX_DURATION.total_seconds()
+    limit = min(max_duration, _MAX_DURATION) if max_duration > timedelta() else _MAX_DURATION
     return timedelta(seconds=max(-limit.total_seconds(), min(seconds, limit.total_seconds())))
 
 
@@ -50,7 +51,7 @@ def next_retry_at(retry: Retry | None, last_attempt: datetime, retry_count: int)
 
 
 def may_retry(retry: Retry | None, retry_count: int) -> bool:
-    """Below zero there is no limit."""
+    """A negative limit means no limit."""
     limit = retry.limit if retry is not None else 0
     return limit < 0 or retry_count < limit
 
@@ -58,7 +59,9 @@ def may_retry(retry: Retry | None, retry_count: int) -> bool:
 def _duration(text: str) -> timedelta:
     """A bare number is seconds."""
     if _NUMBER.fullmatch(text):
-        return timedelta(seconds=max(-_LONGEST.total_seconds(), min(int(text), _LONGEST.total_seconds())))
+        return timedelta(
+            seconds=max(-_MAX_DURATION.total_seconds(), min(int(text), _MAX_DURATION.total_seconds()))
+        )
     try:
         return parse_duration(text)
     except BadDuration:

@@ -1,8 +1,8 @@
-"""The controller's turn with an operation: all that can stop a sync before its step, the step, the records.
+"""One pass of the controller over a sync operation: the checks before the step, the step, the history.
 
-Mirrors `SyncAppState`, Argo CD 3.6; the first thing that fails has the word. What surprises: a sync that its
-window blocks stays as it is, without an end, and a terminating one is not terminated before the window opens;
-every turn compares anew, at the revision that the first turn has found.
+Mirrors `SyncAppState`, Argo CD 3.6; the first check that fails ends the pass. A sync that a sync window
+blocks stays Running without an end, and is not terminated before the window opens. Every pass compares again,
+at the revision that the first pass resolved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from whysync.argocd.projects import (
 from whysync.argocd.sync import messages
 from whysync.argocd.sync.app_request import request_for
 from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
-from whysync.argocd.sync.ignore_differences import BadTargets, respectful_pairs
+from whysync.argocd.sync.ignore_differences import BadTargets, normalize_target_resources
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import (
@@ -37,7 +37,7 @@ from whysync.argocd.sync.results import (
     results_from_json,
 )
 from whysync.argocd.sync.step import step, terminate
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, Wanted
+from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, SyncTarget
 from whysync.argocd.sync_windows.windows import can_sync, matching
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.decode import decode
@@ -47,17 +47,17 @@ _OVERRIDES: Final = ("resource.customizations", "resource.compareoptions")
 
 
 def sync_app(sync: AppSync, operation_state: Object) -> SyncPass:
-    """`operation_state` is raw, as are all sources in it: typed, they would lose what is not known here."""
+    """`operation_state` is raw, because decoded sources would lose fields."""
     if text(operation_state.get("phase")) in COMPLETED:
         return SyncPass(operation_state=operation_state)
-    return _Turn(sync, operation_state).take()
+    return _SyncAppState(sync, operation_state).run()
 
 
 class _Stop(Exception):
-    """The operation ends here, or goes no further in this turn."""
+    """The pass ends here."""
 
 
-class _Turn:
+class _SyncAppState:
     def __init__(self, sync: AppSync, operation_state: Object) -> None:
         self.sync = sync
         self.state = dict(operation_state)
@@ -68,7 +68,7 @@ class _Turn:
         self.options = SyncOptions.of(self.operation, sync.application)
         self.comparison: Comparison | None = None
 
-    def take(self) -> SyncPass:
+    def run(self) -> SyncPass:
         history = None
         try:
             self.stop_without_operation()
@@ -90,7 +90,7 @@ class _Turn:
                 started_at=self.started_at,
             )
             self.step(request, cluster_ops)
-            if self.counts:
+            if self.is_recorded:
                 history = history_after(self.sync.application, self.state, self.sync.now)
         except _Stop:
             pass
@@ -101,8 +101,8 @@ class _Turn:
         return text(self.state.get("phase"))
 
     @property
-    def counts(self) -> bool:
-        """Neither a dry run nor a sync of some resources is a deployment."""
+    def is_recorded(self) -> bool:
+        """Is the sync recorded in the history? A dry run or a selective sync is not."""
         return not self.options.dry_run and not self.selected and self.phase == Phase.SUCCEEDED
 
     @property
@@ -118,12 +118,14 @@ class _Turn:
             raise self.end(Phase.ERROR, messages.NO_OPERATION)
 
     def begin_result(self) -> None:
-        """The source is the operation's own, as for a rollback, else that of the Application."""
+        """Uses the sources of the operation, as for a rollback, or else those of the Application."""
         if isinstance(self.state.get("syncResult"), dict):
             return
         spec = fields(self.sync.application.get("spec"))
-        own = self.operation.get("source"), self.operation.get("sources")
-        source, sources = own if any(own) else (spec.get("source"), spec.get("sources"))
+        operation_sources = self.operation.get("source"), self.operation.get("sources")
+        source, sources = (
+            operation_sources if any(operation_sources) else (spec.get("source"), spec.get("sources"))
+        )
         result: Object = {"revision": text(self.operation.get("revision"))}
         result["source"] = source if isinstance(source, dict) else {"repoURL": ""}
         if items(sources):
@@ -137,7 +139,7 @@ class _Turn:
         return fields(self.state.get("syncResult"))
 
     def stop_in_window(self) -> None:
-        """Who started it is read from the Application's status, which knows nothing in the first turn."""
+        """The initiator is read from the Application's status, which does not have it in the first pass."""
         windows = matching(self.sync.project.spec.sync_windows, self.app)
         before = self.app.status.operation_state
         verdict = can_sync(
@@ -153,16 +155,16 @@ class _Turn:
         raise _Stop
 
     def compare(self) -> Comparison:
-        """Afterwards the revisions are commits, and stay so for the rest of the operation."""
-        several = items(self.result.get("sources"))
-        revisions = items(self.result.get("revisions")) if several else [self.result.get("revision")]
-        wanted = Wanted(
-            sources=tuple(fields(source) for source in several or [self.result.get("source")]),
+        """Compares, and records the resolved revisions for the rest of the operation."""
+        sources = items(self.result.get("sources"))
+        revisions = items(self.result.get("revisions")) if sources else [self.result.get("revision")]
+        target = SyncTarget(
+            sources=tuple(fields(source) for source in sources or [self.result.get("source")]),
             revisions=tuple(text(revision) for revision in revisions),
             manifests=tuple(text(manifest) for manifest in items(self.operation.get("manifests"))),
         )
         try:
-            comparison = self.sync.compare(wanted)
+            comparison = self.sync.compare(target)
         except NotCompared as problem:
             raise self.end(Phase.ERROR, str(problem)) from problem
         sync_status = fields(comparison.status.get("sync"))
@@ -203,12 +205,12 @@ class _Turn:
         if not self.options.respect_ignored:
             return tuple(Pair(row.target, row.live) for row in comparison.resources)
         try:
-            return respectful_pairs(comparison)
+            return normalize_target_resources(comparison)
         except BadTargets as problem:
             raise self.end(Phase.ERROR, messages.targets_not_normalized(str(problem))) from problem
 
     def user(self, cluster: Cluster) -> str:
-        """As whom the sync acts; empty: as Argo CD."""
+        """The user that the sync impersonates; empty means Argo CD itself."""
         settings, namespace = self.sync.settings, self.app.spec.destination.namespace
         if not settings.impersonation_enabled:
             return ""
@@ -238,12 +240,12 @@ class _Turn:
         if isinstance(metadata, dict):
             result["managedNamespaceMetadata"] = metadata
         if after.results:
-            result["resources"] = [_clearer(result, cluster_ops) for result in after.results]
+            result["resources"] = [_augmented_json(result, cluster_ops) for result in after.results]
         self.state |= {"phase": after.phase, "message": after.message, "syncResult": result}
 
 
-def _clearer(result: Result, cluster_ops: ClusterOps) -> Json:
-    """Some messages of the API server get better words; the operation's own message keeps the old ones."""
+def _augmented_json(result: Result, cluster_ops: ClusterOps) -> Json:
+    """The result as JSON, with an augmented message; the operation's message keeps the original text."""
     row, message = result_json(result), result.message
     augmented = augment_sync_msg(message, result.ref, ())
     if augmented != message:
@@ -283,9 +285,9 @@ DEFAULT_LIMIT = 10
 
 
 def kept_history(entries: Sequence[T], limit: int | None = None) -> tuple[T, ...]:
-    """The last so many; `limit` is `spec.revisionHistoryLimit`, and zero keeps nothing."""
-    most = DEFAULT_LIMIT if limit is None else max(limit, 0)
-    return tuple(entries[len(entries) - most :]) if len(entries) > most else tuple(entries)
+    """The last `limit` entries; `limit` is `spec.revisionHistoryLimit`."""
+    max_entries = DEFAULT_LIMIT if limit is None else max(limit, 0)
+    return tuple(entries[len(entries) - max_entries :]) if len(entries) > max_entries else tuple(entries)
 
 
 def next_id(last: int | None) -> int:

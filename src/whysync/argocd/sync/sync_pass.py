@@ -1,4 +1,4 @@
-"""What the controller's turn with an operation takes, and what it leaves behind."""
+"""Inputs and result of one pass of the controller over a sync operation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from whysync.json_tree import Json, Object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a sync compares with: raw sources, their revisions, and manifests that were sent instead."""
+class SyncTarget:
+    """What a sync compares with: raw sources and their revisions, or local manifests instead."""
 
     sources: tuple[Object, ...]
     revisions: tuple[str, ...]
@@ -24,22 +24,22 @@ class Wanted:
 
 
 class NotCompared(Exception):
-    """The comparison could not be made at all; the text becomes the operation's."""
+    """The comparison failed; the text becomes the message of the operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppSync:
-    """What the controller knows when it takes up an operation.
+    """The inputs of a pass.
 
-    `compare` compares the Application with what is wanted and may raise `NotCompared`; `cluster_ops` is the
-    destination, as it answers the user of that name (the empty one is Argo CD itself).
+    `compare` compares the Application with a target and may raise `NotCompared`; `cluster_ops` returns the
+    destination for an impersonated user (empty means Argo CD itself).
     """
 
     application: Object
     project: AppProject
     settings: Settings
     clusters: Sequence[Cluster]
-    compare: Callable[[Wanted], Comparison]
+    compare: Callable[[SyncTarget], Comparison]
     cluster_ops: Callable[[str], ClusterOps]
     now: datetime
     project_clusters: Sequence[Cluster] | None = ()
@@ -47,9 +47,9 @@ class AppSync:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncPass:
-    """What a turn leaves behind, as Argo CD writes it to the status of the Application."""
+    """The result of a pass, as Argo CD writes it to the status of the Application."""
 
     operation_state: Object
     history: list[Json] | None = None
-    """The whole history, where the sync has succeeded and counts."""
+    """The new history, if the sync has succeeded and is recorded."""
     comparison: Comparison | None = None

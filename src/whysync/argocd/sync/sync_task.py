@@ -1,4 +1,4 @@
-"""One task of a sync while a step is at work on it. Mirrors gitops-engine `syncTask`, Argo CD 3.6."""
+"""One task of a sync during a step. Mirrors gitops-engine `syncTask`, Argo CD 3.6."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whysync.kubernetes.api.ref import Key, ref_of
 
 
 class SyncTask:
-    """A planned task, and how far it has come: `status` and `state` are empty before it has begun."""
+    """A planned task and its progress: `status` and `state` are empty before it has started."""
 
     __slots__ = (
         "is_hook",
@@ -33,7 +33,7 @@ class SyncTask:
         self.wave = task.wave
         self.is_hook = is_hook(task.obj)
         self.skips_dry_run = skips_dry_run
-        """Its kind is unknown until the sync has created the definition."""
+        """The kind is missing until the sync has created its CRD."""
         self.status = ""
         self.state = ""
         self.message = ""
@@ -52,12 +52,12 @@ class SyncTask:
 
     @property
     def identity(self) -> tuple[Key, str]:
-        """Under which its result is kept."""
+        """The key of its result."""
         return self.ref.key, self.task.phase
 
     @property
     def compared_key(self) -> Key:
-        """The key that the comparison knows it by: the target of a cluster-scoped kind got a namespace."""
+        """The key in the comparison: the target of a cluster-scoped kind was given a namespace."""
         if self.live is None:
             return self.ref.key
         return self.ref.key._replace(namespace=ref_of(self.live).namespace)

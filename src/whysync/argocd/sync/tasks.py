@@ -1,6 +1,6 @@
-"""Which tasks a sync consists of, in which order, and whether all of them may be done.
+"""The ordered tasks of a sync, and whether all of them are valid.
 
-Every step makes this list anew from the comparison and lays the stored results over it. Mirrors gitops-engine
+Every step creates this list from the comparison and adds the stored results. Mirrors gitops-engine
 `getSyncTasks`, Argo CD 3.6.
 """
 
@@ -26,11 +26,11 @@ from whysync.argocd.hooks import (
 )
 from whysync.argocd.sync import messages
 from whysync.argocd.sync.cluster_ops import ApiResource, ClusterOps, Reason, Refused
-from whysync.argocd.sync.hooks import held
+from whysync.argocd.sync.hooks import with_hook_finalizer
 from whysync.argocd.sync.options import skips_missing_kind
 from whysync.argocd.sync.request import NamespaceProblem, Request, is_namespace
 from whysync.argocd.sync.results import Code
-from whysync.argocd.sync.step_context import Step
+from whysync.argocd.sync.sync_context import SyncContext
 from whysync.argocd.sync.sync_task import SyncTask
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api.ref import Ref, ref_of
@@ -41,12 +41,12 @@ _PRUNE_LAST: Final = "PruneLast=true"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    works: tuple[SyncTask, ...]
+    tasks: tuple[SyncTask, ...]
     is_valid: bool
-    """`False`: discovery or the project refused at least one task, and nothing may be done."""
+    """False if discovery or the project refused a task; then nothing is run."""
 
 
-def plan(step: Step) -> Plan:
+def plan(step: SyncContext) -> Plan:
     request = step.request
     tasks = [_in_namespace(task, request.namespace) for task in _generated(request)]
     tasks += _auto_create_namespace(step)
@@ -56,21 +56,25 @@ def plan(step: Step) -> Plan:
     for task in tasks:
         problem = _problem(task, request, kinds)
         if problem is not None:
-            step.record(SyncTask(task), Code.SYNC_FAILED, "", problem)
+            step.set_resource_result(SyncTask(task), Code.SYNC_FAILED, "", problem)
             is_valid = False
-    works = tuple(
+    sync_tasks = tuple(
         SyncTask(task, skips_dry_run=_waits_for_definition(task, request, kinds))
-        for task in in_order(_in_waves(tasks, request))
+        for task in in_order(_with_prune_waves(tasks, request))
     )
-    for work in works:
-        result = step.result_of(work)
+    for sync_task in sync_tasks:
+        result = step.result_of(sync_task)
         if result is not None:
-            work.status, work.state, work.message = result.status, result.hook_phase, result.message
-    return Plan(works=works, is_valid=is_valid)
+            sync_task.status, sync_task.state, sync_task.message = (
+                result.status,
+                result.hook_phase,
+                result.message,
+            )
+    return Plan(tasks=sync_tasks, is_valid=is_valid)
 
 
 def _generated(request: Request) -> Iterator[Task]:
-    """Resources first, then hooks: one task for each phase of each object."""
+    """A task for each phase of each object: resources first, then hooks."""
     for pair in request.resources.values():
         if request.includes is not None and not request.includes(pair):
             continue
@@ -87,27 +91,29 @@ def _generated(request: Request) -> Iterator[Task]:
 
 
 def _named_hook(hook: Object, phase: SyncPhase, request: Request) -> Object:
-    """A hook without a name gets one that stays the same for the whole operation; all get the finalizer."""
+    """Adds the hook finalizer, and a name that is constant during the operation if the hook has none."""
     meta = fields(hook.get("metadata"))
     if text(meta.get("name")):
-        return held(hook)
+        return with_hook_finalizer(hook)
     revision = request.revision[:7] if len(request.revision) >= 8 else request.revision
     suffix = f"{revision}-{phase.value}-{int(request.started_at.timestamp())}".lower()
-    return held({**hook, "metadata": {**meta, "name": f"{text(meta.get('generateName'))}{suffix}"}})
+    return with_hook_finalizer(
+        {**hook, "metadata": {**meta, "name": f"{text(meta.get('generateName'))}{suffix}"}}
+    )
 
 
 def _in_namespace(task: Task, namespace: str) -> Task:
-    """A target without a namespace gets the destination's, even one of a cluster-scoped kind."""
+    """Adds the destination namespace to a target without one, even if its kind is cluster-scoped."""
     if task.target is None or text(dig(task.target, "metadata", "namespace")) or not namespace:
         return task
     meta: dict[str, Json] = {**fields(task.target.get("metadata")), "namespace": namespace}
     return replace(task, target={**task.target, "metadata": meta})
 
 
-def _auto_create_namespace(step: Step) -> list[Task]:
+def _auto_create_namespace(step: SyncContext) -> list[Task]:
     """`CreateNamespace=true`: the destination's Namespace, unless Git has it. Mirrors `autoCreateNamespace`.
 
-    What surprises: a Namespace that is a hook does not count as Git's.
+    A Namespace that is a hook does not count.
     """
     request = step.request
     name, make = request.namespace, request.make_namespace
@@ -117,19 +123,19 @@ def _auto_create_namespace(step: Step) -> list[Task]:
         return []
     bare: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     try:
-        live = _namespace(step.cluster_ops, ref_of(bare))
+        live = _live_namespace(step.cluster_ops, ref_of(bare))
     except Refused as problem:
         return [_failed_namespace(step, bare, messages.namespace_not_read(problem.message))]
     try:
-        wanted = make(bare, live)
+        namespace = make(bare, live)
     except NamespaceProblem as problem:
-        return [_failed_namespace(step, bare, messages.namespace_not_made(str(problem)))]
-    if wanted is None:
+        return [_failed_namespace(step, bare, messages.namespace_modifier_failed(str(problem)))]
+    if namespace is None:
         return []
-    return [Task(phase=SyncPhase.PRE_SYNC.value, target=wanted, live=live)]
+    return [Task(phase=SyncPhase.PRE_SYNC.value, target=namespace, live=live)]
 
 
-def _namespace(cluster_ops: ClusterOps, ref: Ref) -> Object | None:
+def _live_namespace(cluster_ops: ClusterOps, ref: Ref) -> Object | None:
     try:
         return cluster_ops.get(ref)
     except Refused as problem:
@@ -138,9 +144,9 @@ def _namespace(cluster_ops: ClusterOps, ref: Ref) -> Object | None:
         raise
 
 
-def _failed_namespace(step: Step, namespace: Object, message: str) -> Task:
+def _failed_namespace(step: SyncContext, namespace: Object, message: str) -> Task:
     task = Task(phase=SyncPhase.PRE_SYNC.value, target=namespace)
-    step.record(SyncTask(task), Code.SYNC_FAILED, Phase.ERROR.value, message)
+    step.set_resource_result(SyncTask(task), Code.SYNC_FAILED, Phase.ERROR.value, message)
     return task
 
 
@@ -152,23 +158,20 @@ def _with_live(task: Task, request: Request) -> Task:
 
 
 class Kinds:
-    """What discovery says of each kind, asked once in a step, refusals included.
-
-    Only where the cluster does not know who is asking is it asked again, five times in all.
-    """
+    """Discovery cache of a step, including errors; `Unauthorized` is retried, up to five attempts."""
 
     def __init__(self, cluster_ops: ClusterOps) -> None:
         self._cluster_ops = cluster_ops
-        self._known: dict[tuple[str, str], ApiResource | Refused] = {}
+        self._cache: dict[tuple[str, str], ApiResource | Refused] = {}
 
     def of(self, obj: Object) -> ApiResource | Refused:
         key = text(obj.get("apiVersion")), text(obj.get("kind"))
-        resource = self._known.get(key)
+        resource = self._cache.get(key)
         if resource is None:
-            resource = self._known[key] = self._ask(*key)
+            resource = self._cache[key] = self._discover(*key)
         return resource
 
-    def _ask(self, api_version: str, kind: str) -> ApiResource | Refused:
+    def _discover(self, api_version: str, kind: str) -> ApiResource | Refused:
         for attempt in range(_ATTEMPTS):
             try:
                 return self._cluster_ops.discover(api_version, kind, "get")
@@ -186,7 +189,7 @@ def _problem(task: Task, request: Request, kinds: Kinds) -> str | None:
 
 
 def _waits_for_definition(task: Task, request: Request, kinds: Kinds) -> bool:
-    """Is its kind unknown, and allowed to be? The definition may come with this very sync."""
+    """Is the kind missing, and allowed to be, for example because this sync creates its CRD?"""
     kind = kinds.of(task.obj)
     if isinstance(kind, ApiResource) or kind.reason is not Reason.NOT_FOUND:
         return False
@@ -194,8 +197,8 @@ def _waits_for_definition(task: Task, request: Request, kinds: Kinds) -> bool:
     return skips_missing_kind(task.target or {}, request.options) or request.defines(ref.group, ref.kind)
 
 
-def _in_waves(tasks: list[Task], request: Request) -> tuple[Task, ...]:
-    """Prunes in the opposite order of creation, and those that shall be last behind all."""
+def _with_prune_waves(tasks: list[Task], request: Request) -> tuple[Task, ...]:
+    """Prunes in reverse order of creation; with `PruneLast=true` after everything else."""
     reversed_ = with_prunes_reversed(tasks)
     return with_prune_last(
         reversed_,

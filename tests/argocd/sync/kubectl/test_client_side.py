@@ -76,14 +76,17 @@ def test_an_object_that_nobody_applied_before_gets_a_warning() -> None:
 
 def test_an_object_that_is_being_deleted_gets_a_warning() -> None:
     shop = Shop()
-    held = a_config(a="1")
-    held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
-    shop.apply(held)
-    shop.cluster_ops.delete(ref_of(held), Propagation.BACKGROUND)
+    with_finalizer = a_config(a="1")
+    with_finalizer["metadata"] = {
+        **fields(with_finalizer["metadata"]),
+        "finalizers": ["example.com/hold"],
+    }
+    shop.apply(with_finalizer)
+    shop.cluster_ops.delete(ref_of(with_finalizer), Propagation.BACKGROUND)
     warning = "Warning: Detected changes to resource settings which is currently being deleted."
-    assert shop.apply(held) == f"configmap/settings unchanged. {warning}"
-    held["data"] = {"a": "2"}
-    assert shop.apply(held) == f"configmap/settings configured. {warning}"
+    assert shop.apply(with_finalizer) == f"configmap/settings unchanged. {warning}"
+    with_finalizer["data"] = {"a": "2"}
+    assert shop.apply(with_finalizer) == f"configmap/settings configured. {warning}"
 
 
 def test_a_field_that_cannot_be_changed() -> None:
@@ -120,10 +123,13 @@ def test_force_does_not_touch_what_can_be_changed() -> None:
 
 def test_force_gives_up_at_once_where_a_finalizer_holds_the_old_one() -> None:
     shop = Shop()
-    held = a_deployment()
-    held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
-    shop.apply(held)
-    other: Object = {**a_deployment(selects="other"), "metadata": held["metadata"]}
+    with_finalizer = a_deployment()
+    with_finalizer["metadata"] = {
+        **fields(with_finalizer["metadata"]),
+        "finalizers": ["example.com/hold"],
+    }
+    shop.apply(with_finalizer)
+    other: Object = {**a_deployment(selects="other"), "metadata": with_finalizer["metadata"]}
     assert shop.apply(other, FORCE) == "refused: context deadline exceeded"
 
 

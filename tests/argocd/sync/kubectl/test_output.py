@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whysync.argocd.sync.kubectl.client import message_of
-from whysync.argocd.sync.kubectl.output import cleaned, joined_output
+from whysync.argocd.sync.kubectl.output import clean_kubectl_output, join_kubectl_output
 from whysync.kubernetes.apiserver.protocol import Answer
 
 
@@ -25,13 +25,13 @@ from whysync.kubernetes.apiserver.protocol import Answer
     ],
 )
 def test_what_goes_and_what_stays(error: str, shown: str) -> None:
-    assert cleaned(error) == shown
+    assert clean_kubectl_output(error) == shown
 
 
 def test_warnings_stand_behind_what_was_printed() -> None:
-    assert joined_output("x created\n") == "x created"
-    assert joined_output("x created\n", "Warning: y\n") == "x created. Warning: y"
-    assert joined_output("", "Warning: y\n") == "Warning: y"
+    assert join_kubectl_output("x created\n") == "x created"
+    assert join_kubectl_output("x created\n", "Warning: y\n") == "x created. Warning: y"
+    assert join_kubectl_output("", "Warning: y\n") == "Warning: y"
 
 
 def test_answers_that_are_no_status() -> None:

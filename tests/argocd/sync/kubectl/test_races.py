@@ -126,20 +126,23 @@ def test_replace_with_force_that_fails_half_way() -> None:
 
 def test_replace_with_force_has_patience_where_time_passes() -> None:
     shop = Shop()
-    held = a_config(a="1")
-    held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
-    shop.apply(held)
+    with_finalizer = a_config(a="1")
+    with_finalizer["metadata"] = {
+        **fields(with_finalizer["metadata"]),
+        "finalizers": ["example.com/hold"],
+    }
+    shop.apply(with_finalizer)
 
     def wait(seconds: float) -> None:
         shop.api_server.clock.advance(seconds)
         if shop.api_server.now().second == 5:
-            live = shop.live(held)
+            live = shop.live(with_finalizer)
             meta = {key: one for key, one in fields(live["metadata"]).items() if key != "finalizers"}
             shop.cluster_ops.update({**live, "metadata": meta}, dry_run=False)
 
     ground = KubectlClusterOps(shop.api_server, wait=wait)
     assert ground.replace(a_config(a="2"), FORCE).endswith("configmap/settings replaced")
-    shop.apply(held)
+    shop.apply(with_finalizer)
     shop.api_server.clock.advance(1)
     start = shop.api_server.now()
     patient = KubectlClusterOps(shop.api_server, wait=shop.api_server.clock.advance)
@@ -196,12 +199,12 @@ def test_what_has_no_name_or_no_namespace() -> None:
     unnamed["metadata"] = {"namespace": "shop"}
     lost = a_role("get")
     lost["metadata"] = {"name": "reader"}
-    nowhere = "an empty namespace may not be set when a resource name is provided"
+    path_problem = "an empty namespace may not be set when a resource name is provided"
     assert shop.apply(unnamed).endswith('": resource name may not be empty')
     assert shop.apply(unnamed, SERVER_SIDE) == "refused: resource name may not be empty"
-    assert shop.apply(lost) == f"refused: error running kubectl auth reconcile: {nowhere}"
-    assert said(lambda: shop.cluster_ops.replace(lost, ARGOCD)).endswith(nowhere)
-    assert said(lambda: shop.cluster_ops.replace(lost, FORCE)).endswith(nowhere)
+    assert shop.apply(lost) == f"refused: error running kubectl auth reconcile: {path_problem}"
+    assert said(lambda: shop.cluster_ops.replace(lost, ARGOCD)).endswith(path_problem)
+    assert said(lambda: shop.cluster_ops.replace(lost, FORCE)).endswith(path_problem)
 
 
 def test_a_definition_without_conditions_is_not_established() -> None:

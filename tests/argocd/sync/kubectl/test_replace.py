@@ -92,9 +92,12 @@ def test_force_needs_something_to_delete() -> None:
 
 def test_force_waits_for_what_a_finalizer_holds_and_gives_up() -> None:
     shop = Shop()
-    held = a_config(a="1")
-    held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
-    created(shop, held)
+    with_finalizer = a_config(a="1")
+    with_finalizer["metadata"] = {
+        **fields(with_finalizer["metadata"]),
+        "finalizers": ["example.com/hold"],
+    }
+    created(shop, with_finalizer)
     assert replaced(shop, a_config(a="2"), FORCE) == "refused: context deadline exceeded"
 
 

@@ -127,11 +127,14 @@ def test_whoever_may_patch_but_not_create() -> None:
 
 def test_an_object_that_is_being_deleted_gets_a_warning_here_too() -> None:
     shop = Shop()
-    held = a_config(a="1")
-    held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
-    shop.apply(held, SERVER_SIDE)
-    shop.cluster_ops.delete(ref_of(held), Propagation.BACKGROUND)
-    assert shop.apply(held, SERVER_SIDE) == (
+    with_finalizer = a_config(a="1")
+    with_finalizer["metadata"] = {
+        **fields(with_finalizer["metadata"]),
+        "finalizers": ["example.com/hold"],
+    }
+    shop.apply(with_finalizer, SERVER_SIDE)
+    shop.cluster_ops.delete(ref_of(with_finalizer), Propagation.BACKGROUND)
+    assert shop.apply(with_finalizer, SERVER_SIDE) == (
         "configmap/settings serverside-applied. Warning: Detected changes to resource settings which is "
         "currently being deleted."
     )

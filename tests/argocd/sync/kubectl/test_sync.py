@@ -159,9 +159,12 @@ def test_prunes_go_in_the_order_against_creation() -> None:
 
 def test_a_prune_waits_for_whatever_holds_the_object() -> None:
     shop = Shop()
-    held = mine(a_config("held"))
-    held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
-    shop.apply(held)
+    with_finalizer = mine(a_config("held"))
+    with_finalizer["metadata"] = {
+        **fields(with_finalizer["metadata"]),
+        "finalizers": ["example.com/hold"],
+    }
+    shop.apply(with_finalizer)
     *_, stuck = shop.sync([a_config("new"), marked(a_config("later"), wave="1")], options=PRUNE, most=4)
     assert stuck.message == "waiting for deletion of /ConfigMap/held"
 

@@ -1,10 +1,10 @@
-"""`kubectl auth reconcile`, which Argo CD runs before it applies RBAC objects on the client's side.
+"""`kubectl auth reconcile`, which Argo CD runs before it applies RBAC objects with client-side apply.
 
-It can change the role that a binding refers to, which apply cannot: the binding is deleted and created anew.
-What it creates has no last-applied annotation, so the apply that follows finds an object and warns. Mirrors
-gitops-engine `rbacReconcile`, Argo CD 3.6, and component-helpers `reconciliation`, Kubernetes 1.36. What
-surprises: nothing is defaulted before the comparison, so a `roleRef` without its group is another one, and
-such a binding is created anew with every sync.
+Unlike apply, it can change the `roleRef` of a binding, by deleting and recreating the binding. Objects that
+it creates have no last-applied annotation, so the following apply prints a warning. Mirrors gitops-engine
+`rbacReconcile`, Argo CD 3.6, and component-helpers `reconciliation`, Kubernetes 1.36. Nothing is defaulted
+before the comparison: a `roleRef` without its group differs from the live one, and such a binding is
+recreated with every sync.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from whysync.argocd.sync.cluster_ops import Refused
 from whysync.argocd.sync.kubectl.client import Client, delete_options, reason_of, refused
-from whysync.argocd.sync.kubectl.output import cleaned, joined_output
+from whysync.argocd.sync.kubectl.output import clean_kubectl_output, join_kubectl_output
 from whysync.argocd.sync.kubectl.rbac_covers import Rule, missing_rules
 from whysync.argocd.sync.kubectl.target import Target, target_of
 from whysync.json_tree import Json, Object, dig, fields, items, same, text
@@ -40,31 +40,33 @@ class _Plan:
 
 
 def reconcile(client: Client, obj: Object, *, dry_run: bool) -> str:
-    """What it prints; raises `Refused`."""
+    """The output of kubectl; raises `Refused`."""
     try:
         return _reconcile(client, obj, dry_run=dry_run)
     except Refused as problem:
-        raise Refused(f"{_FAILED}: {cleaned(problem.message)}", reason=problem.reason) from problem
+        raise Refused(
+            f"{_FAILED}: {clean_kubectl_output(problem.message)}", reason=problem.reason
+        ) from problem
 
 
 def _reconcile(client: Client, obj: Object, *, dry_run: bool) -> str:
     kind, namespace = text(obj.get("kind")), text(dig(obj, "metadata", "namespace"))
     if not dry_run and namespace and kind not in _CLUSTER_WIDE:
-        answer = client.send("get", f"/api/v1/namespaces/{namespace}")
-        if not answer.ok:
-            raise refused(answer).within(f"error getting namespace {namespace}")
+        response = client.send("get", f"/api/v1/namespaces/{namespace}")
+        if not response.ok:
+            raise refused(response).within(f"error getting namespace {namespace}")
     target = target_of(client, obj)
     if kind not in (*_BINDINGS, "Role", "ClusterRole"):
         return ""
-    if target.nowhere:
-        raise Refused(target.nowhere)
+    if target.path_problem:
+        raise Refused(target.path_problem)
     try:
-        plan = _carried_out(client, target, dry_run=dry_run)
+        plan = _apply_plan(client, target, dry_run=dry_run)
     except Refused as problem:
-        if kind in _BINDINGS:  # kubectl goes on with the result that it has not got
+        if kind in _BINDINGS:  # kubectl dereferences the missing result
             raise Refused(_PANIC) from problem
         raise
-    return joined_output(target.printed("reconciled", dry_run=dry_run), _details(plan, kind))
+    return join_kubectl_output(target.printed("reconciled", dry_run=dry_run), _details(plan, kind))
 
 
 def _details(plan: _Plan, kind: str) -> str:
@@ -77,8 +79,8 @@ def _details(plan: _Plan, kind: str) -> str:
     return details
 
 
-def _carried_out(client: Client, target: Target, *, dry_run: bool) -> _Plan:
-    """Whoever else writes at the same time, a few tries settle it."""
+def _apply_plan(client: Client, target: Target, *, dry_run: bool) -> _Plan:
+    """Applies the plan; conflicts with other writers are retried."""
     for attempt in range(_ATTEMPTS):
         current = client.send("get", target.path)
         if not current.ok and reason_of(current) != "NotFound":
@@ -86,13 +88,13 @@ def _carried_out(client: Client, target: Target, *, dry_run: bool) -> _Plan:
         plan = _planned(target.obj, current.body if current.ok else None)
         if dry_run or plan.protected or plan.operation == "none":
             return plan
-        answer = _send(client, target, plan, current)
-        if answer.ok:
+        response = _send(client, target, plan, current)
+        if response.ok:
             return plan
-        again = {"create": "AlreadyExists", "recreate": "AlreadyExists", "update": "NotFound"}
-        is_raced = reason_of(answer) in ("Conflict", again[plan.operation])
+        retried_reasons = {"create": "AlreadyExists", "recreate": "AlreadyExists", "update": "NotFound"}
+        is_raced = reason_of(response) in ("Conflict", retried_reasons[plan.operation])
         if not is_raced or attempt == _ATTEMPTS - 1:
-            raise refused(answer)
+            raise refused(response)
     raise Refused("exceeded maximum attempts")
 
 
@@ -101,55 +103,55 @@ def _send(client: Client, target: Target, plan: _Plan, current: Answer) -> Answe
         return client.send("update", target.path, plan.obj)
     if plan.operation == "recreate":
         uid = text(dig(current.body or {}, "metadata", "uid"))
-        gone = client.send("delete", target.path, delete_options("", uid=uid))
-        if not gone.ok and reason_of(gone) != "NotFound":
-            return gone
+        deleted = client.send("delete", target.path, delete_options("", uid=uid))
+        if not deleted.ok and reason_of(deleted) != "NotFound":
+            return deleted
     return client.send("create", target.collection, plan.obj)
 
 
-def _planned(wanted: Object, live: Object | None) -> _Plan:
-    if text(wanted.get("kind")) in _BINDINGS:
-        return _planned_binding(wanted, live)
-    return _planned_role(wanted, live)
+def _planned(desired: Object, live: Object | None) -> _Plan:
+    if text(desired.get("kind")) in _BINDINGS:
+        return _planned_binding(desired, live)
+    return _planned_role(desired, live)
 
 
-def _planned_role(wanted: Object, live: Object | None) -> _Plan:
-    rules = [Rule.of(rule) for rule in items(wanted.get("rules"))]
+def _planned_role(desired: Object, live: Object | None) -> _Plan:
+    rules = [Rule.of(rule) for rule in items(desired.get("rules"))]
     if live is None:
-        return _Plan(operation="create", obj=wanted, missing=tuple(map(str, rules)))
-    obj = _with_marks(live, wanted)
+        return _Plan(operation="create", obj=desired, missing=tuple(map(str, rules)))
+    obj = _with_metadata(live, desired)
     missing = missing_rules([Rule.of(rule) for rule in items(live.get("rules"))], rules)
     if missing:
         obj = _with(obj, "rules", [*items(obj.get("rules")), *(rule.body for rule in missing)])
-    obj = _aggregated(obj, wanted)
+    obj = _aggregated(obj, desired)
     return _plan(obj, live, tuple(map(str, missing)))
 
 
-def _aggregated(obj: Object, wanted: Object) -> Object:
-    """Selectors that are wanted are added; a role that shall not aggregate stops doing so."""
-    asked, there = wanted.get("aggregationRule"), obj.get("aggregationRule")
-    if not isinstance(asked, dict):
+def _aggregated(obj: Object, desired: Object) -> Object:
+    """With the desired aggregation selectors added; without `aggregationRule` if the manifest has none."""
+    desired_rule, live_rule = desired.get("aggregationRule"), obj.get("aggregationRule")
+    if not isinstance(desired_rule, dict):
         return {key: value for key, value in obj.items() if key != "aggregationRule"}
-    selectors = items(fields(there).get("clusterRoleSelectors"))
+    selectors = items(fields(live_rule).get("clusterRoleSelectors"))
     missing = [
         cluster_role_selector
-        for cluster_role_selector in items(asked.get("clusterRoleSelectors"))
-        if not any(same(cluster_role_selector, other) for other in selectors)
+        for cluster_role_selector in items(desired_rule.get("clusterRoleSelectors"))
+        if not any(same(cluster_role_selector, existing) for existing in selectors)
     ]
     if not missing:
         return obj
-    return {**obj, "aggregationRule": {**fields(there), "clusterRoleSelectors": [*selectors, *missing]}}
+    return {**obj, "aggregationRule": {**fields(live_rule), "clusterRoleSelectors": [*selectors, *missing]}}
 
 
-def _planned_binding(wanted: Object, live: Object | None) -> _Plan:
-    subjects = [_subject(subject) for subject in items(wanted.get("subjects"))]
+def _planned_binding(desired: Object, live: Object | None) -> _Plan:
+    subjects = [_subject(subject) for subject in items(desired.get("subjects"))]
     if live is None:
-        return _Plan(operation="create", obj=wanted, missing=tuple(map(_go_subject, subjects)))
-    if _role(wanted) != _role(live):
-        return _Plan(operation="recreate", obj=wanted, protected=_is_protected(live))
-    there = [_subject(subject) for subject in items(live.get("subjects"))]
-    missing = [fromkey for fromkey in dict.fromkeys(subjects) if fromkey not in there]
-    obj = _with_marks(live, wanted)
+        return _Plan(operation="create", obj=desired, missing=tuple(map(_go_subject, subjects)))
+    if _role(desired) != _role(live):
+        return _Plan(operation="recreate", obj=desired, protected=_is_protected(live))
+    live_subjects = [_subject(subject) for subject in items(live.get("subjects"))]
+    missing = [subject_key for subject_key in dict.fromkeys(subjects) if subject_key not in live_subjects]
+    obj = _with_metadata(live, desired)
     if missing:
         obj = _with(obj, "subjects", [*items(obj.get("subjects")), *map(_subject_body, missing)])
     return _plan(obj, live, tuple(map(_go_subject, missing)))
@@ -160,13 +162,13 @@ def _plan(obj: Object, live: Object, missing: tuple[str, ...]) -> _Plan:
     return _Plan(operation=operation, obj=obj, missing=missing, protected=_is_protected(live))
 
 
-def _with_marks(live: Object, wanted: Object) -> Object:
-    """With the labels and annotations that are wanted, unless it has others of that name already."""
+def _with_metadata(live: Object, desired: Object) -> Object:
+    """With the labels and annotations of the manifest that the live object lacks."""
     meta = {**fields(live.get("metadata"))}
     for key in ("annotations", "labels"):
-        asked = dig(wanted, "metadata", key)
-        if isinstance(asked, dict) and asked:
-            meta[key] = {**asked, **fields(meta.get(key))}
+        desired_values = dig(desired, "metadata", key)
+        if isinstance(desired_values, dict) and desired_values:
+            meta[key] = {**desired_values, **fields(meta.get(key))}
     return {**live, "metadata": meta}
 
 
@@ -188,8 +190,8 @@ def _subject(raw: Json) -> tuple[str, ...]:
 
 
 def _subject_body(subject: tuple[str, ...]) -> Object:
-    named = zip(("kind", "apiGroup", "name", "namespace"), subject, strict=True)
-    return {key: value for key, value in named if value}
+    pairs = zip(("kind", "apiGroup", "name", "namespace"), subject, strict=True)
+    return {key: value for key, value in pairs if value}
 
 
 def _go_subject(subject: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Requests of one user to a cluster: who asks, what is served there, and what a refusal says."""
+"""API client of one user: sends requests, caches discovery, and converts error responses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whysync.json_tree import Json, Object, dig, text
 from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request, ServedKind
 
 AGENT: Final = "argocd-application-controller"
-"""The program that asks. It owns the fields that are written without naming a manager."""
+"""The user agent, which is the field manager of requests that do not name one."""
 
 _ACCOUNT: Final = "system:serviceaccount:"
 _REASONS: Final = {
@@ -21,7 +21,7 @@ _REASONS: Final = {
 
 
 def groups_of(user: str) -> tuple[str, ...]:
-    """The groups that the API server gives to a service account that is impersonated by its name alone."""
+    """The groups of a service account that is impersonated by its name only."""
     if not user.startswith(_ACCOUNT):
         return ("system:authenticated",) if user else ()
     namespace = user.removeprefix(_ACCOUNT).partition(":")[0]
@@ -29,7 +29,7 @@ def groups_of(user: str) -> tuple[str, ...]:
 
 
 class Client:
-    """What is served is asked once, and again only for a kind that was not there."""
+    """Discovery is cached, and repeated for a kind that is not in the cache."""
 
     def __init__(self, cluster: Cluster, user: str = "") -> None:
         self.cluster = cluster
@@ -44,7 +44,7 @@ class Client:
         return self._kinds.get(key)
 
     def serves(self, api_version: str) -> bool:
-        self.kind(api_version, "")  # so that a definition that came meanwhile is seen
+        self.kind(api_version, "")  # refreshes discovery if needed
         return any(served == api_version for served, _ in self._kinds or ())
 
     def send(
@@ -57,9 +57,9 @@ class Client:
         force: bool | None = None,
         dry_run: bool = False,
     ) -> Answer:
-        """No field validation is asked for: kubectl's own is all that Argo CD switches on or off.
+        """Sends a request without field validation: Argo CD only controls kubectl's own validation.
 
-        So the server warns of unknown fields and drops them, and Argo CD does not show its warnings.
+        The server drops unknown fields with a warning, which Argo CD does not show.
         """
         return self.cluster.send(
             Request(
@@ -76,29 +76,29 @@ class Client:
         )
 
 
-def message_of(answer: Answer) -> str:
-    """The error message of an answer, as client-go formats it."""
-    message = text((answer.body or {}).get("message"))
+def message_of(response: Answer) -> str:
+    """The error message of a response, as client-go formats it."""
+    message = text((response.body or {}).get("message"))
     if message:
         return message
-    match answer.code:
+    match response.code:
         case 404:
             return "the server could not find the requested resource"
         case 401:
             return "the server has asked for the client to provide credentials"
         case _:
-            words = answer.text.strip() or "unknown"
-            return f'an error on the server ("{words}") has prevented the request from succeeding'
+            detail = response.text.strip() or "unknown"
+            return f'an error on the server ("{detail}") has prevented the request from succeeding'
 
 
-def reason_of(answer: Answer) -> str:
-    """The reason of the Status; where there is none, what the code says."""
-    given = text((answer.body or {}).get("reason"))
-    return given or {404: "NotFound", 401: "Unauthorized"}.get(answer.code, "")
+def reason_of(response: Answer) -> str:
+    """The reason of the Status; without one, derived from the HTTP code."""
+    reason = text((response.body or {}).get("reason"))
+    return reason or {404: "NotFound", 401: "Unauthorized"}.get(response.code, "")
 
 
-def refused(answer: Answer, message: str = "") -> Refused:
-    return Refused(message or message_of(answer), reason=_REASONS.get(reason_of(answer), Reason.OTHER))
+def refused(response: Answer, message: str = "") -> Refused:
+    return Refused(message or message_of(response), reason=_REASONS.get(reason_of(response), Reason.OTHER))
 
 
 def delete_options(propagation: str, *, uid: str = "") -> Object:
@@ -110,5 +110,5 @@ def delete_options(propagation: str, *, uid: str = "") -> Object:
     return body
 
 
-def version_of_answer(answer: Answer) -> str:
-    return text(dig(answer.body or {}, "metadata", "resourceVersion"))
+def resource_version(response: Answer) -> str:
+    return text(dig(response.body or {}, "metadata", "resourceVersion"))

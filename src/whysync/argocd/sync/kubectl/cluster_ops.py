@@ -1,4 +1,4 @@
-"""`ClusterGround`: where a sync acts, on anything that answers as an API server does."""
+"""`KubectlClusterOps`: implements `ClusterOps` with kubectl and a dynamic client on an API server."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _TOO_DEEP: Final = "exceeded max depth"
 T = TypeVar("T")
 
 
-def _no_time(seconds: float) -> None: ...
+def _no_wait(seconds: float) -> None: ...
 
 
 class KubectlClusterOps:
-    """Mirrors what gitops-engine asks of a cluster in a sync, Argo CD 3.6.
+    """Mirrors the requests of gitops-engine in a sync, Argo CD 3.6.
 
-    - `user` is whom Argo CD impersonates (`system:serviceaccount:ns:name`); empty: itself.
-    - `health` judges objects; `None` where Argo CD has no opinion.
-    - `wait(seconds)` lets time pass while kubectl waits. Where it does nothing, as on a model inside of a
-      step, whatever does not go or come at once has not gone or come in time.
+    - `user` is the impersonated user (`system:serviceaccount:ns:name`); empty means Argo CD itself.
+    - `health` assesses an object; `None` if Argo CD has no check for its kind.
+    - `wait(seconds)` is called while kubectl waits. By default no time passes, so whatever is not created or
+      deleted at once times out.
     - `wave_delay` is `ARGOCD_SYNC_WAVE_DELAY`.
 
-    `pause` does not wait: `not_before` tells when the next step may come at the earliest.
+    `pause` does not wait: `not_before` is the earliest time of the next step.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class KubectlClusterOps:
         *,
         user: str = "",
         health: Callable[[Object], Assessment | None] = assess,
-        wait: Callable[[float], None] = _no_time,
+        wait: Callable[[float], None] = _no_wait,
         wave_delay: float = 2,
     ) -> None:
         self.cluster = cluster
@@ -58,10 +58,10 @@ class KubectlClusterOps:
         self._wait = wait
         self._wave_delay = wave_delay
 
-    # -- what there is ------------------------------------------------------------------------------
+    # -- discovery ----------------------------------------------------------------------------------
 
     def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:  # noqa: ARG002
-        """Differs: a kind that is served is taken to know every verb."""
+        """Differs: every served kind supports every verb."""
         return ApiResource(namespaced=self._served(api_version, kind).namespaced)
 
     def kinds(self) -> Sequence[Ref]:
@@ -71,17 +71,17 @@ class KubectlClusterOps:
         ]
 
     def _served(self, api_version: str, kind: str) -> ServedKind:
-        """Mirrors `ServerResourceForGroupVersionKind`; the group of the core is always there."""
+        """Mirrors `ServerResourceForGroupVersionKind`; the core group always exists."""
         served = self._client.kind(api_version, kind)
         if served is not None:
             return served
         if api_version != "v1" and not self._client.serves(api_version):
-            why = "the server could not find the requested resource"
-            message = f"failed to discover server resources for group version {api_version}: {why}"
+            error = "the server could not find the requested resource"
+            message = f"failed to discover server resources for group version {api_version}: {error}"
             raise Refused(message, reason=Reason.NOT_FOUND)
         group = api_version.rpartition("/")[0]
-        named = f"{kind}.{group}" if group else kind
-        raise Refused(f'{named} "" not found', reason=Reason.NOT_FOUND)
+        resource = f"{kind}.{group}" if group else kind
+        raise Refused(f'{resource} "" not found', reason=Reason.NOT_FOUND)
 
     # -- kubectl ------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class KubectlClusterOps:
     # -- the dynamic client -------------------------------------------------------------------------
 
     def get(self, ref: Ref) -> Object:
-        return self._done(self._send("get", ref))
+        return self._body(self._send("get", ref))
 
     def update(self, obj: Object, *, dry_run: bool) -> None:
         ref = ref_of(obj)
@@ -116,13 +116,13 @@ class KubectlClusterOps:
             kind = self._served(ref.api_version, ref.kind)
         except Refused as problem:
             raise problem.within("error creating discovery client for config") from problem
-        self._done(self._client.send("update", _path(kind, ref), obj, dry_run=dry_run))
+        self._body(self._client.send("update", _path(kind, ref), obj, dry_run=dry_run))
 
     def patch(self, ref: Ref, patch: list[Json]) -> None:
-        self._done(self._send("json-patch", ref, patch))
+        self._body(self._send("json-patch", ref, patch))
 
     def delete(self, ref: Ref, propagation: Propagation) -> None:
-        self._done(self._send("delete", ref, delete_options(propagation.value)))
+        self._body(self._send("delete", ref, delete_options(propagation.value)))
 
     def _send(self, verb: str, ref: Ref, body: Json = None) -> Answer:
         try:
@@ -132,10 +132,10 @@ class KubectlClusterOps:
         return self._client.send(verb, _path(kind, ref), body)
 
     @staticmethod
-    def _done(answer: Answer) -> Object:
-        if not answer.ok:
-            raise refused(answer)
-        return answer.body or {}
+    def _body(response: Answer) -> Object:
+        if not response.ok:
+            raise refused(response)
+        return response.body or {}
 
     # -- time ---------------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ class KubectlClusterOps:
         return self._health(obj)
 
     def established(self, definition: str) -> None:
-        """Mirrors `ensureCRDReady`: looks every 100 ms, for 3 seconds; a failure is only logged."""
+        """Mirrors `ensureCRDReady`: polls every 100 ms for 3 seconds; a failure is only logged."""
         ref = Ref(
             group="apiextensions.k8s.io", version="v1", kind="CustomResourceDefinition", name=definition
         )
@@ -157,7 +157,7 @@ class KubectlClusterOps:
             before = self.cluster.now()
             self._wait(_POLL)
             if self.cluster.now() == before:
-                return  # nobody lets time pass here
+                return  # no time passes
 
     def pause(self, phase: str, wave: int, *, final: bool) -> None:  # noqa: ARG002
         if not final:
@@ -165,7 +165,7 @@ class KubectlClusterOps:
 
 
 def _path(kind: ServedKind, ref: Ref) -> str:
-    """Where an object of a kind without namespaces names one, it is not there."""
+    """The URL path; the namespace of a cluster-scoped object is ignored."""
     return kind.path(ref.namespace if kind.namespaced else "", ref.name)
 
 
@@ -178,7 +178,7 @@ def _is_established(definition: Object) -> bool:
 
 
 def _within_depth(act: Callable[[], T]) -> T:
-    """Calls `act`; an object that nests too deep is refused as the API server does."""
+    """Calls `act`; an object that is nested too deeply is refused as by the API server."""
     try:
         return act()
     except RecursionError as problem:

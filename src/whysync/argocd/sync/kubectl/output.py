@@ -1,4 +1,4 @@
-"""Cleans kubectl's output as Argo CD does before it is shown.
+"""kubectl's output, as Argo CD cleans it up before showing it.
 
 Mirrors gitops-engine `cleanKubectlOutput` and `handleLogOutput`, Argo CD 3.6.
 """
@@ -18,11 +18,10 @@ _MAP: Final = re.compile(r"map\[.*\]")
 _HINT: Final = "; if you choose to ignore these errors, turn validation off with --validate=false"
 
 
-def cleaned(error: str) -> str:
-    """An error without the names of files and the contents of objects, as far as upstream finds them.
+def clean_kubectl_output(error: str) -> str:
+    """An error without file names and contents of objects, as far as upstream removes them.
 
-    What surprises: `error when patching`, `replacing` and `deleting` stay, with the name of a file that is
-    long gone.
+    `error when patching`, `replacing` and `deleting` stay, with the name of a temporary file.
     """
     error = _SOURCE.sub("", error.strip())
     error = _MAP.sub("", error)
@@ -30,21 +29,21 @@ def cleaned(error: str) -> str:
     return error.replace(_HINT, "")
 
 
-def joined_output(out: str, err: str = "") -> str:
+def join_kubectl_output(out: str, err: str = "") -> str:
     """kubectl's output followed by its warnings, as Argo CD joins them."""
-    return ". ".join(part for part in (out.strip(), err.strip()) if part)
+    return ". ".join(stream for stream in (out.strip(), err.strip()) if stream)
 
 
-def when(doing: str, file: str, error: str) -> str:
+def add_source_to_err(action: str, file: str, error: str) -> str:
     """Mirrors kubectl `AddSourceToErr`."""
-    return f'error when {doing} "{file}": {error}'
+    return f'error when {action} "{file}": {error}'
 
 
 _LATER: Final = "This is non-fatal and will be retried next time you apply. Error:"
 
 
 def no_last_applied(target: Target, live: Object) -> str:
-    """Of a live object that nobody applied so before. Argo CD leaves out kubectl's name: mind the gaps."""
+    """The warning for a live object without last-applied annotation; Argo CD's text has no command name."""
     if isinstance(dig(live, "metadata", "annotations", LAST_APPLIED), str):
         return ""
     return (
@@ -66,5 +65,5 @@ def not_migrated(error: str) -> str:
 
 
 def not_applied_again(error: str) -> str:
-    what = "failed to re-apply configuration after performing Server-Side Apply migration."
-    return f"Warning: {what} {_LATER} {error}\n"
+    problem = "failed to re-apply configuration after performing Server-Side Apply migration."
+    return f"Warning: {problem} {_LATER} {error}\n"

@@ -46,13 +46,15 @@ class Rule:
         )
 
 
-def missing_rules(there: Sequence[Rule], wanted: Sequence[Rule]) -> list[Rule]:
-    """Of what is wanted, each single permission that is not there."""
-    single = (small for rule in wanted for small in _broken_down(rule))
-    return [small for small in single if not any(_covers(rule, small) for rule in there)]
+def missing_rules(existing: Sequence[Rule], desired: Sequence[Rule]) -> list[Rule]:
+    """The single permissions of `desired` that `existing` does not cover."""
+    permissions = (permission for rule in desired for permission in _breakdown_rule(rule))
+    return [
+        permission for permission in permissions if not any(_covers(rule, permission) for rule in existing)
+    ]
 
 
-def _broken_down(rule: Rule) -> Iterator[Rule]:
+def _breakdown_rule(rule: Rule) -> Iterator[Rule]:
     for group in rule.groups:
         for resource in rule.resources:
             for verb in rule.verbs:
@@ -65,18 +67,20 @@ def _broken_down(rule: Rule) -> Iterator[Rule]:
             yield Rule(verbs=(verb,), urls=(url,))
 
 
-def _covers(owner: Rule, small: Rule) -> bool:
+def _covers(owner: Rule, permission: Rule) -> bool:
     return (
-        ("*" in owner.verbs or set(small.verbs) <= set(owner.verbs))
-        and ("*" in owner.groups or set(small.groups) <= set(owner.groups))
-        and ("*" in owner.resources or all(_has_resource(owner, resource) for resource in small.resources))
-        and (not owner.names or (bool(small.names) and set(small.names) <= set(owner.names)))
-        and all(any(_covers_url(own, url) for own in owner.urls) for url in small.urls)
+        ("*" in owner.verbs or set(permission.verbs) <= set(owner.verbs))
+        and ("*" in owner.groups or set(permission.groups) <= set(owner.groups))
+        and (
+            "*" in owner.resources or all(_has_resource(owner, resource) for resource in permission.resources)
+        )
+        and (not owner.names or (bool(permission.names) and set(permission.names) <= set(owner.names)))
+        and all(any(_covers_url(own, url) for own in owner.urls) for url in permission.urls)
     )
 
 
 def _has_resource(owner: Rule, resource: str) -> bool:
-    """`*/scale` matches that subresource of all resources."""
+    """Does the rule cover the resource? `*/scale` matches that subresource of all resources."""
     if resource in owner.resources:
         return True
     _, slash, sub = resource.partition("/")

@@ -1,8 +1,8 @@
-"""`kubectl apply --server-side --force-conflicts`, and what it takes over from client-side apply.
+"""`kubectl apply --server-side --force-conflicts`, with the migration from client-side apply.
 
-Mirrors kubectl `apply`, Kubernetes 1.36. An object that was applied on the client's side before is migrated
-after the first server-side apply, then applied once more: so the last-applied annotation goes, and with it
-the fields that have left the manifest since.
+Mirrors kubectl `apply`, Kubernetes 1.36. An object that was applied with client-side apply is migrated after
+the first server-side apply and then applied again, which removes the last-applied annotation and fields that
+are no longer in the manifest.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from whysync.argocd.sync.csa_migration import upgraded_managed_fields
 from whysync.argocd.sync.kubectl.client import Client, message_of, reason_of, refused
 from whysync.argocd.sync.kubectl.output import (
     being_deleted,
-    cleaned,
-    joined_output,
+    clean_kubectl_output,
+    join_kubectl_output,
     not_applied_again,
     not_migrated,
 )
@@ -45,14 +45,14 @@ See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts"
 def apply_server_side(client: Client, target: Target, mode: Mode) -> str:
     if mode.force:
         raise Refused(_NO_FORCE)
-    if target.nowhere:
-        raise Refused(target.nowhere)
-    answer = _send(client, target, mode)
-    if not answer.ok:
-        advice = _ADVICE if reason_of(answer) == "Conflict" else ""
-        raise refused(answer, cleaned(message_of(answer) + advice))
-    obj, warned = _migrated(client, target, mode, answer.body or {})
-    return joined_output(target.printed("serverside-applied"), warned + being_deleted(obj))
+    if target.path_problem:
+        raise Refused(target.path_problem)
+    response = _send(client, target, mode)
+    if not response.ok:
+        advice = _ADVICE if reason_of(response) == "Conflict" else ""
+        raise refused(response, clean_kubectl_output(message_of(response) + advice))
+    obj, warnings = _migrated(client, target, mode, response.body or {})
+    return join_kubectl_output(target.printed("serverside-applied"), warnings + being_deleted(obj))
 
 
 def _send(client: Client, target: Target, mode: Mode) -> Answer:
@@ -60,7 +60,7 @@ def _send(client: Client, target: Target, mode: Mode) -> Answer:
 
 
 def _migrated(client: Client, target: Target, mode: Mode, obj: Object) -> tuple[Object, str]:
-    """The object in the end, and what kubectl warns of; a failure here is no failure of the apply."""
+    """The resulting object and kubectl's warnings; a failed migration is only a warning."""
     managers = _client_side_managers(obj)
     if not managers:
         return obj, ""
@@ -77,7 +77,7 @@ def _migrated(client: Client, target: Target, mode: Mode, obj: Object) -> tuple[
 
 
 def _client_side_managers(obj: Object) -> list[str]:
-    """Who wrote the last-applied annotation by an update."""
+    """The managers that wrote the last-applied annotation with an update."""
     managers: set[str] = set()
     for raw in items(dig(obj, "metadata", "managedFields")):
         row = fields(raw)
@@ -96,7 +96,7 @@ def _owns_annotation(row: Object) -> bool:
 
 
 def _migrate(client: Client, target: Target, mode: Mode, obj: Object, managers: list[str]) -> Object | None:
-    """`None`: nothing to do. Raises `Refused`."""
+    """The migrated object; `None` if nothing had to change. Raises `Refused`."""
     for attempt in range(_ATTEMPTS):
         rows = [fields(row) for row in items(dig(obj, "metadata", "managedFields"))]
         after = rows
@@ -112,11 +112,11 @@ def _migrate(client: Client, target: Target, mode: Mode, obj: Object, managers: 
             {"op": "replace", "path": "/metadata/managedFields", "value": list(after)},
             {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
         ]
-        answer = client.send("json-patch", target.path, patch, manager=mode.manager)
-        if answer.ok:
-            return answer.body or {}
-        if reason_of(answer) != "Conflict" or attempt == _ATTEMPTS - 1:
-            raise refused(answer)
+        response = client.send("json-patch", target.path, patch, manager=mode.manager)
+        if response.ok:
+            return response.body or {}
+        if reason_of(response) != "Conflict" or attempt == _ATTEMPTS - 1:
+            raise refused(response)
         current = client.send("get", target.path)
         if not current.ok:
             raise refused(current)

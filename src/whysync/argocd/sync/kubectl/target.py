@@ -1,4 +1,4 @@
-"""One manifest on its way to the cluster, as kubectl reads it from the file that Argo CD writes for it."""
+"""A manifest as kubectl reads it from the temporary file that Argo CD writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Target:
     """Mirrors cli-runtime `resource.Info`, Kubernetes 1.36."""
 
     obj: Object
-    """Without the namespace where its kind has none."""
+    """Without the namespace if its kind is cluster-scoped."""
     ref: Ref
     kind: ServedKind
     file: str
@@ -34,8 +34,8 @@ class Target:
         return self.kind.path(self.ref.namespace, self.ref.name)
 
     @property
-    def nowhere(self) -> str:
-        """Why client-go does not even ask: a name or a namespace is missing."""
+    def path_problem(self) -> str:
+        """Why client-go sends no request: the name or the namespace is missing."""
         if not self.ref.name:
             return "resource name may not be empty"
         if self.kind.namespaced and not self.ref.namespace:
@@ -44,7 +44,7 @@ class Target:
 
     @property
     def described(self) -> str:
-        """Two lines, as kubectl's errors quote it."""
+        """Two lines that kubectl's errors contain."""
         group_version = f"{self.kind.group}/{self.kind.version}"
         return (
             f'Resource: "{group_version}, Resource={self.kind.plural}", '
@@ -52,19 +52,19 @@ class Target:
             f'Name: "{self.ref.name}", Namespace: "{self.ref.namespace}"'
         )
 
-    def printed(self, done: str, *, dry_run: bool = False) -> str:
+    def printed(self, operation: str, *, dry_run: bool = False) -> str:
         """Mirrors `NamePrinter`: `deployment.apps/api configured`."""
         suffix = " (dry run)" if dry_run else ""
-        return f"{_lower(self.ref)}/{self.ref.name or '<unknown>'} {done}{suffix}"
+        return f"{_lower(self.ref)}/{self.ref.name or '<unknown>'} {operation}{suffix}"
 
     def deleted(self) -> str:
         """Mirrors `DeleteOptions.PrintObj`."""
-        where = f" from {self.ref.namespace} namespace" if self.kind.namespaced else ""
-        return f'{_lower(self.ref)} "{self.ref.name}" deleted{where}'
+        suffix = f" from {self.ref.namespace} namespace" if self.kind.namespaced else ""
+        return f'{_lower(self.ref)} "{self.ref.name}" deleted{suffix}'
 
 
 def target_of(client: Client, obj: Object, *, namespace: str = "") -> Target:
-    """Raises `Refused` where nothing serves the kind; `namespace` is for manifests that name none."""
+    """Raises `Refused` if the kind is not served; `namespace` is the default namespace."""
     ref = ref_of(obj)
     file = file_of(ref)
     kind = client.kind(ref.api_version, ref.kind)
@@ -74,20 +74,20 @@ def target_of(client: Client, obj: Object, *, namespace: str = "") -> Target:
             f'from "{file}": no matches for kind "{ref.kind}" in version "{ref.api_version}"\n'
             "ensure CRDs are installed first"
         )
-    wanted = (ref.namespace or namespace) if kind.namespaced else ""
-    if wanted != ref.namespace:
+    object_namespace = (ref.namespace or namespace) if kind.namespaced else ""
+    if object_namespace != ref.namespace:
         meta: Object = {
             key: value for key, value in fields(obj.get("metadata")).items() if key != "namespace"
         }
-        if wanted:
-            meta["namespace"] = wanted
+        if object_namespace:
+            meta["namespace"] = object_namespace
         obj = {**obj, "metadata": meta}
         ref = ref_of(obj)
     return Target(obj=obj, ref=ref, kind=kind, file=file)
 
 
 def file_of(ref: Ref) -> str:
-    """The file's name shows up in errors. Differs: one name for one object, where upstream's are random."""
+    """The file name, which appears in errors. Differs: deterministic, while upstream's is random."""
     return f"{_FOLDER}/{crc32('/'.join((ref.api_version, *ref.key)).encode('utf-8', 'replace'))}"
 
 
