@@ -84,7 +84,7 @@ TWO = (replica_set(1, "web:1", created=OLD), replica_set(2, "web:2", created=NEW
 def test_a_version_whose_pods_are_gone_was_well_until_the_present_one_came() -> None:
     found = before(deployment("web:2"), *TWO)
     assert found is not None
-    assert found.named == "what ran before"
+    assert found.description == "what ran before"
     assert found.edits == (Set(pointer="/spec/template/spec/containers/0/image", value="web:1"),)
     assert found.evidence[0].says == "it was available until the present version came"
 
@@ -97,7 +97,7 @@ def test_one_that_still_runs_is_said_to() -> None:
     still = replica_set(1, "web:1", created=OLD, ready=2)
     found = before(deployment("web:2", available="True", since=OLD), still, TWO[1])
     assert found is not None
-    assert found.named == "what still runs"
+    assert found.description == "what still runs"
 
 
 @pytest.mark.parametrize(
@@ -172,12 +172,12 @@ def test_the_newest_that_runs_not_the_newest() -> None:
     )
     found = before(deployment("web:2"), *sets)
     assert found is not None
-    assert (found.kept.ref.name, found.named) == ("web-1", "what still runs")
+    assert (found.manifest.ref.name, found.description) == ("web-1", "what still runs")
     newer = (sets[0], replica_set(2, "web:1.5", created="2026-03-02T08:30:00Z", ready=1), sets[2])
     found = before(deployment("web:2"), *newer)
     assert found is not None
-    assert found.kept.ref.name == "web-2"
+    assert found.manifest.ref.name == "web-2"
     odd: Object = {**newer[1], "metadata": {**fields(newer[1]["metadata"]), "annotations": {REVISION: "²"}}}
     found = before(deployment("web:2"), newer[0], odd, newer[2])
     assert found is not None
-    assert found.kept.ref.name == "web-1", "a number that is none comes last"
+    assert found.manifest.ref.name == "web-1", "a number that is none comes last"

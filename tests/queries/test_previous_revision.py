@@ -109,10 +109,10 @@ def env(*values: tuple[str, str]) -> Object:
 def test_what_differs_goes_back_and_nothing_else(now: Object, then: Object, edits: list[Edit]) -> None:
     before = found(now, now, then)
     assert before is not None
-    assert (list(before.edits), before.done) == (edits, False)
+    assert (list(before.edits), before.in_git) == (edits, False)
     after = found(then, now, then)
     assert after is not None
-    assert after.done, "Git says so by now"
+    assert after.in_git, "Git says so by now"
 
 
 def test_of_what_was_put_in_beside_git_nothing_is_said() -> None:
@@ -158,7 +158,7 @@ def test_the_same_amount_written_otherwise_is_the_same() -> None:
     )
     before = found(template({"resources": {"limits": {"cpu": "1000m"}}}), now, then)
     assert before is not None
-    assert before.words == "resources.limits.cpu 2"
+    assert before.summary == "resources.limits.cpu 2"
 
 
 @pytest.mark.parametrize(("fields_changed", "known"), [(12, True), (13, False)])
@@ -173,11 +173,11 @@ def test_the_words_of_many_changes() -> None:
     now = template({"image": "web:2", "args": ["-x"], "tty": True, "stdin": True})
     before = found(now, now, template())
     assert before is not None
-    assert before.words == "image web:1", "what differs most tellingly"
+    assert before.summary == "image web:1", "what differs most tellingly"
     now = template({"args": ["-x"], "tty": True, "stdin": True})
     before = found(now, now, template())
     assert before is not None
-    assert before.words == "without args, without stdin and 1 more"
+    assert before.summary == "without args, without stdin and 1 more"
 
 
 # --- StatefulSets: a ControllerRevision, and Pods that bear its name -----------------------------
@@ -246,7 +246,7 @@ def test_a_stateful_set_goes_back_to_the_revision_whose_pods_are_ready() -> None
     before = previous_revision_of(stateful(NEW, pod("db-0", "db-old")), SET)
     assert before is not None
     assert before.edits == (Set(pointer=f"{FIRST}/image", value="web:1"),)
-    assert (before.kept.ref.name, before.named) == ("db-old", "what still runs")
+    assert (before.manifest.ref.name, before.description) == ("db-old", "what still runs")
     assert before.evidence[0].ref.name == "db-0"
 
 

@@ -34,7 +34,7 @@ def service(**spec: Json) -> Manifest:
 )
 def test_it_is_found_and_turned(spec: Object, pointer: str, wanted: str, value: Json) -> None:
     (found,) = mistyped(service(**spec))
-    assert (found.pointer, found.wanted, found.value) == (pointer, wanted, value)
+    assert (found.pointer, found.expected, found.value) == (pointer, wanted, value)
 
 
 def test_what_fits_and_what_nobody_knows_is_not_told() -> None:
@@ -57,7 +57,7 @@ def test_numbers_with_a_fraction() -> None:
     assert (mistyped(limits(1.5)), mistyped(limits(2))) == ((), ())
     for wrong in ("2", True):
         (found,) = mistyped(limits(wrong))
-        assert (found.wanted, found.words, found.value) == ("float", "a number", MISSING)
+        assert (found.expected, found.expected_text, found.value) == ("float", "a number", MISSING)
 
 
 def test_a_tree_without_end_is_no_trouble() -> None:

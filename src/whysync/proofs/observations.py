@@ -384,8 +384,8 @@ def _ran(world: SimulatedCase) -> set[str]:
             if desired_object.ref.kind == "Deployment"
             else None
         )
-        if before is not None and not before.runs:
-            found |= set(_images(fields(dig(before.kept.spec, "template", "spec"))))
+        if before is not None and not before.still_runs:
+            found |= set(_images(fields(dig(before.manifest.spec, "template", "spec"))))
     return found
 
 

@@ -63,13 +63,17 @@ def proof_of_fix(case: Case, failure: Failure, namespace: str = "") -> Manifest 
 
 def has_room(quota: Object, requested: str) -> bool:
     """`services=1,requests.cpu=500m` against what is allowed and used now."""
-    for part in requested.split(","):
-        name, _, wanted = part.strip().partition("=")
+    for pair in requested.split(","):
+        name, _, amount = pair.strip().partition("=")
         hard, used = dig(quota, "spec", "hard", name), dig(quota, "status", "used", name)
-        allowed, taken, more = quantity_value(hard), quantity_value(used), quantity_value(wanted)
-        if isinstance(hard, Missing) or allowed is None or taken is None or more is None:
+        hard_value, used_value, requested_value = (
+            quantity_value(hard),
+            quantity_value(used),
+            quantity_value(amount),
+        )
+        if isinstance(hard, Missing) or hard_value is None or used_value is None or requested_value is None:
             return False
-        if taken + more > allowed:
+        if used_value + requested_value > hard_value:
             return False
     return True
 
@@ -90,7 +94,7 @@ def fixed_since_autosync_gave_up(case: Case) -> tuple[Manifest, ...]:
         if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES
         for failure in understand(result.message).failures
     ]
-    shown = [proof_of_fix(case, failure, namespace) for failure, namespace in failures]
-    if not given_up or not shown or any(manifest is None for manifest in shown):
+    proofs = [proof_of_fix(case, failure, namespace) for failure, namespace in failures]
+    if not given_up or not proofs or any(manifest is None for manifest in proofs):
         return ()
-    return tuple({manifest.key: manifest for manifest in shown if manifest is not None}.values())
+    return tuple({manifest.key: manifest for manifest in proofs if manifest is not None}.values())

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 
-def pods_named(case: Case, *parts: str) -> Iterator[Evidence]:
+def pods_named(case: Case, *components: str) -> Iterator[Evidence]:
     """How the Pods of a part of Argo CD are (`repo-server`, `redis`): those that fail, else their phase."""
     for pod in case.index.snapshot.live:
         if pod.ref.kind != "Pod" or pod.ref.namespace != argocd_namespace(case):
             continue
-        if any(part in pod.ref.name for part in parts):
+        if any(component in pod.ref.name for component in components):
             failing = [c for story in pod_histories(case, pod.ref) for c in story.failing]
             for container in failing:
                 yield cite(pod, container.pointer, says="its own Pod is in trouble")

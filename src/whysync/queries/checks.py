@@ -28,10 +28,10 @@ _OF_ARGOCD = frozenset({"repo-server-down", "argocd-cache-down", "argocd-disk-fu
 
 def checks_for(finding: Finding, case: Case) -> tuple[str, ...]:
     """The read-only commands of the finding's fixes, then what shows the same problem in any case."""
-    found = dict.fromkeys(
+    commands = dict.fromkeys(
         (*_of_fixes(finding), *side_checks(finding.side, case, finding.about, finding.cause))
     )
-    return tuple(found)[:_MOST]
+    return tuple(commands)[:_MOST]
 
 
 def _of_fixes(finding: Finding) -> Iterator[str]:

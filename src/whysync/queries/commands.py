@@ -28,9 +28,9 @@ _ARGOCD_LOOKS: Final = frozenset({
 
 def argocd_namespace(case: Case) -> str:
     """Where Argo CD itself runs, as far as the Application tells."""
-    known = case.app.status.controller_namespace
-    known = known or (case.app.namespace if case.app.namespace in _CONTROL_PLANES else "")
-    return known if known and all(char.isalnum() or char == "-" for char in known) else "argocd"
+    namespace = case.app.status.controller_namespace
+    namespace = namespace or (case.app.namespace if case.app.namespace in _CONTROL_PLANES else "")
+    return namespace if namespace and all(char.isalnum() or char == "-" for char in namespace) else "argocd"
 
 
 def app_argument(case: Case) -> str:
@@ -40,14 +40,14 @@ def app_argument(case: Case) -> str:
     return quote(case.app.qualified_name)
 
 
-def comment(words: str) -> str:
+def comment(text: str) -> str:
     """A line for the reader between commands; foreign words in it stay on that line."""
-    return f"# {' '.join(words.split())}"
+    return f"# {' '.join(text.split())}"
 
 
-def with_comment(command: str, words: str) -> str:
+def with_comment(command: str, text: str) -> str:
     """A command with a comment behind it."""
-    return f"{command}   {comment(words)}"
+    return f"{command}   {comment(text)}"
 
 
 def sync(case: Case, *flags: str) -> str:
@@ -66,15 +66,15 @@ def terminate(case: Case) -> str:
     return f"argocd app terminate-op {app_argument(case)}"
 
 
-def restart(case: Case, *parts: str) -> str:
+def restart(case: Case, *workloads: str) -> str:
     """Restart parts of Argo CD itself."""
-    return kubectl("rollout", "restart", *parts, namespace=argocd_namespace(case))
+    return kubectl("rollout", "restart", *workloads, namespace=argocd_namespace(case))
 
 
-def kubectl(*words: str, namespace: str = "") -> str:
+def kubectl(*arguments: str, namespace: str = "") -> str:
     """`kubectl -n NAMESPACE WORDS…`, each word quoted."""
-    place = ("-n", namespace) if namespace else ()
-    return " ".join(quote(word) for word in ("kubectl", *place, *words))
+    scope = ("-n", namespace) if namespace else ()
+    return " ".join(quote(argument) for argument in ("kubectl", *scope, *arguments))
 
 
 def on_object(verb: str, ref: Ref, *flags: str) -> str:

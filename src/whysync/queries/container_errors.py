@@ -61,16 +61,16 @@ def container_errors(case: Case) -> Iterator[ContainerError]:
 def _of_states(case: Case) -> Iterator[ContainerError]:
     for ref in _unhealthy_or_running(case):
         for story in case.pods_of(ref):
-            stuck = next((c for c in story.containers if c.waiting in _REASONS), None)
-            if stuck is None or _lacks_object(stuck.waiting_message):
+            waiting = next((c for c in story.containers if c.waiting in _REASONS), None)
+            if waiting is None or _lacks_object(waiting.waiting_message):
                 continue
             yield ContainerError(
                 about=ref,
                 explains=tuple(dict.fromkeys((*symptoms_about(case, ref), *_reported_below(case, ref)))),
-                container=f"container {stuck.name} of {story.pod.ref}",
-                message=stuck.waiting_message,
-                reason=stuck.waiting,
-                evidence=(cite(story.pod, f"{stuck.pointer}/state/waiting", says="the runtime says why"),),
+                container=f"container {waiting.name} of {story.pod.ref}",
+                message=waiting.waiting_message,
+                reason=waiting.waiting,
+                evidence=(cite(story.pod, f"{waiting.pointer}/state/waiting", says="the runtime says why"),),
                 pod=story.pod.ref,
             )
             break
@@ -93,9 +93,11 @@ def _of_event(
 def _unhealthy_or_running(case: Case) -> Iterator[Ref]:
     """What is not well, and hooks that have not ended."""
     kinds = (SymptomKind.UNHEALTHY, SymptomKind.RESULT)
-    unwell = [symptom.ref for symptom in case.symptoms if symptom.kind in kinds and symptom.ref is not None]
+    unhealthy = [
+        symptom.ref for symptom in case.symptoms if symptom.kind in kinds and symptom.ref is not None
+    ]
     hooks = [result.ref for result in case.results if result.hook_type and result.hook_phase == "Running"]
-    yield from {ref.key: ref for ref in (*unwell, *hooks) if symptoms_about(case, ref)}.values()
+    yield from {ref.key: ref for ref in (*unhealthy, *hooks) if symptoms_about(case, ref)}.values()
 
 
 def _reported_below(case: Case, row: Ref) -> Iterator[SymptomId]:
@@ -122,29 +124,29 @@ def plain_message(message: str) -> str:
     return one_line(message.partition(" (pod: ")[0].removeprefix("Error: "))
 
 
-def keys_of(holder: Manifest) -> tuple[str, ...]:
-    body: Object = holder.body
+def keys_of(manifest: Manifest) -> tuple[str, ...]:
+    body: Object = manifest.body
     return tuple(sorted({*fields(body.get("data")), *fields(body.get("binaryData"))}))
 
 
-def env_key_pointer(user: Manifest, kind: str, name: str, key: str) -> str:
+def env_key_pointer(workload: Manifest, kind: str, name: str, key: str) -> str:
     """The pointer to the key in the environment of one of its containers; empty where it is not there."""
     source = _KEY_SELECTORS.get(kind, "")
     for template in _POD_SPECS:
         for group in ("initContainers", "containers"):
-            for number, container in enumerate(items(user.at(f"{template}/{group}"))):
+            for number, container in enumerate(items(workload.at(f"{template}/{group}"))):
                 for index, raw in enumerate(items(fields(container).get("env"))):
-                    asked = fields(dig(raw, "valueFrom", source))
-                    if (text(asked.get("name")), text(asked.get("key"))) == (name, key):
+                    selector = fields(dig(raw, "valueFrom", source))
+                    if (text(selector.get("name")), text(selector.get("key"))) == (name, key):
                         return f"{template}/{group}/{number}/env/{index}/valueFrom/{source}/key"
     return ""
 
 
-def similar_key(wanted: str, known: Iterable[str]) -> str:
+def similar_key(key: str, keys: Iterable[str]) -> str:
     """The key that is most likely meant: the same letters, else nearly the same."""
-    names = tuple(known)
-    same = [name for name in names if _letters(name) == _letters(wanted)]
-    close = get_close_matches(wanted, names, n=1, cutoff=0.8)
+    candidates = tuple(keys)
+    same = [name for name in candidates if _letters(name) == _letters(key)]
+    close = get_close_matches(key, candidates, n=1, cutoff=0.8)
     return (same or close or [""])[0]
 
 

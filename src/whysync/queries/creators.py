@@ -48,9 +48,9 @@ _SECRETS = {
 
 
 class Creator(msgspec.Struct, frozen=True, kw_only=True):
-    """`words` complete "it was never in Git: …"."""
+    """`reason` completes "it was never in Git: …"."""
 
-    words: str
+    reason: str
     evidence: tuple[Evidence, ...] = ()
     certain: bool = True
 
@@ -74,17 +74,17 @@ def was_applied(live: Manifest) -> bool:
 def _by_name(case: Case, row: ResourceRow) -> Creator | None:
     """What the kind and the name suggest; the live object may not be among the facts."""
     if (row.group, row.kind) in _MADE_BY_KUBERNETES:
-        return Creator(words=f"controllers of Kubernetes make each {row.kind}", certain=False)
+        return Creator(reason=f"controllers of Kubernetes make each {row.kind}", certain=False)
     if row.kind == "PersistentVolumeClaim":
-        for other in case.app.status.resources:
-            pattern = rf".+-{re.escape(other.name)}-\d+"
-            if other.kind == "StatefulSet" and re.fullmatch(pattern, row.name):
+        for candidate in case.app.status.resources:
+            pattern = rf".+-{re.escape(candidate.name)}-\d+"
+            if candidate.kind == "StatefulSet" and re.fullmatch(pattern, row.name):
                 return Creator(
-                    words=f"StatefulSet {other.name} makes its claims from its volumeClaimTemplates",
-                    evidence=(row_evidence(case, other, says="the claim is named after it"),),
+                    reason=f"StatefulSet {candidate.name} makes its claims from its volumeClaimTemplates",
+                    evidence=(row_evidence(case, candidate, says="the claim is named after it"),),
                 )
     if row.name.isdecimal() or _SUFFIX.search(row.name[-6:]):
-        return Creator(words="its name is one that a program generates", certain=False)
+        return Creator(reason="its name is one that a program generates", certain=False)
     return None
 
 
@@ -93,29 +93,29 @@ def _owner(live: Manifest) -> Creator | None:
     if not owner:
         return None
     return Creator(
-        words=f"{text(owner.get('kind'))} {text(owner.get('name'))} owns it, and what manages that made it",
+        reason=f"{text(owner.get('kind'))} {text(owner.get('name'))} owns it, and what manages that made it",
         evidence=(cite(live, "/metadata/ownerReferences/0", says="its owner"),),
     )
 
 
 def _mark(live: Manifest) -> Creator | None:
-    for part, marks in (("annotations", live.annotations), ("labels", live.labels)):
-        for name, value in marks.items():
-            other = name == _MANAGED_BY and text(value).lower() not in _DEPLOYERS
-            if other or _OWNER_MARK.search(name):
+    for field, entries in (("annotations", live.annotations), ("labels", live.labels)):
+        for name, value in entries.items():
+            is_other_tool = name == _MANAGED_BY and text(value).lower() not in _DEPLOYERS
+            if is_other_tool or _OWNER_MARK.search(name):
                 return Creator(
-                    words=f"it bears the mark {name}, by which a program marks what it makes",
-                    evidence=(cite(live, join(("metadata", part, name)), says="the mark of its maker"),),
+                    reason=f"it bears the mark {name}, by which a program marks what it makes",
+                    evidence=(cite(live, join(("metadata", field, name)), says="the mark of its maker"),),
                     certain=False,
                 )
     return None
 
 
 def _secret(live: Manifest) -> Creator | None:
-    words = _SECRETS.get(text(live.body.get("type"))) if live.ref.kind == "Secret" else None
-    if words is None:
+    reason = _SECRETS.get(text(live.body.get("type"))) if live.ref.kind == "Secret" else None
+    if reason is None:
         return None
-    return Creator(words=words, evidence=(cite(live, "/type", says="its type"),))
+    return Creator(reason=reason, evidence=(cite(live, "/type", says="its type"),))
 
 
 def _manager(live: Manifest) -> Creator | None:
@@ -124,7 +124,7 @@ def _manager(live: Manifest) -> Creator | None:
     if not managers:
         return None
     return Creator(
-        words=f"{managers[-1].manager} wrote it, and Argo CD never did",
+        reason=f"{managers[-1].manager} wrote it, and Argo CD never did",
         evidence=(cite(live, "/metadata/managedFields/0/manager", says="a manager that is not Argo CD"),),
     )
 

@@ -33,9 +33,9 @@ def deletion_cost(case: Case, ref: Ref) -> str:
         case "CustomResourceDefinition":
             return _instances(case, live)
         case "Namespace":
-            known = len(case.index.live_by_namespace.get(ref.name, ()))
-            inside = f" (at least {counted(known, 'object')})" if known else ""
-            return f"everything in the namespace{inside}"
+            count = len(case.index.live_by_namespace.get(ref.name, ()))
+            detail = f" (at least {counted(count, 'object')})" if count else ""
+            return f"everything in the namespace{detail}"
         case "PersistentVolumeClaim":
             return _volume(case, live)
         case "PersistentVolume":
@@ -51,12 +51,12 @@ def _instances(case: Case, definition: Manifest | None) -> str:
     if definition is None:
         return "every object of its kind, in all namespaces"
     kind, group = text(dig(definition.spec, "names", "kind")), text(definition.spec.get("group"))
-    known = [one.ref for one in case.live_of_kind(kind) if one.ref.group == group]
-    if not known:
+    instances = [live.ref for live in case.live_of_kind(kind) if live.ref.group == group]
+    if not instances:
         return f"every {kind} object of the cluster"
-    spaces = {ref.namespace for ref in known if ref.namespace}
-    where = f" in {counted(len(spaces), 'namespace')}" if spaces else ""
-    return f"every {kind} object of the cluster, at least {len(known)}{where}"
+    namespaces = {ref.namespace for ref in instances if ref.namespace}
+    scope = f" in {counted(len(namespaces), 'namespace')}" if namespaces else ""
+    return f"every {kind} object of the cluster, at least {len(instances)}{scope}"
 
 
 def _volume(case: Case, claim: Manifest | None) -> str:
@@ -69,8 +69,10 @@ def _by_policy(volume: Manifest | None) -> str:
     policy = text(volume.spec.get("persistentVolumeReclaimPolicy")) if volume is not None else ""
     if policy == "Retain":
         return "the claim; the volume and its data stay (reclaim policy Retain)"
-    known = "reclaim policy Delete" if policy == "Delete" else "unless its volume has reclaim policy Retain"
-    return f"its data ({known})"
+    condition = (
+        "reclaim policy Delete" if policy == "Delete" else "unless its volume has reclaim policy Retain"
+    )
+    return f"its data ({condition})"
 
 
 def _claims(case: Case, ref: Ref, live: Manifest | None) -> str:

@@ -35,11 +35,11 @@ _LONGEST_QUOTE = 300
 
 
 class Explanation(NamedTuple):
-    """`says` may name `{app}`, `{object}`, `{repo}` and `{cluster}`; `look` are the commands to run next."""
+    """`sentence` may name `{app}`, `{object}`, `{repo}` and `{cluster}`; `commands` come next."""
 
     cause: str
-    says: str
-    look: Callable[[Case, Group], tuple[str, ...]]
+    sentence: str
+    commands: Callable[[Case, Group], tuple[str, ...]]
     title: str
 
 
@@ -68,9 +68,9 @@ def _finding(case: Case, group: Group) -> Finding:
         cause=explanation.cause,
         severity=Severity.CRITICAL if stops else Severity.WARNING,
         confidence=Confidence.LOW,
-        verdict=explanation.says.format(**names) + (f": {words}" if words else ""),
+        verdict=explanation.sentence.format(**names) + (f": {words}" if words else ""),
         evidence=group.cited(says="the exact reason is not one that whysync knows"),
-        fixes=(Fix.run(*explanation.look(case, group), title=explanation.title),),
+        fixes=(Fix.run(*explanation.commands(case, group), title=explanation.title),),
     )
 
 
@@ -94,9 +94,12 @@ def _about(case: Case, group: Group) -> Ref:
 def _health_of(case: Case, ref: Ref) -> Iterator[SymptomId]:
     """An event about a Pod or a claim also explains the health of the resource that it belongs to."""
     live = case.live_named(ref.kind, ref.namespace, ref.name)
-    above = owning_row(case, live) if live is not None else None
-    known = (SymptomId.unhealthy(ref.key), *((SymptomId.unhealthy(above.key),) if above is not None else ()))
-    yield from (id for id in known if id in case.symptom_ids)
+    owner = owning_row(case, live) if live is not None else None
+    candidates = (
+        SymptomId.unhealthy(ref.key),
+        *((SymptomId.unhealthy(owner.key),) if owner is not None else ()),
+    )
+    yield from (id for id in candidates if id in case.symptom_ids)
 
 
 _OF_PODS = frozenset({Family.CONTAINER_START, Family.CONTAINER_RESTARTS, Family.PROBE, Family.IMAGE})

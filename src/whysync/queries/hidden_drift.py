@@ -279,7 +279,7 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Hidden
         applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
         if not applying:
             continue
-        left = {
+        still_different = {
             d.pointer
             for d in differences(normalizer.normalize(desired.body), normalizer.normalize(live.body))
         }
@@ -287,7 +287,11 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Hidden
             declared = not isinstance(difference.desired_value, Missing) and not isinstance(
                 difference.live_value, Missing
             )
-            if declared and difference.pointer not in left and not _is_no_drift(difference.pointer):
+            if (
+                declared
+                and difference.pointer not in still_different
+                and not _is_no_drift(difference.pointer)
+            ):
                 writer = writer_of(live.body, difference.pointer)
                 yield HiddenDifference(
                     key=key,
@@ -305,10 +309,14 @@ def emptied_by_ignoring(case: Case) -> Iterator[HiddenDifference]:
     normalizer = case.own_ignore_rules
     for key, desired, live in _pairs(case, "OutOfSync") if normalizer is not None and rules else ():
         applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
-        left = normalizer.normalize(live.body) if normalizer is not None and applying else live.body
-        for difference in differences(desired.body, live.body) if left is not live.body else ():
-            shell = pointers.resolve(left, difference.pointer)
-            if isinstance(difference.desired_value, Missing) and difference.live_value and shell in ({}, []):
+        normalized = normalizer.normalize(live.body) if normalizer is not None and applying else live.body
+        for difference in differences(desired.body, live.body) if normalized is not live.body else ():
+            remaining = pointers.resolve(normalized, difference.pointer)
+            if (
+                isinstance(difference.desired_value, Missing)
+                and difference.live_value
+                and remaining in ({}, [])
+            ):
                 yield HiddenDifference(
                     key=key, desired=desired, live=live, difference=difference, writer=None, rule=applying[0]
                 )
@@ -322,15 +330,15 @@ def _pairs(case: Case, status: str) -> Iterator[tuple[Key, Manifest, Manifest]]:
                 yield row.key, desired, live
 
 
-def _is_hand(given: Object) -> bool:
+def _is_hand(entry: Object) -> bool:
     kind = kind_of(
-        text(given.get("manager")),
-        operation=text(given.get("operation")),
-        subresource=text(given.get("subresource")),
+        text(entry.get("manager")),
+        operation=text(entry.get("operation")),
+        subresource=text(entry.get("subresource")),
     )
     applied = kind is WriterKind.KUBECTL_APPLY  # left over, if the app applies server-side
-    return (kind in BY_HAND or applied) and given.get("subresource") != "status"
+    return (kind in BY_HAND or applied) and entry.get("subresource") != "status"
 
 
 def _is_no_drift(pointer: str) -> bool:
-    return pointer.endswith(_RESTARTED) or any(pointers.within(pointer, one) for one in _NOT_DRIFT)
+    return pointer.endswith(_RESTARTED) or any(pointers.within(pointer, parent) for parent in _NOT_DRIFT)

@@ -64,16 +64,22 @@ def job_past_deadline(case: Case, ref: Ref, result: ResourceResult) -> Manifest 
     return job if exceeded or "longer than specified deadline" in result.message else None
 
 
-def how_it_ended(case: Case, result: ResourceResult, word: LogRootCause | None, late: Manifest | None) -> str:
-    if late is not None:
-        after = f"was ended by its own deadline of {late.at(DEADLINE_POINTER)} s"
-        return f"{after}: {root_cause_text(word.failure)}" if word is not None else f"{after}, still at work"
-    return f"failed: {_failure_in_words(case, result, word)}"
+def how_it_ended(
+    case: Case, result: ResourceResult, root_cause: LogRootCause | None, overdue_job: Manifest | None
+) -> str:
+    if overdue_job is not None:
+        deadline = f"was ended by its own deadline of {overdue_job.at(DEADLINE_POINTER)} s"
+        return (
+            f"{deadline}: {root_cause_text(root_cause.failure)}"
+            if root_cause is not None
+            else f"{deadline}, still at work"
+        )
+    return f"failed: {_failure_in_words(case, result, root_cause)}"
 
 
-def _failure_in_words(case: Case, result: ResourceResult, word: LogRootCause | None) -> str:
-    if word is not None:
-        return root_cause_text(word.failure)
+def _failure_in_words(case: Case, result: ResourceResult, root_cause: LogRootCause | None) -> str:
+    if root_cause is not None:
+        return root_cause_text(root_cause.failure)
     for story in case.pods_of(result.ref):
         for container in story.failing:
             reason = f" ({container.exit_reason})" if container.exit_reason not in ("", "Error") else ""
@@ -84,7 +90,11 @@ def _failure_in_words(case: Case, result: ResourceResult, word: LogRootCause | N
 
 
 def end_evidence(
-    case: Case, index: int, result: ResourceResult, word: LogRootCause | None, late: Manifest | None
+    case: Case,
+    index: int,
+    result: ResourceResult,
+    root_cause: LogRootCause | None,
+    overdue_job: Manifest | None,
 ) -> Iterator[Evidence]:
     base = f"/status/operationState/syncResult/resources/{index}"
     yield cite(case.application, f"{base}/hookPhase", says="how the hook ended")
@@ -93,19 +103,23 @@ def end_evidence(
     job = case.live_of(result.key)
     if job is not None:
         types = [text(fields(condition).get("type")) for condition in items(job.status.get("conditions"))]
-        last = next((kind for kind in ("Failed", "FailureTarget") if kind in types), "")  # both say the same
-        if last:
-            yield cite(job, f"/status/conditions/{types.index(last)}", says="why Kubernetes gave it up")
-    if late is not None:
-        yield cite(late, DEADLINE_POINTER, says="how long it may take")
+        condition_type = next(
+            (kind for kind in ("Failed", "FailureTarget") if kind in types), ""
+        )  # both say the same
+        if condition_type:
+            yield cite(
+                job, f"/status/conditions/{types.index(condition_type)}", says="why Kubernetes gave it up"
+            )
+    if overdue_job is not None:
+        yield cite(overdue_job, DEADLINE_POINTER, says="how long it may take")
     for story in case.pods_of(result.ref):
         for container in story.failing:
             state = "state" if story.pod.at(f"{container.pointer}/state/terminated") else "lastState"
             ended = container.exit_code is not None
             pointer = f"{container.pointer}/{state}/terminated" if ended else f"{container.pointer}/state"
             yield cite(story.pod, pointer, says=f"how container {container.name} ended")
-    if word is not None:
-        yield cite_line(word.log, word.failure.line, says="the line that names the reason")
+    if root_cause is not None:
+        yield cite_line(root_cause.log, root_cause.failure.line, says="the line that names the reason")
 
 
 def delete_kept_run(case: Case, ref: Ref) -> Iterator[str]:
@@ -115,30 +129,30 @@ def delete_kept_run(case: Case, ref: Ref) -> Iterator[str]:
         yield on_object("delete", ref)
 
 
-def longer_deadline_in_git(case: Case, late: Manifest | None) -> AlreadyFixed | None:
-    declared = case.desired_of(late.key) if late is not None else None
-    if late is None or declared is None:
+def longer_deadline_in_git(case: Case, overdue_job: Manifest | None) -> AlreadyFixed | None:
+    declared = case.desired_of(overdue_job.key) if overdue_job is not None else None
+    if overdue_job is None or declared is None:
         return None
-    before, now = late.at(DEADLINE_POINTER), declared.at(DEADLINE_POINTER)
+    before, now = overdue_job.at(DEADLINE_POINTER), declared.at(DEADLINE_POINTER)
     if not isinstance(before, int) or not isinstance(now, int) or now <= before:
         return None
-    again = (*delete_kept_run(case, late.ref), sync(case))
-    again_with_more_time = Fix.run(*again, title="Sync again: it has more time by now")
+    commands = (*delete_kept_run(case, overdue_job.ref), sync(case))
+    again_with_more_time = Fix.run(*commands, title="Sync again: it has more time by now")
     return already_fixed(True, f"Git gives it {now} s by now", again_with_more_time)
 
 
 def fixes_of_failed_run(
-    case: Case, ref: Ref, word: LogRootCause | None, late: Manifest | None
+    case: Case, ref: Ref, root_cause: LogRootCause | None, overdue_job: Manifest | None
 ) -> Iterator[Fix]:
     """What to do about a failed hook: fix its cause and sync, or give it more time."""
-    if late is not None and word is None:
+    if overdue_job is not None and root_cause is None:
         yield from _run_again(case, ref)
-        yield from _more_time(case, ref, late)
+        yield from _more_time(case, ref, overdue_job)
     else:
-        yield from _after_the_cause(case, ref, word)
+        yield from _after_the_cause(case, ref, root_cause)
 
 
-def _after_the_cause(case: Case, ref: Ref, word: LogRootCause | None) -> Iterator[Fix]:
+def _after_the_cause(case: Case, ref: Ref, root_cause: LogRootCause | None) -> Iterator[Fix]:
     if ref.kind not in RUN_TO_COMPLETION:
         yield Fix.run(
             on_object("describe", ref) + "   # why it is not healthy",
@@ -149,30 +163,30 @@ def _after_the_cause(case: Case, ref: Ref, word: LogRootCause | None) -> Iterato
     hook = case.live_of(ref.key) or case.desired_of(ref.key)
     kept = hook is not None and not is_deleted_before_next_run(hook)
     logs = f"{ref.kind.lower()}/{ref.name}" if ref.kind in ("Job", "Pod") else ref.name
-    save = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
-    mend = "Mend what the log names" if word is not None else "Read the log, mend what it names"
+    log_command = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
+    instruction = "Mend what the log names" if root_cause is not None else "Read the log, mend what it names"
     if kept:
         yield Fix.run(
-            f"{save} > {quote(ref.name)}.log",
+            f"{log_command} > {quote(ref.name)}.log",
             on_object("delete", ref),
             sync(case),
-            title=f"{mend}, delete the failed {ref.kind} (its delete policy keeps it), then sync",
+            title=f"{instruction}, delete the failed {ref.kind} (its delete policy keeps it), then sync",
             risk="the failed run goes with its Pods: the first command keeps its log",
         )
         return
     if hook is None:
         yield Fix.run(
-            f"{save} > {quote(ref.name)}.log",
+            f"{log_command} > {quote(ref.name)}.log",
             on_object("delete", ref, "--ignore-not-found"),
             sync(case),
-            title=f"{mend}, delete the failed {ref.kind} if it is still there, then sync",
+            title=f"{instruction}, delete the failed {ref.kind} if it is still there, then sync",
             risk="the failed run goes with its Pods: the first command keeps its log",
         )
         return
     yield Fix.run(
-        save if word is None else comment("mend what the log names, then"),
+        log_command if root_cause is None else comment("mend what the log names, then"),
         sync(case),
-        title=f"{mend}, then sync: Argo CD deletes the failed run first",
+        title=f"{instruction}, then sync: Argo CD deletes the failed run first",
     )
 
 
@@ -186,8 +200,8 @@ def _run_again(case: Case, ref: Ref) -> Iterator[Fix]:
     )
 
 
-def _more_time(case: Case, ref: Ref, late: Manifest | None) -> Iterator[Fix]:
-    limit = late.at(DEADLINE_POINTER) if late is not None else None
+def _more_time(case: Case, ref: Ref, overdue_job: Manifest | None) -> Iterator[Fix]:
+    limit = overdue_job.at(DEADLINE_POINTER) if overdue_job is not None else None
     if isinstance(limit, int) and case.desired_of(ref.key) is not None:
         yield Fix.change(
             ref,

@@ -55,14 +55,15 @@ def ignore_field(case: Case, ref: Ref, *pointers: str, title: str = "", risk: st
     if ref.namespace:
         rule["namespace"] = ref.namespace
     edits: list[Edit] = [Add(pointer="/spec/ignoreDifferences", value=rule)]
-    written = any(_is_written(case, ref, pointer) for pointer in pointers)
-    if written and not case.has_sync_option(RESPECT):
+    is_written = any(_is_written(case, ref, pointer) for pointer in pointers)
+    if is_written and not case.has_sync_option(RESPECT):
         edits.append(Add(pointer="/spec/syncPolicy/syncOptions", value=RESPECT))
-    shown = ", ".join(pointers)
+    fields_text = ", ".join(pointers)
     return Fix.application(
         case.application.ref,
         *edits,
-        title=title or f"Ignore {shown} of this one object" + (", also when syncing" if written else ""),
+        title=title
+        or f"Ignore {fields_text} of this one object" + (", also when syncing" if is_written else ""),
         risk=risk or _risk(case, ref, pointers),
     )
 
@@ -84,8 +85,8 @@ def _is_written(case: Case, ref: Ref, pointer: str) -> bool:
     A server-side apply also takes away what Argo CD once owned and Git declares no more.
     """
     desired = case.desired_of(ref.key)
-    strong = (_REPLACE, _SERVER_SIDE)
-    if desired is None or any(case.has_sync_option(o) or has_option(desired, o) for o in strong):
+    overwriting = (_REPLACE, _SERVER_SIDE)
+    if desired is None or any(case.has_sync_option(o) or has_option(desired, o) for o in overwriting):
         return True
     in_list = any(index_of(part) is not None for part in split(pointer))
     return in_list or not isinstance(desired.at(pointer), Missing)
@@ -93,20 +94,20 @@ def _is_written(case: Case, ref: Ref, pointer: str) -> bool:
 
 def _paths(case: Case, ref: Ref, pointers: tuple[str, ...]) -> Object:
     """A place in a list moves when something comes before it: elements are selected by a key or value."""
-    plain: list[Json] = []
-    selected: list[Json] = []
+    json_pointers: list[Json] = []
+    jq_paths: list[Json] = []
     for pointer in pointers:
         path = _by_element(case, ref, pointer)
         if path:
-            selected.append(path)
+            jq_paths.append(path)
         else:
-            plain.append(pointer)
-    made: Object = {}
-    if plain:
-        made["jsonPointers"] = plain
-    if selected:
-        made["jqPathExpressions"] = selected
-    return made
+            json_pointers.append(pointer)
+    rule: Object = {}
+    if json_pointers:
+        rule["jsonPointers"] = json_pointers
+    if jq_paths:
+        rule["jqPathExpressions"] = jq_paths
+    return rule
 
 
 def _by_element(case: Case, ref: Ref, pointer: str) -> str:
@@ -117,26 +118,28 @@ def _by_element(case: Case, ref: Ref, pointer: str) -> str:
         return ""
     desired = case.desired_of(ref.key)
     path = ""
-    fresh = True  # at the start of a jq path
+    at_start = True  # at the start of a jq path
     for number, part in enumerate(parts):
-        here = live.at(join(parts[:number]))
-        if not isinstance(here, list):
-            path += _key(part, first=fresh)
-            fresh = False
+        parent = live.at(join(parts[:number]))
+        if not isinstance(parent, list):
+            path += _key(part, first=at_start)
+            at_start = False
             continue
-        whole = number == len(parts) - 1
-        mine = desired.at(join(parts[: number + 1])) if desired is not None else MISSING
-        condition = _condition(here, live.at(join(parts[: number + 1])), MISSING if whole else mine)
+        is_last = number == len(parts) - 1
+        desired_element = desired.at(join(parts[: number + 1])) if desired is not None else MISSING
+        condition = _condition(
+            parent, live.at(join(parts[: number + 1])), MISSING if is_last else desired_element
+        )
         if not condition:
             return ""
         path += f"[] | select({condition})"
-        fresh = True
-        if not whole:
+        at_start = True
+        if not is_last:
             path += " | "
     return path
 
 
-def _condition(elements: list[Json], element: Json | Missing, mine: Json | Missing) -> str:
+def _condition(elements: list[Json], element: Json | Missing, desired_element: Json | Missing) -> str:
     """What only this element fulfils; `mine` is Git's element in the same place, which may be another one."""
     if isinstance(element, str | int):
         return f". == {json.dumps(element)}" if elements.count(element) == 1 else ""
@@ -144,7 +147,7 @@ def _condition(elements: list[Json], element: Json | Missing, mine: Json | Missi
         value = fields(element).get(key)
         if not isinstance(value, str | int) or [fields(item).get(key) for item in elements].count(value) != 1:
             continue
-        if fields(mine).get(key, value) == value:
+        if fields(desired_element).get(key, value) == value:
             return f".{key} == {json.dumps(value)}"
     return ""
 

@@ -39,7 +39,7 @@ class ImageRefusal(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
 
     @property
-    def words(self) -> str:
+    def reason_text(self) -> str:
         used = f" (imagePullSecret {', '.join(self.secrets)})" if self.secrets and self._is_login else ""
         return registry_reason(self.reason, self.answer) + used
 
@@ -57,12 +57,12 @@ def image_refusal(case: Case, pod: Manifest, container: ContainerHistory) -> Ima
     secrets = tuple(
         name for entry in items(pod.spec.get("imagePullSecrets")) if (name := text(dig(entry, "name")))
     )
-    for words, evidence in _texts(case, pod, container):
-        for failure in understand(words).failures:
+    for message, evidence in _texts(case, pod, container):
+        for failure in understand(message).failures:
             if isinstance(failure, ImagePull) and failure.reason is not PullProblem.UNTOLD:
                 return ImageRefusal(
                     reason=failure.reason,
-                    answer=registry_answer(words, failure.image or container.image),
+                    answer=registry_answer(message, failure.image or container.image),
                     evidence=evidence,
                     secrets=secrets,
                 )
@@ -82,16 +82,16 @@ def _texts(
 
 def registry_reason(reason: PullProblem, answer: str) -> str:
     """The answer adds something only where the reason has several causes."""
-    told = answer if reason in _ANSWERED else ""
-    words = [part for part in (_IN_WORDS.get(reason, reason.value), told) if part]
-    return f": {': '.join(words)}" if words else ""
+    detail = answer if reason in _ANSWERED else ""
+    parts = [part for part in (_IN_WORDS.get(reason, reason.value), detail) if part]
+    return f": {': '.join(parts)}" if parts else ""
 
 
 def registry_answer(message: str, image: str) -> str:
     """The end of a wrapped pull error, behind the last mention of the image: what the registry said."""
     flat = " ".join(message.split())
-    _, found, answer = flat.rpartition(image) if image else ("", "", "")
-    return both_ends(answer.strip('":. ')) if found else ""
+    _, separator, answer = flat.rpartition(image) if image else ("", "", "")
+    return both_ends(answer.strip('":. ')) if separator else ""
 
 
 def running_tag(case: Case, image: str) -> tuple[str, Evidence] | None:
@@ -124,19 +124,19 @@ def git_has_another_tag(desired: Manifest | None, live: Manifest | None, image: 
 
     Of a Pod alone nothing can be told: its image may have been written anew on the way, by a webhook.
     """
-    named = [desired.at(pointer) for pointer in image_pointers(live, image)] if desired is not None else []
+    images = [desired.at(pointer) for pointer in image_pointers(live, image)] if desired is not None else []
     name = _parted(image)[0]
-    return bool(named) and all(
+    return bool(images) and all(
         isinstance(image_name, str)
         and image_name != image
         and "@" not in image
         and _parted(image_name)[0] == name
-        for image_name in named
+        for image_name in images
     )
 
 
-def _likeness(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one, other).ratio()
+def _likeness(tag: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, tag, other).ratio()
 
 
 def _parted(image: str) -> tuple[str, str]:

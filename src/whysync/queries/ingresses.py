@@ -21,7 +21,7 @@ _IS_DEFAULT_CLASS = "/metadata/annotations/ingressclass.kubernetes.io~1is-defaul
 class NoAddressReason(msgspec.Struct, frozen=True, kw_only=True):
     """Why no address comes, as far as the cluster tells; `because` names what is wrong with somebody else."""
 
-    words: str
+    text: str
     confidence: Confidence = Confidence.MEDIUM
     evidence: tuple[Evidence, ...] = ()
     fixes: tuple[Fix, ...] = ()
@@ -39,14 +39,14 @@ def why_no_address(case: Case, row: ResourceRow, live: Manifest) -> NoAddressRea
     service = _pending_service_of(case, controller or name)
     if service is not None:
         return NoAddressReason(
-            words=f"{service.ref}, through which its controller takes traffic, has no address itself",
+            text=f"{service.ref}, through which its controller takes traffic, has no address itself",
             evidence=(named, cite(service, ADDRESS, says="the controller's own address is pending")),
             fixes=(Fix.run(on_object("describe", service.ref), title="Get that Service its address first"),),
             because=symptoms_about(case, service.ref),
         )
     who = f"the controller of class {name}" + (f" ({controller})" if controller else "")
     return NoAddressReason(
-        words=f"{who} has written none; it does not run, does not serve it, or does not publish one",
+        text=f"{who} has written none; it does not run, does not serve it, or does not publish one",
         evidence=(
             named,
             *((cite(ingress_class, "/spec/controller", says="who serves it"),) if ingress_class else ()),
@@ -76,13 +76,13 @@ def _without_class(case: Case, row: ResourceRow, live: Manifest) -> NoAddressRea
         if only and nobody and declared is not None
         else looked
     )
-    words = "it names no class, and no IngressClass is the default, so no controller serves it"
+    reason = "it names no class, and no IngressClass is the default, so no controller serves it"
     if not nobody:
-        words = (
+        reason = (
             "it names no class, and no controller has written one; often none takes Ingresses without a class"
         )
     return NoAddressReason(
-        words=words,
+        text=reason,
         confidence=Confidence.HIGH if nobody else Confidence.MEDIUM,
         evidence=(
             cite(live, "/spec", says="no ingressClassName"),

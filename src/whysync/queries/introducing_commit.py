@@ -45,19 +45,29 @@ def number_of(replica_set: Manifest) -> int:
 
 def available_until(deployment: Manifest, new: Manifest) -> Evidence | None:
     """The condition that shows it: not available since the new version came, and so available before."""
-    index_of_type = {text(fields(one).get("type")): at for at, one in enumerate(_conditions(deployment))}
+    index_of_type = {
+        text(fields(condition).get("type")): position
+        for position, condition in enumerate(_conditions(deployment))
+    }
     if "Available" not in index_of_type or "Progressing" not in index_of_type:
         return None
     available, progress = (
-        _conditions(deployment)[index_of_type[one]] for one in ("Available", "Progressing")
+        _conditions(deployment)[index_of_type[condition]] for condition in ("Available", "Progressing")
     )
     if available.get("status") != "False" or progress.get("reason") == _COMPLETE:
         return None
-    came, since = instant(new.meta.get("creationTimestamp")), instant(available.get("lastTransitionTime"))
-    began = instant(deployment.meta.get("creationTimestamp"))
-    if came is None or since is None or since < came - _stopping(deployment, new) - _ROUNDED:
+    created, unavailable_since = (
+        instant(new.meta.get("creationTimestamp")),
+        instant(available.get("lastTransitionTime")),
+    )
+    deployment_created = instant(deployment.meta.get("creationTimestamp"))
+    if (
+        created is None
+        or unavailable_since is None
+        or unavailable_since < created - _stopping(deployment, new) - _ROUNDED
+    ):
         return None
-    if began is not None and came <= began + _ROUNDED:
+    if deployment_created is not None and created <= deployment_created + _ROUNDED:
         return None
     says = "it was available until the present version came"
     return cite(deployment, f"/status/conditions/{index_of_type['Available']}", says=says)
@@ -77,13 +87,13 @@ def _stopping(deployment: Manifest, new: Manifest) -> timedelta:
 
 def revision_introduced_by(case: Case, new: Manifest) -> Evidence | None:
     """The revision in whose sync the version was made, and how to see and take back what came with it."""
-    came = instant(new.meta.get("creationTimestamp"))
+    created = instant(new.meta.get("creationTimestamp"))
     history = case.app.status.history
     for index in range(len(history) - 1, 0, -1):
         entry, before = history[index], history[index - 1]
         if not entry.revision or entry.revision == before.revision:
             continue
-        if came is not None and _is_within(came, entry.deploy_started_at, entry.deployed_at):
+        if created is not None and _is_within(created, entry.deploy_started_at, entry.deployed_at):
             says = "; ".join((*_what_came(before.revision, entry.revision), _rollback(case, before.id)))
             return cite(case.application, f"/status/history/{index}/revision", says=says)
     return None
@@ -102,7 +112,7 @@ def _rollback(case: Case, id: int) -> str:
     return f"argocd app rollback {app_argument(case)} {id} holds until the next sync"
 
 
-def _is_within(at: datetime, began: datetime | None, ended: datetime | None) -> bool:
+def _is_within(time: datetime, began: datetime | None, ended: datetime | None) -> bool:
     if ended is None:
         return False
-    return (began or ended - _AFTERWARDS) - _ROUNDED <= at <= ended + _AFTERWARDS
+    return (began or ended - _AFTERWARDS) - _ROUNDED <= time <= ended + _AFTERWARDS

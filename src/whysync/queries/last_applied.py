@@ -16,10 +16,10 @@ def last_applied_manifest(live: Manifest | None) -> Object | None:
     """The manifest that was applied last, without Argo CD's mark; `None` where it is not known in full."""
     if live is None or live.ref.kind == "Secret":
         return None
-    told, obj = last_applied_text(live.body) or "", last_applied(live.body)
-    if obj is None or len(told) > _LONGEST or _MASKED in told.replace("\\u003c", "<"):
+    annotation, applied = last_applied_text(live.body) or "", last_applied(live.body)
+    if applied is None or len(annotation) > _LONGEST or _MASKED in annotation.replace("\\u003c", "<"):
         return None
-    meta = dict(fields(obj.get("metadata")))
+    meta = dict(fields(applied.get("metadata")))
     annotations = dict(fields(meta.pop("annotations", None)))
     annotations.pop(TRACKING_ID, None)
-    return {**obj, "metadata": {**meta, **({"annotations": annotations} if annotations else {})}}
+    return {**applied, "metadata": {**meta, **({"annotations": annotations} if annotations else {})}}

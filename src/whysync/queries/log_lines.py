@@ -27,18 +27,18 @@ _OF_HOSTS = (LogReason.CONNECTION_REFUSED, LogReason.TIMEOUT, LogReason.DNS)
 
 def root_cause_text(failure: LogFailure) -> str:
     """`connection refused to 10.0.1.45:5432` where the line tells of what; else its own words."""
-    said = _SAID_OF.get(failure.reason)
-    telling = bool(said) and (failure.reason not in _OF_HOSTS or _is_address(failure.subject))
-    if not telling or not failure.subject:
+    prefix = _SAID_OF.get(failure.reason)
+    is_informative = bool(prefix) and (failure.reason not in _OF_HOSTS or _is_address(failure.subject))
+    if not is_informative or not failure.subject:
         return log_line_text(failure.text)
-    return f"{said} {failure.subject}{_port(failure)}"
+    return f"{prefix} {failure.subject}{_port(failure)}"
 
 
 def _port(failure: LogFailure) -> str:
     """`host "10.0.1.45", port 5432`: the port belongs to the address, where the subject lacks it."""
-    _, result, rest = failure.text.partition(" port ")
-    digits = rest.split(" ", 1)[0].strip("?:,.)\"'")
-    return f":{digits}" if result and digits.isdigit() and ":" not in failure.subject else ""
+    _, separator, after = failure.text.partition(" port ")
+    digits = after.split(" ", 1)[0].strip("?:,.)\"'")
+    return f":{digits}" if separator and digits.isdigit() and ":" not in failure.subject else ""
 
 
 def _is_address(subject: str) -> bool:

@@ -35,14 +35,14 @@ def with_nil_checks(script: str, live: Manifest) -> tuple[str, HealthVerdict] | 
         if health.error is None:
             changed = "\n".join(lines) + "\n"
             return (changed, health.verdict) if lines != script.splitlines() else None
-        at = _LINE.search(health.error)
-        number = int(at[1]) - 1 if at is not None else -1
+        match = _LINE.search(health.error)
+        number = int(match[1]) - 1 if match is not None else -1
         if not 0 <= number < len(lines):
             return None
-        better = _checked(lines[number], live)
-        if better is None:
+        checked = _checked(lines[number], live)
+        if checked is None:
             return None
-        lines[number] = better
+        lines[number] = checked
     return None
 
 
@@ -50,29 +50,29 @@ def _checked(line: str, live: Manifest) -> str | None:
     """The line with a question before it for each field that it needs and that is not there."""
     loop = _LOOP.match(line)
     if loop is not None and " or {}" not in line:
-        whole = _absent(loop[2], live, whole=True)
-        asked = " and ".join([*whole, loop[2]]) if _absent(loop[2], live) else loop[2]
-        return f"{loop[1]}{asked} or {{}}{loop[3]}" if whole else None
-    absent = [one for one in _absent(line, live) if f"{one} ~= nil" not in line]
+        missing = _absent(loop[2], live, whole=True)
+        iterated = " and ".join([*missing, loop[2]]) if _absent(loop[2], live) else loop[2]
+        return f"{loop[1]}{iterated} or {{}}{loop[3]}" if missing else None
+    absent = [path for path in _absent(line, live) if f"{path} ~= nil" not in line]
     if not absent:
         return None
-    asks = " and ".join(f"{one} ~= nil" for one in absent)
+    conditions = " and ".join(f"{path} ~= nil" for path in absent)
     branch, assigned = _BRANCH.match(line), _ASSIGNED.match(line)
     if branch is not None:
         inner = f"({branch[3]})" if re.search(r"\bor\b", branch[3]) else branch[3]
-        return f"{branch[1]}{branch[2]} {asks} and {inner} then"
+        return f"{branch[1]}{branch[2]} {conditions} and {inner} then"
     if assigned is not None:
-        return f"{assigned[1]}if {asks} then {assigned[2]} end"
+        return f"{assigned[1]}if {conditions} then {assigned[2]} end"
     return None
 
 
 def _absent(line: str, live: Manifest, *, whole: bool = False) -> list[str]:
     """`obj.status` of `obj.status.phase`, where the object has no status: the shortest that is missing."""
-    result: dict[str, None] = {}
-    for read in _PATH.finditer(line):
-        parts = read[1].strip(".").split(".")
+    paths: dict[str, None] = {}
+    for match in _PATH.finditer(line):
+        parts = match[1].strip(".").split(".")
         for end in range(1, len(parts) + whole):
             if isinstance(dig(live.body, *parts[:end]), Missing):
-                result[".".join(("obj", *parts[:end]))] = None
+                paths[".".join(("obj", *parts[:end]))] = None
                 break
-    return list(result)
+    return list(paths)

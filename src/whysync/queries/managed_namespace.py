@@ -13,26 +13,26 @@ def managed_metadata_differs(case: Case) -> bool:
 
     Mirrors the check at the end of `CompareAppState`, Argo CD 3.6: both must be there.
     """
-    wanted = case.app.spec.sync_policy.managed_namespace_metadata
+    desired = case.app.spec.sync_policy.managed_namespace_metadata
     result = case.operation.sync_result if case.operation is not None else None
     written = result.managed_namespace_metadata if result is not None else None
-    return wanted is not None and written is not None and wanted != written
+    return desired is not None and written is not None and desired != written
 
 
 def differing_metadata(case: Case) -> tuple[str, ...]:
     """What differs there, in words: `label team`, `annotation owner`; nothing where that is not known."""
-    wanted = case.app.spec.sync_policy.managed_namespace_metadata
+    desired = case.app.spec.sync_policy.managed_namespace_metadata
     result = case.operation.sync_result if case.operation is not None else None
     written = result.managed_namespace_metadata if result is not None else None
-    if wanted is None or written is None:
+    if desired is None or written is None:
         return ()
     kinds = (
-        ("label", wanted.labels, written.labels),
-        ("annotation", wanted.annotations, written.annotations),
+        ("label", desired.labels, written.labels),
+        ("annotation", desired.annotations, written.annotations),
     )
     return tuple(
         f"{kind} {key}"
-        for kind, asked, had in kinds
-        for key in sorted({*asked, *had})
-        if asked.get(key) != had.get(key)
+        for kind, desired_values, written_values in kinds
+        for key in sorted({*desired_values, *written_values})
+        if desired_values.get(key) != written_values.get(key)
     )

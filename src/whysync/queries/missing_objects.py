@@ -42,8 +42,8 @@ class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
     needed_by: Ref | None
     explains: tuple[SymptomId, ...]
     evidence: tuple[Evidence, ...]
-    said: bool
-    goes: bool = False
+    reported: bool
+    deleted_after_sync: bool = False
     pointer: str = ""
     """Where the user names it, where that is known."""
     pruned: Evidence | None = None
@@ -59,8 +59,8 @@ def missing_objects(case: Case) -> Iterator[MissingObject]:
     needs = (*_reported(case), *_of_waiting_containers(case), *_not_live(case))
     for need in _one_per_object(case, needs):
         live = case.live_named(need.kind, need.namespace, need.name)
-        goes = live is not None and _is_deleted_after_sync(live)
-        yield replace(need, goes=goes, pruned=_pruned_by_last_sync(case, need))
+        deleted_after_sync = live is not None and _is_deleted_after_sync(live)
+        yield replace(need, deleted_after_sync=deleted_after_sync, pruned=_pruned_by_last_sync(case, need))
 
 
 def _reported(case: Case) -> Iterator[MissingObject]:
@@ -80,7 +80,7 @@ def _reported(case: Case) -> Iterator[MissingObject]:
             needed_by=above,
             explains=tuple(dict.fromkeys((*group.explains, *(symptoms_about(case, above) if above else ())))),
             evidence=group.cited(says="this is what is missing"),
-            said=True,
+            reported=True,
         )
 
 
@@ -102,7 +102,7 @@ def _of_waiting_containers(case: Case) -> Iterator[MissingObject]:
                             evidence=(
                                 cite(story.pod, pointer, says="the container cannot be made without it"),
                             ),
-                            said=True,
+                            reported=True,
                         )
 
 
@@ -125,7 +125,7 @@ def _not_live(case: Case) -> Iterator[MissingObject]:
                     evidence=(
                         cite(manifest, reference.pointer, says="it needs this, and no such object is live"),
                     ),
-                    said=False,
+                    reported=False,
                     pointer=reference.pointer,
                 )
 
@@ -154,17 +154,17 @@ def _one_per_object(case: Case, needs: tuple[MissingObject, ...]) -> Iterator[Mi
         if not need.explains or _exists_now(case, need):
             continue
         id = (need.kind, need.name, need.key)
-        known = by_object.get(id)
-        if known is None:
+        first = by_object.get(id)
+        if first is None:
             by_object[id] = need
         else:
             by_object[id] = replace(
-                known,
-                needed_by=known.needed_by or need.needed_by,
-                explains=tuple(dict.fromkeys((*known.explains, *need.explains))),
-                evidence=_distinct((*known.evidence, *need.evidence)),
-                said=known.said or need.said,
-                pointer=known.pointer or need.pointer,
+                first,
+                needed_by=first.needed_by or need.needed_by,
+                explains=tuple(dict.fromkeys((*first.explains, *need.explains))),
+                evidence=_distinct((*first.evidence, *need.evidence)),
+                reported=first.reported or need.reported,
+                pointer=first.pointer or need.pointer,
             )
     yield from by_object.values()
 

@@ -28,44 +28,48 @@ def intended_field(case: Case, ref: Ref, pointer: str) -> str | None:
     parts = pointers.split(pointer)
     if desired is None or len(parts) < 2:
         return None
-    above, name = pointers.join(parts[:-1]), parts[-1]
+    parent, name = pointers.join(parts[:-1]), parts[-1]
     value = desired.at(pointer)
     if isinstance(value, Missing):
         return None
-    names = [known for known, fits in _beside(case, ref, pointer, value) if fits]
-    near = sorted(((_likeness(name, known), known) for known in names), reverse=True)
-    if not near or near[0][0] < _NEAR or (len(near) > 1 and near[0][0] - near[1][0] < _APART):
+    names = [field_name for field_name, fits in _beside(case, ref, pointer, value) if fits]
+    candidates = sorted(((_likeness(name, field_name), field_name) for field_name in names), reverse=True)
+    if (
+        not candidates
+        or candidates[0][0] < _NEAR
+        or (len(candidates) > 1 and candidates[0][0] - candidates[1][0] < _APART)
+    ):
         return None
-    result = pointers.child(above, near[0][1])
-    return result if isinstance(desired.at(result), Missing) else None
+    best = pointers.child(parent, candidates[0][1])
+    return best if isinstance(desired.at(best), Missing) else None
 
 
-def _likeness(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
+def _likeness(name: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, name.lower(), other.lower()).ratio()
 
 
 def _beside(case: Case, ref: Ref, pointer: str, value: Json) -> Iterator[tuple[str, bool]]:
     """The fields that are known there, and whether such a value can be theirs."""
-    at = type_of(ref.api_version, ref.kind)
-    if at is not None:
+    schema_type = type_of(ref.api_version, ref.kind)
+    if schema_type is not None:
         for part in pointers.split(pointer)[:-1]:
-            if at.kind == "struct":
-                field = at.struct.fields.get(part)
+            if schema_type.kind == "struct":
+                field = schema_type.struct.fields.get(part)
                 if field is None:
                     return
-                at = field.type
-            elif at.kind in ("list", "map"):
-                at = at.of
+                schema_type = field.type
+            elif schema_type.kind in ("list", "map"):
+                schema_type = schema_type.of
             else:
                 return
-        if at.kind == "struct":
-            yield from ((name, _fits(field.type, value)) for name, field in at.struct.fields.items())
+        if schema_type.kind == "struct":
+            yield from ((name, _fits(field.type, value)) for name, field in schema_type.struct.fields.items())
         return
-    lacking = missing_in_crd(case, ref, pointer)
-    above = pointers.join(pointers.split(pointer)[:-1])
-    if lacking is not None and missing_in_crd(case, ref, above) is None:
+    unknown = missing_in_crd(case, ref, pointer)
+    parent = pointers.join(pointers.split(pointer)[:-1])
+    if unknown is not None and missing_in_crd(case, ref, parent) is None:
         # Where what is above it is unknown too, what is lacking is lacking there.
-        crd, place = lacking
+        crd, place = unknown
         for name, schema in fields(crd.at(place)).items():
             yield name, _is_of(text(fields(schema).get("type")), value)
 

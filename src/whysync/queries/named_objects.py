@@ -43,21 +43,25 @@ _CLUSTER_SCOPED = frozenset(
 _PODS = {"pods": "Pod", "pod": "Pod"}
 
 
-def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
+def named_ref(case: Case, named: Named, reported_on: Ref | None = None) -> Ref:
     """The resource that a text names, completed by what the Case knows; else the one it was said of.
 
     Where a text names nothing at all, the Application itself is what it is about.
     """
-    said_of = case.as_in_row(said_of) if said_of is not None else None
-    if said_of is not None and (not named.name or named.name == said_of.name):
-        return said_of
+    reported_on = case.as_in_row(reported_on) if reported_on is not None else None
+    if reported_on is not None and (not named.name or named.name == reported_on.name):
+        return reported_on
     if not named.name:
-        return said_of or case.application.ref
+        return reported_on or case.application.ref
     for key in (*case.rows, *case.desired_by_key, *case.index.live_keys_by_name.get(named.name, ())):
         if key.name == named.name and named.kind in ("", key.kind) and named.namespace in ("", key.namespace):
             return Ref(group=key.group, kind=key.kind, namespace=_space(case, key), name=key.name)
-    if said_of is not None and said_of.kind in _CREATORS and "Pod" in (named.kind, _PODS.get(named.resource)):
-        return owning_row_of(case, said_of) or said_of  # a Pod that its controller could not create
+    if (
+        reported_on is not None
+        and reported_on.kind in _CREATORS
+        and "Pod" in (named.kind, _PODS.get(named.resource))
+    ):
+        return owning_row_of(case, reported_on) or reported_on  # a Pod that its controller could not create
     return Ref(
         group=named.group,
         kind=named.kind or named.resource or "object",

@@ -105,17 +105,17 @@ class _Reading(msgspec.Struct, frozen=True, kw_only=True):
 def possible_causes(text: str, diagnose: Diagnose) -> TextAnswer:
     """`diagnose` runs the rules on a Case; `text` is masked."""
     pasted = read_paste(text)
-    asked = _Asked(pasted, diagnose)
-    causes, unknown = asked.with_known_places()
+    reader = _Asked(pasted, diagnose)
+    causes, unknown = reader.with_known_places()
     if not causes:
-        causes = asked.anywhere(pasted.text)
+        causes = reader.anywhere(pasted.text)
     if not causes:
         lines = loud_lines(pasted.text)
-        found = (cause for line in lines if line != pasted.text for cause in asked.anywhere(line))
-        causes = _distinct(found)
+        line_causes = (cause for line in lines if line != pasted.text for cause in reader.anywhere(line))
+        causes = _distinct(line_causes)
     if not causes and not unknown:
         quoted = (pasted.text,) if len(pasted.text) <= _SHORT else loud_lines(pasted.text)[-_MOST_QUOTED:]
-        unknown = tuple(map(asked.not_understood, quoted or (pasted.text,)))
+        unknown = tuple(map(reader.not_understood, quoted or (pasted.text,)))
     return TextAnswer(causes=causes, not_understood=unknown, is_cut=pasted.is_cut)
 
 
@@ -145,14 +145,14 @@ class _Asked:
     def anywhere(self, text: str) -> tuple[PossibleCause, ...]:
         """A text without its place; the likeliest place first."""
         side, certain = _side_of(text)
-        found: list[PossibleCause] = []
+        causes: list[PossibleCause] = []
         for part in readings_of(text):
             if certain and _SIDE_OF_PLACE[part.place] is not side:
                 continue
-            if part.place is Place.CONTAINER_LOG and any(c.finding.side is Side.HEALTH for c in found):
+            if part.place is Place.CONTAINER_LOG and any(c.finding.side is Side.HEALTH for c in causes):
                 continue  # what Kubernetes reports is not what a program logs
-            found += self._because_of(part)
-        return _weighed(_distinct(sorted(found, key=_rank)))
+            causes += self._because_of(part)
+        return _weighed(_distinct(sorted(causes, key=_rank)))
 
     def _because_of(self, part: Part) -> Iterator[PossibleCause]:
         reading = self._read((part,))
@@ -225,15 +225,15 @@ def _is_reported(part: Part, unexplained: Sequence[Symptom]) -> bool:
 
 def _distinct(causes: Iterator[PossibleCause] | Sequence[PossibleCause]) -> tuple[PossibleCause, ...]:
     """One per rule and object, with all the places in which it is found."""
-    found: dict[str, PossibleCause] = {}
+    by_rule: dict[str, PossibleCause] = {}
     for cause in causes:
-        known = found.get(cause.finding.rule)
+        known = by_rule.get(cause.finding.rule)
         if known is None:
-            found[cause.finding.rule] = cause
+            by_rule[cause.finding.rule] = cause
         else:
             places = tuple(dict.fromkeys((*known.places, *cause.places)))
-            found[cause.finding.rule] = replace(known, places=places)
-    return tuple(found.values())
+            by_rule[cause.finding.rule] = replace(known, places=places)
+    return tuple(by_rule.values())
 
 
 def _weighed(causes: tuple[PossibleCause, ...]) -> tuple[PossibleCause, ...]:

@@ -42,19 +42,19 @@ _MASK = b"<masked "
 class PreviousRevision(msgspec.Struct, frozen=True, kw_only=True):
     """`edits` bring the manifest in Git back to it; `done` when Git says so already, and was not synced."""
 
-    kept: Manifest
+    manifest: Manifest
     edits: tuple[Edit, ...]
-    done: bool
+    in_git: bool
     evidence: tuple[Evidence, ...]
-    runs: bool = True
+    still_runs: bool = True
     """It still does; else it did until the present version came."""
 
     @property
-    def named(self) -> str:
-        return "what still runs" if self.runs else "what ran before"
+    def description(self) -> str:
+        return "what still runs" if self.still_runs else "what ran before"
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """`image shop:1.4.2`, `resources.limits.memory 512Mi`: what differs most tellingly, and how much."""
         words = [_in_words(edit) for edit in self.edits if edit.pointer.endswith("/image")]
         words = words or [_in_words(edit) for edit in self.edits]
@@ -64,27 +64,27 @@ class PreviousRevision(msgspec.Struct, frozen=True, kw_only=True):
 
 def with_revert(case: Case, finding: Finding, *, first: bool = True) -> Finding:
     """The finding with the way back as its first fix (or its last), where its workload has one."""
-    before = previous_revision_of(case, finding.about)
-    if before is None or finding.already_fixed is not None:
+    previous = previous_revision_of(case, finding.about)
+    if previous is None or finding.already_fixed is not None:
         return finding
-    if before.done:
+    if previous.in_git:
         return replace(
             finding,
-            evidence=(*before.evidence, *finding.evidence),
+            evidence=(*previous.evidence, *finding.evidence),
             already_fixed=sync_again(
                 case,
                 True,
-                f"Git has gone back by now to {before.named} ({before.words})",
-                f"Sync: Git has {before.named}",
+                f"Git has gone back by now to {previous.description} ({previous.summary})",
+                f"Sync: Git has {previous.description}",
                 *finding.fixes,
             ),
         )
-    back = replace(way_back(finding.about, before), afterwards=tuple(_stuck(case, finding.about)))
-    others = [fix for fix in finding.fixes if fix.edits != back.edits]
+    revert = replace(way_back(finding.about, previous), afterwards=tuple(_stuck(case, finding.about)))
+    others = [fix for fix in finding.fixes if fix.edits != revert.edits]
     return replace(
         finding,
-        evidence=(*before.evidence, *finding.evidence),
-        fixes=(back, *others) if first else (*others, back),
+        evidence=(*previous.evidence, *finding.evidence),
+        fixes=(revert, *others) if first else (*others, revert),
     )
 
 
@@ -99,12 +99,12 @@ def _stuck(case: Case, ref: Ref) -> Iterator[str]:
             yield with_comment(on_object("delete", story.pod.ref), "it is not replaced while it is not ready")
 
 
-def way_back(ref: Ref, before: PreviousRevision) -> Fix:
-    image = any(edit.pointer.endswith("/image") for edit in before.edits)
+def way_back(ref: Ref, previous: PreviousRevision) -> Fix:
+    image = any(edit.pointer.endswith("/image") for edit in previous.edits)
     return Fix.change(
         ref,
-        *before.edits,
-        title=f"Go back in Git to {before.named}: {before.words}",
+        *previous.edits,
+        title=f"Go back in Git to {previous.description}: {previous.summary}",
         risk="what the new version has changed elsewhere, such as in a database, stays changed"
         if image
         else "",
@@ -116,19 +116,21 @@ def previous_revision_of(case: Case, ref: Ref) -> PreviousRevision | None:
     live, declared = case.live_of(ref.key), case.desired_of(ref.key)
     if live is None or declared is None:
         return None
-    now = fields(live.at(_TEMPLATE))
+    current_template = fields(live.at(_TEMPLATE))
     for kept, template, evidence in _kept(case, live):
-        if same(template, now):
+        if same(template, current_template):
             continue
-        steps = tuple(_steps(declared.at(_TEMPLATE), now, template, _TEMPLATE))
+        steps = tuple(_steps(declared.at(_TEMPLATE), current_template, template, _TEMPLATE))
         if not steps or len(steps) > _MOST_EDITS or any(_is_out_of_reach(edit) for edit, _ in steps):
             return None
-        left = [(edit, current) for edit, current in steps if not _is_done(declared, edit)]
-        if not all(current for _, current in left):
+        remaining = [(edit, current) for edit, current in steps if not _is_done(declared, edit)]
+        if not all(current for _, current in remaining):
             return None
-        edits = tuple(edit for edit, _ in left or steps)
+        edits = tuple(edit for edit, _ in remaining or steps)
         runs = kept.ref.kind != "ReplicaSet" or bool(integer(kept.status.get("readyReplicas")))
-        return PreviousRevision(kept=kept, edits=edits, done=not left, evidence=evidence, runs=runs)
+        return PreviousRevision(
+            manifest=kept, edits=edits, in_git=not remaining, evidence=evidence, still_runs=runs
+        )
     return None
 
 
@@ -141,12 +143,12 @@ def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[
     introduced_by = (commit,) if commit is not None else ()
     running = [manifest for manifest in sets if integer(manifest.status.get("readyReplicas"))]
     for manifest in running:
-        seen = cite(manifest, "/status/readyReplicas", says="the version before it still runs")
-        yield manifest, _plain(manifest.at(_TEMPLATE)), (seen, *introduced_by)
+        evidence = cite(manifest, "/status/readyReplicas", says="the version before it still runs")
+        yield manifest, _plain(manifest.at(_TEMPLATE)), (evidence, *introduced_by)
     if len(sets) > 1 and present and not running:
-        well = available_until(live, sets[0])
-        if well is not None:
-            yield sets[1], _plain(sets[1].at(_TEMPLATE)), (well, *introduced_by)
+        available = available_until(live, sets[0])
+        if available is not None:
+            yield sets[1], _plain(sets[1].at(_TEMPLATE)), (available, *introduced_by)
     current, new = text(live.status.get("currentRevision")), text(live.status.get("updateRevision"))
     if not current or current == new:
         return
@@ -157,8 +159,8 @@ def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[
                     text(story.pod.labels.get("controller-revision-hash")) == current and not story.failing
                 )
                 if ready and _is_ready(story.pod):
-                    seen = cite(story.pod, "/status/phase", says="the version before it still runs")
-                    yield manifest, _plain(dig(manifest.body, "data", "spec", "template")), (seen,)
+                    evidence = cite(story.pod, "/status/phase", says="the version before it still runs")
+                    yield manifest, _plain(dig(manifest.body, "data", "spec", "template")), (evidence,)
                     return
 
 
@@ -186,20 +188,25 @@ def _steps(
     """Edits of Git, from the present template to the one before; and whether Git still has the present."""
     if same(now, then) or at.endswith(_NOT_OF_GIT):
         return
-    own, present, before = _by_name(git), _by_name(now), _by_name(then)
+    git_parts, current_parts, previous_parts = _by_name(git), _by_name(now), _by_name(then)
     if at == _ANNOTATIONS or (isinstance(now, dict) and isinstance(then, dict)):
         for key in sorted({*fields(now), *fields(then)}):
-            was, will = fields(now).get(key, MISSING), fields(then).get(key, MISSING)
-            yield from _steps(fields(git).get(key, MISSING), was, will, child(at, key))
-    elif present and list(present) == list(before):
-        for index, name in enumerate(own):
-            if name in present:
-                yield from _steps(own[name], present[name], before[name], child(at, index))
+            current_value, previous_value = fields(now).get(key, MISSING), fields(then).get(key, MISSING)
+            yield from _steps(fields(git).get(key, MISSING), current_value, previous_value, child(at, key))
+    elif current_parts and list(current_parts) == list(previous_parts):
+        for index, name in enumerate(git_parts):
+            if name in current_parts:
+                yield from _steps(
+                    git_parts[name], current_parts[name], previous_parts[name], child(at, index)
+                )
     elif isinstance(then, Missing):
         yield Remove(pointer=at), _agree(git, now)
     else:
         # In a list of named parts, those that did not change stay as Git writes them: without defaults.
-        kept = [own[n] if n in own and same(present.get(n), one) else one for n, one in before.items()]
+        kept = [
+            git_parts[n] if n in git_parts and same(current_parts.get(n), part) else part
+            for n, part in previous_parts.items()
+        ]
         yield Set(pointer=at, value=kept or then), _agree(git, now)
 
 

@@ -61,18 +61,18 @@ def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection 
         ports = [fields(port) for port in items(fields(raw).get("ports"))]
         for action in ("httpGet", "tcpSocket"):
             pointer = f"{_CONTAINERS}/{index}/{failure.probe}Probe/{action}/port"
-            asked = declared.at(pointer)
-            if isinstance(asked, Missing) or len(ports) != 1:
+            probe_port = declared.at(pointer)
+            if isinstance(probe_port, Missing) or len(ports) != 1:
                 continue
-            known = ports[0].get("name"), ports[0].get("containerPort")
-            if asked in known and live.at(pointer) not in known:
+            container_port = ports[0].get("name"), ports[0].get("containerPort")
+            if probe_port in container_port and live.at(pointer) not in container_port:
                 return ProbeCorrection(
                     title="Sync: Git asks at another port",
-                    verdict=f"Git asks at port {asked} by now",
+                    verdict=f"Git asks at port {probe_port} by now",
                     synced=False,
                 )
-            if asked not in known:
-                port = known[0] or known[1]
+            if probe_port not in container_port:
+                port = container_port[0] or container_port[1]
                 return ProbeCorrection(
                     title=f"Let the probe ask at port {port}, the one that the container declares",
                     pointer=pointer,

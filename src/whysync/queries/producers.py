@@ -70,8 +70,8 @@ def _custom(case: Case) -> Iterator[Manifest]:
 
 def creates_object(manifest: Manifest, kind: str, name: str) -> bool:
     """Does a controller create an object of this kind and name from this custom resource?"""
-    made, path = _TARGETS.get((manifest.ref.group, manifest.ref.kind), ("", ()))
-    return made == kind and (text(dig(manifest.body, *path)) or manifest.ref.name) == name
+    created_kind, path = _TARGETS.get((manifest.ref.group, manifest.ref.kind), ("", ()))
+    return created_kind == kind and (text(dig(manifest.body, *path)) or manifest.ref.name) == name
 
 
 def _by_target(case: Case, kind: str, namespace: str, name: str) -> Iterator[Producer]:

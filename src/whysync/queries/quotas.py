@@ -24,11 +24,11 @@ def ready_and_desired(case: Case, ref: Ref) -> tuple[int, int] | None:
     live = case.live_of(ref.key)
     if live is None or ref.kind not in ("Deployment", "ReplicaSet", "StatefulSet"):
         return None
-    wanted, ready = integer(live.spec.get("replicas"), 1), integer(live.status.get("readyReplicas"))
-    there = integer(live.status.get("replicas"))
-    if ref.kind == "Deployment" and integer(live.status.get("updatedReplicas")) != there:
+    desired, ready = integer(live.spec.get("replicas"), 1), integer(live.status.get("readyReplicas"))
+    current = integer(live.status.get("replicas"))
+    if ref.kind == "Deployment" and integer(live.status.get("updatedReplicas")) != current:
         return None
-    return (ready, wanted) if ready == there < wanted else None
+    return (ready, desired) if ready == current < desired else None
 
 
 def required_hard_limits(quota: Manifest, requested: str, times: int) -> dict[str, str] | None:
@@ -37,14 +37,18 @@ def required_hard_limits(quota: Manifest, requested: str, times: int) -> dict[st
     Nothing where all of it fits; `None` where that cannot be counted.
     """
     result: dict[str, str] = {}
-    for part in requested.split(","):
-        name, _, wanted = part.strip().partition("=")
+    for pair in requested.split(","):
+        name, _, amount = pair.strip().partition("=")
         hard, used = dig(quota.body, "spec", "hard", name), dig(quota.body, "status", "used", name)
-        allowed, taken, more = quantity_value(hard), quantity_value(used), quantity_value(wanted)
-        if isinstance(hard, Missing) or allowed is None or taken is None or more is None:
+        hard_value, used_value, requested_value = (
+            quantity_value(hard),
+            quantity_value(used),
+            quantity_value(amount),
+        )
+        if isinstance(hard, Missing) or hard_value is None or used_value is None or requested_value is None:
             return None
-        needed = taken + more * times
-        if needed > allowed:
+        needed = used_value + requested_value * times
+        if needed > hard_value:
             result[name] = _written(name, needed)
     return result
 

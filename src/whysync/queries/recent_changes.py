@@ -120,31 +120,31 @@ def recent_changes(case: Case) -> RecentChanges | None:
         return None
     began, shown_by = trouble_began(case)
     start = _start(case, began)
-    known = [
+    changes = [
         change
         for change in _changes(case)
         if change.time is None or start is None or change.time > start + _ROUNDED
     ]
-    known.sort(key=lambda change: (change.time is None, -change.time.timestamp() if change.time else 0))
+    changes.sort(key=lambda change: (change.time is None, -change.time.timestamp() if change.time else 0))
     return RecentChanges(
-        began=began, shown_by=shown_by, changes=tuple(known[:_MOST]), gaps=tuple(_gaps(case, start))
+        began=began, shown_by=shown_by, changes=tuple(changes[:_MOST]), gaps=tuple(_gaps(case, start))
     )
 
 
 def trouble_began(case: Case) -> tuple[datetime | None, str]:
     """The earliest time at which Argo CD reports trouble, and the field: condition, operation or health."""
     status = case.app.status
-    known = [
+    candidates = [
         (condition.last_transition_time, f"/status/conditions/{index}/lastTransitionTime")
         for index, condition in enumerate(status.conditions)
     ]
     operation = status.operation_state
     if operation is not None and operation.phase != "Succeeded":
         field = "finishedAt" if operation.finished_at else "startedAt"
-        known.append((operation.finished_at or operation.started_at, f"/status/operationState/{field}"))
+        candidates.append((operation.finished_at or operation.started_at, f"/status/operationState/{field}"))
     if status.health.status not in ("", "Healthy"):
-        known.append((status.health.last_transition_time, "/status/health/lastTransitionTime"))
-    times = [(time, field) for time, field in known if time is not None]
+        candidates.append((status.health.last_transition_time, "/status/health/lastTransitionTime"))
+    times = [(time, field) for time, field in candidates if time is not None]
     return min(times, default=(None, ""))
 
 
@@ -169,7 +169,7 @@ def _changes(case: Case) -> Iterator[Change]:
 
 def _deployments(case: Case) -> list[_Deployment]:
     raw = items(case.application.at("/status/history"))
-    found = [
+    deployments = [
         _Deployment(
             name=f"sync {entry.id}",
             time=entry.deployed_at,
@@ -181,11 +181,11 @@ def _deployments(case: Case) -> list[_Deployment]:
     ]
     operation = case.operation
     if operation is not None and operation.operation.sync is not None and not _is_recorded(case, operation):
-        result, asked = operation.sync_result, operation.operation.sync
+        result, sync_operation = operation.sync_result, operation.operation.sync
         revisions = (result.revisions or (result.revision,)) if result is not None else ()
         if not any(revisions):
-            revisions = asked.revisions or (asked.revision,)
-        found.append(
+            revisions = sync_operation.revisions or (sync_operation.revision,)
+        deployments.append(
             _Deployment(
                 name=_PHASES.get(operation.phase, "sync"),
                 time=operation.started_at,
@@ -194,7 +194,7 @@ def _deployments(case: Case) -> list[_Deployment]:
                 sources=_sources(fields(case.application.at("/status/operationState/syncResult"))),
             )
         )
-    return found
+    return deployments
 
 
 def _is_recorded(case: Case, operation: OperationState) -> bool:
@@ -255,11 +255,11 @@ def _of_sources(
     """Fields of the sources, where both are known."""
     if not before or not after:
         return
-    one: list[Json] = [*before]
-    other: list[Json] = [*after]
-    single = len(one) == len(other) == 1
-    found = differences(one[0], other[0]) if single else differences(one, other)
-    for _, difference in zip(range(_MOST_PARAMETERS), found, strict=False):
+    old: list[Json] = [*before]
+    new: list[Json] = [*after]
+    single = len(old) == len(new) == 1
+    changes = differences(old[0], new[0]) if single else differences(old, new)
+    for _, difference in zip(range(_MOST_PARAMETERS), changes, strict=False):
         yield Change(
             kind=ChangeKind.PARAMETER,
             what=f"source {difference.pointer}",
@@ -323,11 +323,11 @@ def _versions(case: Case, live: Manifest) -> tuple[Object, Object, datetime | No
     """The newest two Pod templates below a workload, and when the newer one was created."""
     sets = versions(case, live) if live.ref.kind == "Deployment" else []
     if sets:
-        templates = [fields(one.at("/spec/template")) for one in sets]
+        templates = [fields(manifest.at("/spec/template")) for manifest in sets]
     else:
-        kept = (one for one in case.owned_by(live.ref) if one.ref.kind == "ControllerRevision")
-        sets = sorted(kept, key=lambda one: -integer(one.body.get("revision")))
-        templates = [fields(dig(one.body, "data", "spec", "template")) for one in sets]
+        kept = (manifest for manifest in case.owned_by(live.ref) if manifest.ref.kind == "ControllerRevision")
+        sets = sorted(kept, key=lambda manifest: -integer(manifest.body.get("revision")))
+        templates = [fields(dig(manifest.body, "data", "spec", "template")) for manifest in sets]
     if len(sets) < 2:
         return {}, {}, None
     return _plain(templates[0]), _plain(templates[1]), instant(sets[0].meta.get("creationTimestamp"))
@@ -392,11 +392,11 @@ def _writes(
 
 
 def _events(case: Case) -> Iterator[Change]:
-    told: set[tuple[str, datetime | None]] = set()
+    reported: set[tuple[str, datetime | None]] = set()
     for _, event in case.events_about(case.application.ref):
         key = (event.says, event.seen_at)
-        if event.reason in _EVENTS and key not in told:
-            told.add(key)
+        if event.reason in _EVENTS and key not in reported:
+            reported.add(key)
             what = f"{event.reason}: {event.says}"
             yield Change(kind=ChangeKind.EVENT, what=what, about=case.application.ref, time=event.seen_at)
 

@@ -75,20 +75,20 @@ def references_of(manifest: Manifest) -> Iterator[Reference]:
 
 def keys_asked_of(manifest: Manifest, kind: str, name: str) -> list[str]:
     """The keys of one Secret or ConfigMap that its Pods ask for by name; a volume may take all."""
-    result: set[str] = set()
+    keys: set[str] = set()
     for reference in references_of(manifest):
         if (reference.kind, reference.name) == (kind, name):
-            asking = fields(manifest.at(reference.pointer.rpartition("/")[0]))
-            result.add(text(asking.get("key")))
-            result.update(text(dig(item, "key")) for item in items(asking.get("items")))
-    return sorted(result - {""})
+            selector = fields(manifest.at(reference.pointer.rpartition("/")[0]))
+            keys.add(text(selector.get("key")))
+            keys.update(text(dig(item, "key")) for item in items(selector.get("items")))
+    return sorted(keys - {""})
 
 
 def is_absent(case: Case, reference: Reference, namespace: str) -> bool:
     """It is not live, though others of its kind in that namespace are: so the listing is no gap."""
-    where = namespace if reference.is_namespaced else ""
-    known = case.index.live_names.get((reference.kind, where))
-    return bool(known) and reference.name not in known
+    scope = namespace if reference.is_namespaced else ""
+    live_names = case.index.live_names.get((reference.kind, scope))
+    return bool(live_names) and reference.name not in live_names
 
 
 def _template_of(manifest: Manifest) -> str | None:

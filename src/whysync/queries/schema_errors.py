@@ -34,15 +34,15 @@ _DEEPEST = 40
 
 
 class Mistyped(msgspec.Struct, frozen=True, kw_only=True):
-    """`wanted` is the type in the schema; `value` what Git has in that type, where nothing is lost."""
+    """`expected` is the type in the schema; `value` what Git has in that type, where nothing is lost."""
 
     pointer: str
-    wanted: str
+    expected: str
     value: Json | Missing = MISSING
 
     @property
-    def words(self) -> str:
-        return _WORDS[self.wanted]
+    def expected_text(self) -> str:
+        return _WORDS[self.expected]
 
 
 def mistyped(manifest: Manifest) -> tuple[Mistyped, ...]:
@@ -51,7 +51,7 @@ def mistyped(manifest: Manifest) -> tuple[Mistyped, ...]:
     return tuple(_inside(manifest.body, kind, "", 0)) if kind is not None else ()
 
 
-def _inside(value: Json, kind: Type, at: str, depth: int) -> Iterator[Mistyped]:
+def _inside(value: Json, kind: Type, pointer: str, depth: int) -> Iterator[Mistyped]:
     if value is None or depth > _DEEPEST:
         return
     match kind.kind, value:
@@ -59,20 +59,20 @@ def _inside(value: Json, kind: Type, at: str, depth: int) -> Iterator[Mistyped]:
             for key, item in value.items():
                 field = kind.struct.fields.get(key)
                 if field is not None:
-                    yield from _inside(item, field.type, child(at, key), depth + 1)
+                    yield from _inside(item, field.type, child(pointer, key), depth + 1)
         case "map", dict():
             for key, item in value.items():
-                yield from _inside(item, kind.of, child(at, key), depth + 1)
+                yield from _inside(item, kind.of, child(pointer, key), depth + 1)
         case "list", list():
             for index, item in enumerate(value):
-                yield from _inside(item, kind.of, child(at, index), depth + 1)
+                yield from _inside(item, kind.of, child(pointer, index), depth + 1)
         case _:
             if kind.kind in _WORDS and not _fits(value, kind.kind):
-                yield Mistyped(pointer=at, wanted=kind.kind, value=_turned(value, kind.kind))
+                yield Mistyped(pointer=pointer, expected=kind.kind, value=_turned(value, kind.kind))
 
 
-def _fits(value: Json, wanted: str) -> bool:
-    match wanted:
+def _fits(value: Json, expected: str) -> bool:
+    match expected:
         case "string":
             return isinstance(value, str)
         case "bool":
@@ -85,14 +85,14 @@ def _fits(value: Json, wanted: str) -> bool:
             return False
 
 
-def _turned(value: Json, wanted: str) -> Json | Missing:
-    if wanted == "string" and isinstance(value, bool):
+def _turned(value: Json, expected: str) -> Json | Missing:
+    if expected == "string" and isinstance(value, bool):
         return "true" if value else "false"
-    if wanted == "string" and isinstance(value, int):
+    if expected == "string" and isinstance(value, int):
         return str(value)
-    if wanted == "bool" and value in ("true", "false"):
+    if expected == "bool" and value in ("true", "false"):
         return value == "true"
-    if wanted == "int" and isinstance(value, str):
+    if expected == "int" and isinstance(value, str):
         return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else MISSING
     return MISSING
 
@@ -118,14 +118,14 @@ def mistyped_field(failure: SchemaInvalid, desired: Manifest | None) -> Mistyped
     """Where Git holds a value of the wrong type: the API server tells a path without indexes, or none."""
     if desired is None or failure.problem is not SchemaProblem.TYPE:
         return None
-    asked = tuple(split(failure.pointer)) or tuple(part for part in failure.field.split(".") if part)
-    mistypeds = mistyped(desired)
-    same = [
+    parts = tuple(split(failure.pointer)) or tuple(part for part in failure.field.split(".") if part)
+    candidates = mistyped(desired)
+    matching = [
         mistyped
-        for mistyped in mistypeds
-        if _without_indexes(split(mistyped.pointer)) == _without_indexes(asked)
+        for mistyped in candidates
+        if _without_indexes(split(mistyped.pointer)) == _without_indexes(parts)
     ]
-    return next(iter(same if asked else mistypeds), None)
+    return next(iter(matching if parts else candidates), None)
 
 
 def _without_indexes(parts: tuple[str, ...]) -> tuple[str, ...]:

@@ -27,12 +27,12 @@ class _Applied(msgspec.Struct):
 
 
 def workloads_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
-    wanted = fields(service.spec.get("selector"))
-    if not wanted:
+    selector = fields(service.spec.get("selector"))
+    if not selector:
         return
     for workload in case.index.live_by_namespace.get(service.ref.namespace, ()):
         labels = fields(dig(workload.spec, "template", "metadata", "labels"))
-        if workload.ref.kind in _WORKLOADS and is_selected(labels, wanted):
+        if workload.ref.kind in _WORKLOADS and is_selected(labels, selector):
             yield workload
 
 

@@ -1,4 +1,4 @@
-"""Sidecars that keep a finished Job alive: its own containers ended well, another one still runs.
+"""Sidecars that keep a finished Job sidecar: its own containers ended well, another one still runs.
 
 A Job is complete when all containers of its Pod have ended. Native sidecars (init containers with
 `restartPolicy: Always`) are ended by the kubelet; ordinary ones are not.
@@ -60,18 +60,18 @@ _QUIT = {
 class RunningSidecar(msgspec.Struct, frozen=True, kw_only=True):
     """`injected` when the workload's own template does not have the container."""
 
-    sidecar: str
-    ended: str
+    name: str
+    finished: str
     injected: bool
     evidence: tuple[Evidence, ...]
 
     @property
     def switch(self) -> InjectionSwitch | None:
-        return _SWITCHES.get(self.sidecar)
+        return _SWITCHES.get(self.name)
 
     @property
     def quit_command(self) -> str:
-        return _QUIT.get(self.sidecar, "")
+        return _QUIT.get(self.name, "")
 
 
 def sidecar_of_finished_job(case: Case, ref: Ref) -> RunningSidecar | None:
@@ -90,8 +90,8 @@ def sidecar_of_finished_job(case: Case, ref: Ref) -> RunningSidecar | None:
         index, sidecar = (injected or running)[0]
         first, done = ended[0]
         return RunningSidecar(
-            sidecar=text(sidecar.get("name")),
-            ended=text(done.get("name")),
+            name=text(sidecar.get("name")),
+            finished=text(done.get("name")),
             injected=bool(injected),
             evidence=(
                 cite(story.pod, f"/status/containerStatuses/{first}/state", says="this container succeeded"),
@@ -129,27 +129,27 @@ def _switch_pointer(switch: InjectionSwitch) -> str:
     return join(("spec", "template", "metadata", switch.part, switch.name))
 
 
-def sidecar_removed_in_git(case: Case, hook: Ref, alive: RunningSidecar | None) -> AlreadyFixed | None:
+def sidecar_removed_in_git(case: Case, hook: Ref, sidecar: RunningSidecar | None) -> AlreadyFixed | None:
     """Git already runs the hook without the sidecar; the run that hangs is an older one."""
     declared = case.desired_of(hook.key)
-    if alive is None or alive.switch is None or declared is None:
+    if sidecar is None or sidecar.switch is None or declared is None:
         return None
-    if declared.at(_switch_pointer(alive.switch)) != alive.switch.value:
+    if declared.at(_switch_pointer(sidecar.switch)) != sidecar.switch.value:
         return None
-    title = f"End the operation and sync again: Git runs the hook without {alive.sidecar}"
-    words = f"Git already runs it without {alive.sidecar}"
+    title = f"End the operation and sync again: Git runs the hook without {sidecar.name}"
+    words = f"Git already runs it without {sidecar.name}"
     return already_fixed(True, words, Fix.run(*rerun_commands(case, hook), title=title))
 
 
-def fixes_without_sidecar(case: Case, hook: Ref, alive: RunningSidecar) -> Iterator[Fix]:
+def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Iterator[Fix]:
     """The run that hangs has done its work; the template is changed for the next one."""
     again = rerun_commands(case, hook)
-    declared, switch = case.desired_of(hook.key), alive.switch
+    declared, switch = case.desired_of(hook.key), sidecar.switch
     if switch is not None and declared is not None and isinstance(declared.at("/spec/template"), dict):
         change = Fix.change(
             hook,
             Set(pointer=_switch_pointer(switch), value=switch.value),
-            title=f"Run the hook without {alive.sidecar}: {switch.part[:-1]} {switch.name}={switch.value}",
+            title=f"Run the hook without {sidecar.name}: {switch.part[:-1]} {switch.name}={switch.value}",
             risk="the hook then has no access to what only the sidecar gives it",
         )
         yield replace(change, afterwards=again)
@@ -157,16 +157,16 @@ def fixes_without_sidecar(case: Case, hook: Ref, alive: RunningSidecar) -> Itera
         yield Fix.run(
             comment(f"spec.template.metadata.{switch.part} of {hook}: {switch.name}: {switch.value}; commit"),
             *again,
-            title=f"Run the hook without {alive.sidecar}: {switch.part[:-1]} {switch.name}={switch.value}",
+            title=f"Run the hook without {sidecar.name}: {switch.part[:-1]} {switch.name}={switch.value}",
             risk="the hook then has no access to what only the sidecar gives it",
         )
     yield Fix.run(
         comment("an init container with restartPolicy: Always (Kubernetes 1.29+) ends with the Job; commit"),
         *(
-            (comment(f"or let the hook end it when it is done: {alive.quit_command}"),)
-            if alive.quit_command
+            (comment(f"or let the hook end it when it is done: {sidecar.quit_command}"),)
+            if sidecar.quit_command
             else ()
         ),
         *again,
-        title=f"Or make {alive.sidecar} a native sidecar, or let the hook end it when its work is done",
+        title=f"Or make {sidecar.name} a native sidecar, or let the hook end it when its work is done",
     )

@@ -48,8 +48,8 @@ def source_flag(case: Case, source: Source | None) -> str:
     """What `argocd app set` asks for where there are several sources; it counts from 1."""
     if not case.app.spec.sources:
         return ""
-    known = source is not None and source in case.app.spec.sources
-    position = str(case.app.spec.sources.index(source) + 1) if known and source is not None else "N"
+    is_listed = source is not None and source in case.app.spec.sources
+    position = str(case.app.spec.sources.index(source) + 1) if is_listed and source is not None else "N"
     return f" --source-position {position}"
 
 
@@ -60,8 +60,8 @@ def synced_commit(case: Case, source: Source | None) -> str:
         return ""
     last = history[-1]
     several = case.app.spec.sources
-    at = several.index(source) if source in several else 0
-    revision = last.revisions[at] if several and at < len(last.revisions) else last.revision
+    index = several.index(source) if source in several else 0
+    revision = last.revisions[index] if several and index < len(last.revisions) else last.revision
     return revision if is_commit(revision) else ""
 
 
@@ -107,20 +107,20 @@ def repository_secret(case: Case, url: str) -> Manifest | None:
     best: tuple[int, Manifest | None] = (0, None)
     for secret in case.index.snapshot.settings:
         kind = text(secret.labels.get(_SECRET_TYPE))
-        known = _plain(_secret_url(secret))
-        if not known or secret.ref.kind != "Secret":
+        secret_url = _plain(_secret_url(secret))
+        if not secret_url or secret.ref.kind != "Secret":
             continue
-        if kind == "repository" and known == _plain(url):
+        if kind == "repository" and secret_url == _plain(url):
             return secret
-        if kind == "repo-creds" and _plain(url).startswith(known) and len(known) > best[0]:
-            best = (len(known), secret)
+        if kind == "repo-creds" and _plain(url).startswith(secret_url) and len(secret_url) > best[0]:
+            best = (len(secret_url), secret)
     return best[1]
 
 
 def _secret_url(secret: Manifest) -> str:
-    given = text(fields(secret.body.get("stringData")).get("url"))
-    if given:
-        return given
+    plain = text(fields(secret.body.get("stringData")).get("url"))
+    if plain:
+        return plain
     encoded = text(fields(secret.body.get("data")).get("url"))
     try:
         return base64.b64decode(encoded, validate=True).decode()

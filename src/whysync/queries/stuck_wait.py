@@ -30,21 +30,21 @@ HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
 
 
 class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
-    """`words` complete "it waits for X: …"; `certain` when the objects prove it, not the clock."""
+    """`reason` completes "it waits for X: …"; `certain` when the objects prove it, not the clock."""
 
-    words: str
+    reason: str
     evidence: tuple[Evidence, ...] = ()
     certain: bool = True
-    ended: bool = False
-    """It has ended well, and need not run again."""
-    deed: str = ""
-    """What a person has to mend, as the beginning of a sentence."""
+    succeeded: bool = False
+    """It has completed and must not run again."""
+    action: str = ""
+    """What to change in Git, as the start of a fix title."""
     image: str = ""
-    """That cannot be pulled."""
+    """The image that cannot be pulled."""
     label: str = ""
-    """That its Pod asks for, and no node has."""
-    alive: RunningSidecar | None = None
-    """The sidecar that keeps it from ending."""
+    """The label in the Pod's node selector that no node has."""
+    sidecar: RunningSidecar | None = None
+    """The sidecar that keeps the Job from completing."""
 
 
 def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
@@ -52,19 +52,19 @@ def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
     live, declared = case.live_of(wait.ref.key), case.desired_of(wait.ref.key)
     row = case.rows.get(wait.ref.key)
     if wait.what is Awaited.HOOK:
-        stuck_wait = _ended(case, wait, live) or _gone(case, wait, live, declared)
-        if stuck_wait is not None:
-            return stuck_wait
-    stuck_wait = _cannot_start(case, wait) or _sidecar(case, wait)
-    if stuck_wait is not None:
-        return stuck_wait
+        stuck = _ended(case, wait, live) or _gone(case, wait, live, declared)
+        if stuck is not None:
+            return stuck
+    stuck = _cannot_start(case, wait) or _sidecar(case, wait)
+    if stuck is not None:
+        return stuck
     code, message = health_of_row(case, row) if row is not None else ("", "")
     if code in ("Degraded", "Suspended"):
-        return StuckWait(words=f"it is {code}" + (f": {message}" if message else ""))
+        return StuckWait(reason=f"it is {code}" + (f": {message}" if message else ""))
     if wait.is_long and code and message:
-        return StuckWait(words=f"it is still {code}: {message}", certain=False)
+        return StuckWait(reason=f"it is still {code}: {message}", certain=False)
     if wait.is_long:
-        return StuckWait(words="it should have ended by now", certain=False)
+        return StuckWait(reason="it should have ended by now", certain=False)
     return None
 
 
@@ -80,8 +80,8 @@ def _ended(case: Case, wait: AwaitedObject, live: Manifest | None) -> StuckWait 
         kind, status = text(fields(condition).get("type")), text(fields(condition).get("status"))
         if kind in ("Complete", "Failed") and status == "True":
             evidence = (cite(live, f"/status/conditions/{index}", says="it has ended"),)
-            words = "it has ended, and Argo CD has not noticed"
-            return StuckWait(words=words, evidence=evidence, ended=kind == "Complete")
+            reason = "it has ended, and Argo CD has not noticed"
+            return StuckWait(reason=reason, evidence=evidence, succeeded=kind == "Complete")
     return None
 
 
@@ -89,35 +89,38 @@ def _gone(
     case: Case, wait: AwaitedObject, live: Manifest | None, declared: Manifest | None
 ) -> StuckWait | None:
     """A Job with a short life after its end can be deleted before Argo CD has read how it ended."""
-    known = live or declared
-    ttl = known.at("/spec/ttlSecondsAfterFinished") if known is not None else None
-    if known is not None and isinstance(ttl, int):
+    job = live or declared
+    ttl = job.at("/spec/ttlSecondsAfterFinished") if job is not None else None
+    if job is not None and isinstance(ttl, int):
         evidence = (
-            cite(known, "/spec/ttlSecondsAfterFinished", says="Kubernetes deletes it so soon after its end"),
+            cite(job, "/spec/ttlSecondsAfterFinished", says="Kubernetes deletes it so soon after its end"),
         )
         if live is None and case.has(Fact.LIVE):
-            words = f"it is gone: deleted {ttl} s after its end, before Argo CD looked"
-            return StuckWait(words=words, evidence=evidence)
+            reason = f"it is gone: deleted {ttl} s after its end, before Argo CD looked"
+            return StuckWait(reason=reason, evidence=evidence)
         if live is None or (ttl < 60 and wait.is_long):
-            words = f"Kubernetes deletes it {ttl} s after its end, which can be before Argo CD looks"
-            return StuckWait(words=words, evidence=evidence, certain=False)
-    others = any(key.kind == wait.ref.kind and key != wait.ref.key for key in case.index.live_by_key)
-    if live is None and others and result_of(case, wait.ref) is not None:
-        return StuckWait(words="it is not in the cluster any more")
+            reason = f"Kubernetes deletes it {ttl} s after its end, which can be before Argo CD looks"
+            return StuckWait(reason=reason, evidence=evidence, certain=False)
+    other_jobs_are_live = any(
+        key.kind == wait.ref.kind and key != wait.ref.key for key in case.index.live_by_key
+    )
+    if live is None and other_jobs_are_live and result_of(case, wait.ref) is not None:
+        return StuckWait(reason="it is not in the cluster any more")
     return None
 
 
 def _sidecar(case: Case, wait: AwaitedObject) -> StuckWait | None:
     """Its work is done, and a container next to it keeps the Pod running."""
-    alive = sidecar_of_finished_job(case, wait.ref) if wait.age is None or wait.age >= _NOTICED else None
-    if alive is None:
+    sidecar = sidecar_of_finished_job(case, wait.ref) if wait.age is None or wait.age >= _NOTICED else None
+    if sidecar is None:
         return None
     return StuckWait(
-        words=f"container {alive.ended} has succeeded, but sidecar {alive.sidecar} still runs and keeps it"
+        reason=f"container {sidecar.finished} has succeeded, but sidecar {sidecar.name}"
+        f" still runs and keeps it"
         " from completing",
-        evidence=alive.evidence,
-        certain=alive.injected,
-        alive=alive,
+        evidence=sidecar.evidence,
+        certain=sidecar.injected,
+        sidecar=sidecar,
     )
 
 
@@ -126,22 +129,24 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
         for container in story.failing:
             if container.waiting:
                 pointer = f"{container.pointer}/state/waiting"
-                said = f": {container.waiting_message}" if container.waiting_message else ""
+                detail = f": {container.waiting_message}" if container.waiting_message else ""
                 evidence = (cite(story.pod, pointer, says="its Pod cannot start"),)
-                pulls = [
+                pull_failures = [
                     failure
                     for failure in understand(container.waiting_message).failures
                     if isinstance(failure, ImagePull)
                 ]
-                if pulls:
-                    why = f": {pulls[0].reason}" if pulls[0].reason else ""
+                if pull_failures:
+                    why = f": {pull_failures[0].reason}" if pull_failures[0].reason else ""
                     return StuckWait(
-                        words=f"its Pod cannot pull {container.image}{why}",
+                        reason=f"its Pod cannot pull {container.image}{why}",
                         evidence=evidence,
-                        deed="Set an image in Git that exists",
+                        action="Set an image in Git that exists",
                         image=container.image,
                     )
-                return StuckWait(words=f"its Pod cannot start ({container.waiting}{said})", evidence=evidence)
+                return StuckWait(
+                    reason=f"its Pod cannot start ({container.waiting}{detail})", evidence=evidence
+                )
         for index, condition in enumerate(items(story.pod.status.get("conditions"))):
             pointer = f"/status/conditions/{index}"
             if text(fields(condition).get("reason")) == "Unschedulable" and not _is_new(
@@ -150,9 +155,9 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
                 evidence = (cite(story.pod, f"{pointer}/message", says="no node takes its Pod"),)
                 why, label = why_unschedulable(case, story.pod), missing_node_label(case, story.pod)
                 return StuckWait(
-                    words="no node takes its Pod" + (f": {why}" if why else ""),
+                    reason="no node takes its Pod" + (f": {why}" if why else ""),
                     evidence=evidence,
-                    deed="Take the label out of its node selector in Git"
+                    action="Take the label out of its node selector in Git"
                     if label
                     else "Give it a node that fits, or let it ask for less in Git",
                     label=label,
@@ -160,7 +165,7 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
     for manifest, event in case.events_about(wait.ref):
         if event.type == "Warning" and event.reason in ("FailedCreate", "BackoffLimitExceeded"):
             return StuckWait(
-                words=event.says, evidence=(cite(manifest, "/message", says="Kubernetes says why"),)
+                reason=event.says, evidence=(cite(manifest, "/message", says="Kubernetes says why"),)
             )
     return None
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def instant(value: Json | Missing) -> datetime | None:
     """`None` for what is no instant, or does not tell its time zone."""
     try:
-        when = datetime.fromisoformat(text(value))
+        time = datetime.fromisoformat(text(value))
     except ValueError:
         return None
-    return when if when.tzinfo is not None else None
+    return time if time.tzinfo is not None else None
 
 
 def age_at(case: Case, manifest: Manifest | None, pointer: str) -> timedelta | None:

@@ -21,13 +21,13 @@ def other_app_of(case: Case, drift: Drift) -> str:
     A tracking id is written by Argo CD alone, so what it names is an app. A label may hold anything: it
     counts only where an Application of that name is at hand.
     """
-    result = drift.live_value if isinstance(drift.live_value, str) else ""
+    live_value = drift.live_value if isinstance(drift.live_value, str) else ""
     if drift.pointer == TRACKING_ID_POINTER:
-        owner = result.partition(":")[0]
-        wanted = drift.desired_value.partition(":")[0] if isinstance(drift.desired_value, str) else ""
-        own = ("", case.app.name, f"{case.app.namespace}_{case.app.name}", wanted)
-        return "" if owner in own or ":" not in result else owner
-    return result if result != case.app.name and result in case.index.apps_by_name else ""
+        owner = live_value.partition(":")[0]
+        desired_owner = drift.desired_value.partition(":")[0] if isinstance(drift.desired_value, str) else ""
+        own_names = ("", case.app.name, f"{case.app.namespace}_{case.app.name}", desired_owner)
+        return "" if owner in own_names or ":" not in live_value else owner
+    return live_value if live_value != case.app.name and live_value in case.index.apps_by_name else ""
 
 
 def is_label_of_a_tool(case: Case, drift: Drift) -> bool:
@@ -46,8 +46,10 @@ def drop_from_this_app(case: Case, ref: Ref) -> Fix | None:
         if (drift.ref.kind, drift.ref.name) != (ref.kind, ref.name):
             continue
         other = other_app_of(case, drift)
-        known = case.index.apps_by_name.get(other.rpartition("_")[2]) if other else None
-        if known is not None and any(row.key == drift.ref.key for row in known[1].status.resources):
+        other_application = case.index.apps_by_name.get(other.rpartition("_")[2]) if other else None
+        if other_application is not None and any(
+            row.key == drift.ref.key for row in other_application[1].status.resources
+        ):
             return Fix.drop(
                 drift.desired.ref,
                 title=f"Let {other} keep it, which has it now: delete it from the source of {case.app.name}",

@@ -26,24 +26,28 @@ def why_unschedulable(case: Case, pod: Manifest) -> str:
     nodes = case.live_of_kind("Node")
     if not nodes:
         return ""
-    lacking = missing_node_label(case, pod)
-    if lacking:
-        return f"no node has the label {lacking}"
-    wanted = fields(pod.spec.get("nodeSelector"))
-    if not any(all(node.labels.get(k) == v for k, v in wanted.items()) for node in nodes):
-        return f"no node has all the labels {', '.join(f'{k}={text(v)}' for k, v in sorted(wanted.items()))}"
+    label = missing_node_label(case, pod)
+    if label:
+        return f"no node has the label {label}"
+    selector = fields(pod.spec.get("nodeSelector"))
+    if not any(all(node.labels.get(k) == v for k, v in selector.items()) for node in nodes):
+        return (
+            f"no node has all the labels {', '.join(f'{k}={text(v)}' for k, v in sorted(selector.items()))}"
+        )
     for resource in ("cpu", "memory", "nvidia.com/gpu"):
-        asked = sum(
+        requested = sum(
             quantity_value(dig(container, "resources", "requests", resource)) or 0
             for container in items(pod.spec.get("containers"))
         )
-        told = [(quantity_value(there), text(there)) for node in nodes if (there := _room(node, resource))]
-        most, largest = max(((size or 0, words) for size, words in told), default=(0, "none"))
-        if asked > most:
+        allocatable = [
+            (quantity_value(amount), text(amount)) for node in nodes if (amount := _room(node, resource))
+        ]
+        largest_value, largest = max(((size or 0, words) for size, words in allocatable), default=(0, "none"))
+        if requested > largest_value:
             return f"it asks for more {resource} than any node has ({largest} at most)"
     return ""
 
 
 def _room(node: Manifest, resource: str) -> str:
-    obj = fields(node.status.get("allocatable")) or fields(node.status.get("capacity"))
-    return text(obj.get(resource)) or str(obj.get(resource) or "")
+    resources = fields(node.status.get("allocatable")) or fields(node.status.get("capacity"))
+    return text(resources.get(resource)) or str(resources.get(resource) or "")

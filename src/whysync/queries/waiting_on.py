@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 LONG = timedelta(minutes=10)
-_PATIENCE = 3
+_SLOWER = 3
 
 
 class AwaitedObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,16 +32,16 @@ class AwaitedObject(msgspec.Struct, frozen=True, kw_only=True):
     ref: Ref
     others: int
     age: timedelta | None
-    usual: timedelta | None
+    slowest_sync: timedelta | None
 
     @property
     def is_long(self) -> bool:
-        return is_too_long(self.age, self.usual)
+        return is_too_long(self.age, self.slowest_sync)
 
 
-def is_too_long(age: timedelta | None, usual: timedelta | None) -> bool:
+def is_too_long(age: timedelta | None, slowest: timedelta | None) -> bool:
     """Longer than ten minutes, and than three times the slowest sync on record."""
-    return age is not None and age >= max(LONG, _PATIENCE * usual if usual else LONG)
+    return age is not None and age >= max(LONG, _SLOWER * slowest if slowest else LONG)
 
 
 def is_running(case: Case) -> bool:
@@ -61,12 +61,14 @@ def wait_of(case: Case) -> AwaitedObject | None:
         if OPERATION in group.explains:
             ref = _completed(case, failure.group, failure.kind, failure.name)
             return AwaitedObject(
-                what=failure.what, ref=ref, others=failure.more, age=age, usual=slowest_sync(case)
+                what=failure.what, ref=ref, others=failure.more, age=age, slowest_sync=slowest_sync(case)
             )
     running = (result for result in case.results if result.hook_phase == "Running")
     hook = next((result for result in running if is_hook_result(case, result)), None)
     if hook is not None:
-        return AwaitedObject(what=Awaited.HOOK, ref=hook.ref, others=0, age=age, usual=slowest_sync(case))
+        return AwaitedObject(
+            what=Awaited.HOOK, ref=hook.ref, others=0, age=age, slowest_sync=slowest_sync(case)
+        )
     return None
 
 
@@ -98,7 +100,7 @@ def is_hook_result(case: Case, result: ResourceResult) -> bool:
 
 def _completed(case: Case, group: str, kind: str, name: str) -> Ref:
     """The message gives group, kind and name; the namespace is in the results, the rows, or the spec."""
-    for known in (*case.results, *case.app.status.resources):
-        if (known.group, known.kind, known.name) == (group, kind, name):
-            return known.ref
+    for candidate in (*case.results, *case.app.status.resources):
+        if (candidate.group, candidate.kind, candidate.name) == (group, kind, name):
+            return candidate.ref
     return Ref(group=group, version="v1", kind=kind, namespace=case.destination_namespace, name=name)

@@ -19,21 +19,21 @@ from whysync.queries.timestamps import age_text
 from whysync.queries.waiting_on import AwaitedObject
 
 
-def _wait(age: int, usual: int | None = None) -> AwaitedObject:
+def _wait(age: int, slowest: int | None = None) -> AwaitedObject:
     return AwaitedObject(
         what=Awaited.HOOK,
         ref=Ref(kind="Job", name="migrate"),
         others=0,
         age=timedelta(minutes=age),
-        usual=None if usual is None else timedelta(minutes=usual),
+        slowest_sync=None if slowest is None else timedelta(minutes=slowest),
     )
 
 
 def test_ten_minutes_are_long_unless_earlier_syncs_took_longer() -> None:
     assert not _wait(9).is_long
     assert _wait(10).is_long
-    assert not _wait(50, usual=20).is_long
-    assert _wait(60, usual=20).is_long
+    assert not _wait(50, slowest=20).is_long
+    assert _wait(60, slowest=20).is_long
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def admission_denied(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
-        done = len(group.resources) == 1 and is_reverted_in_git(case, ref, group.explains)
+        reverted = len(group.resources) == 1 and is_reverted_in_git(case, ref, group.explains)
         yield Finding(
             about=ref,
             field=failure.pointer or None,
@@ -77,7 +77,7 @@ def admission_denied(case: Case) -> Iterator[Finding]:
             ),
             fixes=(*_fixes(case, group, ref), *filter(None, (revert_in_git(case, ref),))),
             already_fixed=sync_again(
-                case, done, "Git says by now what runs", "Sync again: Git says what runs"
+                case, reverted, "Git says by now what runs", "Sync again: Git says what runs"
             ),
         )
 
@@ -121,30 +121,30 @@ def _policy(case: Case, failure: AdmissionDenied) -> Iterator[Evidence]:
 def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterator[Fix]:
     failure = group.failure
     field = failure.pointer or "what it names"
-    again = sync(case)
+    sync_command = sync(case)
     if failure.engine is PolicyEngine.POD_SECURITY:
         namespace = ref.namespace or case.destination_namespace
         yield Fix.run(
             comment(f"set the securityContext fields that the message lists, on {ref}, and commit"),
-            again,
+            sync_command,
             title="Give the Pods the securityContext that the message lists",
         )
         yield Fix.run(
             kubectl("label", "namespace", namespace, f"{ENFORCE}={_lower_level(failure)}", "--overwrite"),
-            again,
+            sync_command,
             title="Or lower the namespace's Pod Security level",
             risk="every Pod of the namespace may then do more; ask whoever owns it",
         )
         return
-    look = LOOK.get(failure.engine)
+    show = LOOK.get(failure.engine)
     name = failure.policy or failure.webhook
     yield Fix.run(
-        *((with_comment(kubectl(*look), name) if name else kubectl(*look),) if look else ()),
+        *((with_comment(kubectl(*show), name) if name else kubectl(*show),) if show else ()),
         *(
             (on_object("get", ref, "-o", "yaml") + "   # what is live, if anything",)
             if ref.key != case.application.ref.key
             else ()
         ),
-        again,
+        sync_command,
         title=f"Change {field} in Git so that the policy is met, then sync",
     )

@@ -41,9 +41,9 @@ def admission_webhook_unreachable(case: Case) -> Iterator[Finding]:
     ):
         failure = group.failure
         service = case.live_named("Service", failure.namespace, failure.service) if failure.service else None
-        place = _configured(case, failure.webhook)
+        configured = _configured(case, failure.webhook)
         yield Finding(
-            about=_about(case, failure, place),
+            about=_about(case, failure, configured),
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -51,18 +51,18 @@ def admission_webhook_unreachable(case: Case) -> Iterator[Finding]:
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the API server could not ask the webhook"),
-                *_looked(case, service, place),
+                *_looked(case, service, configured),
             ),
-            fixes=(*_scaled_up(case, service), *_fixes(case, failure, place)),
+            fixes=(*_scaled_up(case, service), *_fixes(case, failure, configured)),
         )
 
 
 def _scaled_up(case: Case, service: Manifest | None) -> Iterator[Fix]:
     """Nobody answers because nobody is asked to run."""
-    resting = scaled_to_zero(case, service) if service is not None else None
-    if resting is None:
+    scaled_down = scaled_to_zero(case, service) if service is not None else None
+    if scaled_down is None:
         return
-    ref, count = resting[0].ref, resting[1]
+    ref, count = scaled_down[0].ref, scaled_down[1]
     name = f"{ref.kind.lower()}/{ref.name}"
     yield Fix.run(
         kubectl("scale", name, f"--replicas={count}", namespace=ref.namespace),
@@ -75,19 +75,19 @@ def _scaled_up(case: Case, service: Manifest | None) -> Iterator[Fix]:
 
 def _verdict(case: Case, group: FailureGroup[WebhookDown], service: Manifest | None) -> str:
     failure = group.failure
-    resting = scaled_to_zero(case, service) if service is not None else None
-    why = f"{resting[0].ref} is scaled to zero" if resting else why_unreachable(failure.reason)
-    at = f" (Service {failure.namespace}/{failure.service})" if failure.service else ""
+    scaled_down = scaled_to_zero(case, service) if service is not None else None
+    why = f"{scaled_down[0].ref} is scaled to zero" if scaled_down else why_unreachable(failure.reason)
+    service_text = f" (Service {failure.namespace}/{failure.service})" if failure.service else ""
     count = len(group.resources)
-    refused = f", which blocks {count} resources" if count > 1 else ""
+    blocked = f", which blocks {count} resources" if count > 1 else ""
     name = failure.webhook or failure.url
-    return f"admission webhook {name}{at} is down: {why}{refused}"
+    return f"admission webhook {name}{service_text} is down: {why}{blocked}"
 
 
-def _about(case: Case, failure: WebhookDown, place: tuple[Manifest, int] | None) -> Ref:
+def _about(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | None) -> Ref:
     if failure.service:
         return Ref(version="v1", kind="Service", namespace=failure.namespace, name=failure.service)
-    return place[0].ref if place else case.application.ref
+    return configured[0].ref if configured else case.application.ref
 
 
 def _configured(case: Case, webhook: str) -> tuple[Manifest, int] | None:
@@ -100,16 +100,18 @@ def _configured(case: Case, webhook: str) -> tuple[Manifest, int] | None:
     return None
 
 
-def _looked(case: Case, service: Manifest | None, place: tuple[Manifest, int] | None) -> Iterator[Evidence]:
-    if place is not None:
-        manifest, index = place
+def _looked(
+    case: Case, service: Manifest | None, configured: tuple[Manifest, int] | None
+) -> Iterator[Evidence]:
+    if configured is not None:
+        manifest, index = configured
         yield cite(manifest, f"/webhooks/{index}/failurePolicy", says="Fail: no answer means no")
     if service is None:
         return
     yield cite(service, "/spec/selector", says="the Pods that should answer")
-    resting = scaled_to_zero(case, service)
-    if resting is not None:
-        yield cite(resting[0], "/spec/replicas", says="who should answer is scaled to zero")
+    scaled_down = scaled_to_zero(case, service)
+    if scaled_down is not None:
+        yield cite(scaled_down[0], "/spec/replicas", says="who should answer is scaled to zero")
     for pod in _pods_behind(case, service):
         yield cite(pod, "/status/phase", says="a Pod behind the Service")
 
@@ -118,33 +120,35 @@ def _pods_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
     selector = fields(service.spec.get("selector"))
     pods = (live for live in case.index.snapshot.live if live.ref.kind == "Pod" and selector)
     for pod in pods:
-        chosen = all(dig(pod.labels, key) == value for key, value in selector.items())
-        if chosen and pod.ref.namespace == service.ref.namespace:
+        selected = all(dig(pod.labels, key) == value for key, value in selector.items())
+        if selected and pod.ref.namespace == service.ref.namespace:
             yield pod
 
 
-def _fixes(case: Case, failure: WebhookDown, place: tuple[Manifest, int] | None) -> Iterator[Fix]:
-    again = sync(case)
+def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | None) -> Iterator[Fix]:
+    sync_command = sync(case)
     if failure.reason in (Network.X509, Network.TLS):
         title = "Renew the webhook's certificate and the caBundle in its configuration, then sync"
     elif failure.reason is Network.BAD_RESPONSE:
         title = "Mend the webhook: it answers, but not what the API server can read; then sync"
     else:
         title = "Get the webhook's Pods running, then sync"
-    look = (
+    show = (
         kubectl("get", "pods,endpointslices", namespace=failure.namespace)
         if failure.namespace
         else kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS))
     )
     events = (kubectl("get", "events", "--sort-by=.lastTimestamp", namespace=failure.namespace),)
-    yield Fix.run(look, *(events if failure.namespace else ()), again, title=title)
-    if place is not None:
-        remove = on_object("delete", place[0].ref)
+    yield Fix.run(show, *(events if failure.namespace else ()), sync_command, title=title)
+    if configured is not None:
+        delete_command = on_object("delete", configured[0].ref)
     else:
-        remove = kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS)) + "   # find it, delete it"
+        delete_command = (
+            kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS)) + "   # find it, delete it"
+        )
     yield Fix.run(
-        remove,
-        again,
+        delete_command,
+        sync_command,
         title="Last resort: delete the webhook's configuration, so that it is not asked any more",
         destroys=("its checks and mutations, for the whole cluster, until its operator brings them back",),
     )

@@ -36,13 +36,13 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
         if not (failure.other_version or failure.other_group):
             continue
         ref = named_ref(case, failure.resource, group.ref)
-        asked = _joined(failure.group or ref.group, failure.version)
-        served = _joined(failure.other_group or failure.group or ref.group, failure.other_version)
+        declared_version = _joined(failure.group or ref.group, failure.version)
+        served_version = _joined(failure.other_group or failure.group or ref.group, failure.other_version)
         desired = case.desired_of(ref.key)
         move = Fix.run(
-            kubectl("explain", failure.kind or ref.kind, f"--api-version={served}"),
+            kubectl("explain", failure.kind or ref.kind, f"--api-version={served_version}"),
             sync(case),
-            title=f"Move the manifest, or its chart, to {served}, then sync",
+            title=f"Move the manifest, or its chart, to {served_version}, then sync",
         )
         yield Finding(
             about=ref,
@@ -50,7 +50,8 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}{group.others}: the cluster does not serve {asked}; it serves {served}",
+            verdict=f"{ref}{group.others}: the cluster does not serve {declared_version};"
+            f" it serves {served_version}",
             evidence=(
                 *group.cited(says="what is asked for, and what is installed"),
                 *_declared(case, ref.key),
@@ -60,8 +61,8 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
                     (
                         Fix.change(
                             ref,
-                            Set(pointer=API_VERSION, value=served),
-                            title=f"Declare {served} in Git",
+                            Set(pointer=API_VERSION, value=served_version),
+                            title=f"Declare {served_version} in Git",
                             risk="fields may have been renamed or moved between the versions",
                         ),
                     )
@@ -70,7 +71,9 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
                 ),
                 move,
             ),
-            already_fixed=already_fixed(desired is not None and desired.at(API_VERSION) == served, "", move),
+            already_fixed=already_fixed(
+                desired is not None and desired.at(API_VERSION) == served_version, "", move
+            ),
         )
 
 

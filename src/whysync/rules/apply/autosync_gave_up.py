@@ -57,28 +57,28 @@ def _failed(case: Case) -> Iterator[Finding]:
             continue
         symptom = SymptomId.condition(condition.type, index)
         failed = (OPERATION, *(s.id for s in case.symptoms if s.kind is SymptomKind.RESULT))
-        mended = fixed_since_autosync_gave_up(case)
+        fixed = fixed_since_autosync_gave_up(case)
         yield Finding(
             about=case.application.ref,
             field="/status/operationState",
-            explains=(symptom, *failed) if mended else (symptom,),
-            because=() if mended else (*failed, symptom),
-            severity=Severity.WARNING if mended else Severity.INFO,
+            explains=(symptom, *failed) if fixed else (symptom,),
+            because=() if fixed else (*failed, symptom),
+            severity=Severity.WARNING if fixed else Severity.INFO,
             confidence=Confidence.HIGH,
-            verdict=_given_up(mended),
+            verdict=_given_up(fixed),
             evidence=(
                 cite(case.application, f"/status/conditions/{index}/message", says="auto-sync gave it up"),
                 cite(case.application, "/spec/syncPolicy/automated", says="auto-sync is on"),
                 *(
                     cite(manifest, "/metadata/name", says="what was in the way is mended")
-                    for manifest in mended
+                    for manifest in fixed
                 ),
             ),
             fixes=(
                 Fix.run(
                     sync(case),
                     title="Sync once by hand"
-                    if mended
+                    if fixed
                     else "When the cause is mended outside Git: sync once by hand",
                 ),
             ),
@@ -106,10 +106,10 @@ def _logged(case: Case) -> Iterator[Finding]:
     )
 
 
-def _given_up(mended: tuple[Manifest, ...]) -> str:
-    if not mended:
+def _given_up(fixed: tuple[Manifest, ...]) -> str:
+    if not fixed:
         return "auto-sync will not try this commit again: a new commit, or a sync by hand, is needed"
-    names = ", ".join(str(manifest.ref) for manifest in mended)
+    names = ", ".join(str(manifest.ref) for manifest in fixed)
     return f"auto-sync gave this commit up and will not try it again, though what failed is mended ({names})"
 
 
@@ -126,11 +126,11 @@ def _succeeded(case: Case) -> Iterator[Finding]:
     if not skipped:
         return
     drifted = tuple(s.id for s in case.symptoms if s.kind in (SymptomKind.MISSING, SymptomKind.DIFFERS))
-    said = tuple(id for report in skipped for id in report.symptoms if id in case.symptom_ids)
+    reported = tuple(id for report in skipped for id in report.symptoms if id in case.symptom_ids)
     yield Finding(
         about=case.application.ref,
         field=HEAL,
-        explains=tuple(dict.fromkeys((*said, *drifted))),
+        explains=tuple(dict.fromkeys((*reported, *drifted))),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         verdict="auto-sync leaves it alone: this commit was synced already, and self-heal is off",

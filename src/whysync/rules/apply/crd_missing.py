@@ -73,10 +73,10 @@ def _is_told_better(
 def _with_vague_ones(
     group: FailureGroup[KindNotServed], groups: tuple[FailureGroup[KindNotServed], ...]
 ) -> tuple[SymptomId, ...]:
-    vague = (
+    without_kind = (
         other for other in groups if not other.failure.kind and other.failure.group == group.failure.group
     )
-    return tuple(dict.fromkeys((*group.explains, *(id for other in vague for id in other.explains))))
+    return tuple(dict.fromkeys((*group.explains, *(id for other in without_kind for id in other.explains))))
 
 
 def _called(kind: str, api_group: str) -> str:
@@ -113,9 +113,9 @@ def _cited(definition: CrdDefinition) -> Iterator[Evidence]:
 
 
 def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefinition) -> Iterator[Fix]:
-    again = sync(case)
+    sync_command = sync(case)
     if definition.live is not None:
-        yield Fix.run(again, title="Sync again: the CRD is in the cluster now")
+        yield Fix.run(sync_command, title="Sync again: the CRD is in the cluster now")
         return
     if definition.own is not None:
         desired = case.desired_of(ref.key)
@@ -125,7 +125,9 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefin
                 Set(pointer=WAVE, value=str(wave_of(desired) - 1)),
                 title="Put the CRD into an earlier sync wave than its resources",
             )
-        yield Fix.run(again, title="Sync again: the CRD may only have needed a moment to be established")
+        yield Fix.run(
+            sync_command, title="Sync again: the CRD may only have needed a moment to be established"
+        )
         return
     if definition.maker is not None and not case.has_sync_option(SKIP):
         yield Fix.application(
@@ -137,18 +139,18 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefin
     if definition.other_app:
         other = definition.other_app.rpartition("/")[2]
         yield Fix.run(
-            f"argocd app sync {quote(other)}", again, title=f"Sync {other} first, which brings the CRD"
+            f"argocd app sync {quote(other)}", sync_command, title=f"Sync {other} first, which brings the CRD"
         )
     if definition.maker is not None:
         # What only Git has was never applied: one unknown kind stops the whole sync.
         if definition.maker.role is Role.LIVE:
-            yield Fix.run(again, title="Then sync again: the controller may only have needed a moment")
+            yield Fix.run(sync_command, title="Then sync again: the controller may only have needed a moment")
         return
     yield Fix.run(
         with_comment(
             f"kubectl get crd | grep -i {quote(kind.lower() or 'KIND')}", "is it there under another name?"
         ),
         comment(f"install the operator or chart that brings {_called(kind, api_group)}, then"),
-        again,
+        sync_command,
         title="Install the CRD first: an Application of its own, or an earlier sync wave",
     )

@@ -42,13 +42,13 @@ def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
         failure = group.failure
         request = Request(resource=failure.resource, action=failure.action, object=failure.object)
         explanation = _explanation(case, config, failure.subject, request)
-        asked = str(request) if failure.resource else "this request"
+        request_text = str(request) if failure.resource else "this request"
         yield Finding(
             about=case.application.ref if config is None else config.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD's RBAC does not let {failure.subject or 'the user'} do: {asked}"
+            verdict=f"Argo CD's RBAC does not let {failure.subject or 'the user'} do: {request_text}"
             + _shortfall(explanation),
             evidence=(*group.cited(says="Argo CD refuses the request"), *_lines(config, explanation)),
             fixes=tuple(_fixes(case, failure.subject, request, explanation)) if failure.resource else (),
@@ -150,6 +150,6 @@ def _fixes(case: Case, subject: str, request: Request, explanation: Explanation 
         )
     elif remedy is not None or explanation is None or not subject:
         line = str(remedy) if remedy is not None else f"p, {SOMEBODY}, {request}, allow"
-        wide = "everybody with this role may do it then" if who.startswith("role:") else ""
-        yield Fix.policy(line, title=f"Allow exactly this to {who}", risk=wide)
+        risk = "everybody with this role may do it then" if who.startswith("role:") else ""
+        yield Fix.policy(line, title=f"Allow exactly this to {who}", risk=risk)
         yield Fix.run(check, title="Check it: this must say Yes afterwards")

@@ -53,12 +53,12 @@ _COLUMNS = "NAME:.metadata.name,POLICY:.spec.persistentVolumeReclaimPolicy,CLAIM
 
 @rule(cause="finalizer-stuck", since="0.1")
 def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
-    told: set[str] = set()
+    reported: set[str] = set()
     for group in grouped(case, FinalizerStuck, by=lambda failure: failure.resource):
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         live = case.live_of(ref.key)
-        told.add(str(ref.key))
+        reported.add(str(ref.key))
         yield _finding(
             case,
             ref,
@@ -68,16 +68,16 @@ def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
             finalizers=(failure.finalizer,) if failure.finalizer else finalizers_of(live),
         )
     for live in case.index.being_deleted:
-        if str(live.key) not in told and is_stuck_in_deletion(case, live):
+        if str(live.key) not in reported and is_stuck_in_deletion(case, live):
             explains = tuple(_about(case, live))
             if explains:
                 yield _finding(
                     case, live.ref, live, explains=explains, evidence=(), finalizers=finalizers_of(live)
                 )
-                told.add(str(live.key))
-    told_of = tuple(_of_the_application(case))
-    yield from told_of
-    if not told and not told_of:
+                reported.add(str(live.key))
+    of_application = tuple(_of_the_application(case))
+    yield from of_application
+    if not reported and not of_application:
         yield from _silent(case)
 
 
@@ -88,8 +88,8 @@ def _silent(case: Case) -> Iterator[Finding]:
     if any(condition.type.endswith("Error") for condition in case.app.status.conditions):
         return
     left = [row.ref for row in case.app.status.resources if case.live_of(row.key) is not None]
-    held = ", ".join(case.app.metadata.finalizers)
-    remaining = f"; {len(left)} of its resources are left, {left[0]} first" if left else ""
+    finalizers = ", ".join(case.app.metadata.finalizers)
+    remaining_text = f"; {len(left)} of its resources are left, {left[0]} first" if left else ""
     yield Finding(
         about=case.application.ref,
         field="/metadata/finalizers",
@@ -97,7 +97,7 @@ def _silent(case: Case) -> Iterator[Finding]:
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
         verdict=f"{case.application.ref} is being deleted since {age_text(case.being_deleted_for)}"
-        f" and does not go away: {held} holds it{remaining}",
+        f" and does not go away: {finalizers} holds it{remaining_text}",
         evidence=(
             *_cited(case.application),
             *(cite(case.application, "/status/resources/0", says="it still lists this") for _ in left[:1]),
@@ -167,19 +167,19 @@ def _finding(
     if live is not None and finalizers and PROTECTIONS.issuperset(finalizers):
         return _in_use(case, live, explains=explains, evidence=evidence, finalizers=finalizers)
     age = f" since {age_text(since)}" if since is not None else ""
-    held = ", ".join(finalizers) or "a finalizer"
+    names = ", ".join(finalizers) or "a finalizer"
     return Finding(
         about=ref,
         field="/metadata/finalizers",
         explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if sure and finalizers else Confidence.MEDIUM,
-        verdict=f"{ref} is being deleted{age} and does not go away: {held} holds it",
+        verdict=f"{ref} is being deleted{age} and does not go away: {names} holds it",
         evidence=(*evidence, *_cited(live)),
         fixes=(
             Fix.run(
                 on_object("get", ref, "-o", "yaml") + "   # finalizers, and what its status says",
-                title=f"Get the controller behind {held} working: it must finish, then the object goes",
+                title=f"Get the controller behind {names} working: it must finish, then the object goes",
             ),
             Fix.run(
                 on_object("patch", ref, "--type=merge", "-p", REMOVE_FINALIZERS),
@@ -204,8 +204,8 @@ def _in_use(
     age = f" for {age_text(since)}" if since is not None else ""
     names = ", ".join(str(user.ref) for user, _ in users[:3]) + (" and more" if len(users) > 3 else "")
     why = f"{names} still uses it" if users else f"something still uses it ({', '.join(finalizers)})"
-    look = [on_object("describe", user.ref) for user, _ in users[:3]]
-    look = look or [with_comment(on_object("describe", live.ref), "Used By")]
+    commands = [on_object("describe", user.ref) for user, _ in users[:3]]
+    commands = commands or [with_comment(on_object("describe", live.ref), "Used By")]
     return Finding(
         about=live.ref,
         field="/metadata/finalizers",
@@ -233,7 +233,7 @@ def _in_use(
                 " (a deletion cannot be taken back)",
             ),
             Fix.run(
-                *look,
+                *commands,
                 title=f"If the data may go: stop {names or 'what uses it'}; the finalizer then goes",
                 risk="do not remove this finalizer by hand: the volume would be deleted under a running Pod",
                 destroys=("the claim, and its data unless the volume's reclaim policy is Retain",),

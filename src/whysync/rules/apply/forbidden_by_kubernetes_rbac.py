@@ -63,9 +63,11 @@ def _about(case: Case, failure: Forbidden) -> Ref:
 def _deeds(group: FailureGroup[Forbidden]) -> str:
     if group.failure.escalation:
         return "grant permissions that it does not hold itself"
-    deeds = dict.fromkeys(f"{r.failure.verb} {_resource(r.failure)}" for r in group.reports if r.failure.verb)
-    more = f" and {len(deeds) - 4} more" if len(deeds) > 4 else ""
-    return f"{', '.join(list(deeds)[:4]) or 'do this'}{more}{_where(group)}"
+    actions = dict.fromkeys(
+        f"{r.failure.verb} {_resource(r.failure)}" for r in group.reports if r.failure.verb
+    )
+    more = f" and {len(actions) - 4} more" if len(actions) > 4 else ""
+    return f"{', '.join(list(actions)[:4]) or 'do this'}{more}{_where(group)}"
 
 
 def _where(group: FailureGroup[Forbidden]) -> str:

@@ -38,14 +38,14 @@ def hook_already_exists(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
         keeps = desired is not None and is_hook(desired) and not is_deleted_before_next_run(desired)
-        ending = " and is still being deleted" if failure.being_deleted else ""
+        deletion = " and is still being deleted" if failure.being_deleted else ""
         yield Finding(
             about=ref,
             field=POLICY if keeps else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if keeps or failure.being_deleted else Confidence.MEDIUM,
-            verdict=f"{ref} is there already{ending}, so it cannot be created",
+            verdict=f"{ref} is there already{deletion}, so it cannot be created",
             evidence=group.cited(says="one of that name exists"),
             fixes=tuple(_fixes(case, ref, keeps=keeps)),
         )

@@ -60,8 +60,8 @@ def hook_failed(case: Case) -> Iterator[Finding]:
         if result.message == ENDED and was_terminated_by_timeout(case):
             continue  # it did not fail: the whole sync was ended
         ref = result.ref
-        word = log_root_cause(logs_below(case, ref))
-        late = job_past_deadline(case, ref, result)
+        root_cause = log_root_cause(logs_below(case, ref))
+        overdue_job = job_past_deadline(case, ref, result)
         symptom = SymptomId.result(result.key)
         runs = ref.kind in RUN_TO_COMPLETION  # any other kind failed because its health did
         yield Finding(
@@ -72,11 +72,11 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             else tuple(id for id in (SymptomId.unhealthy(ref.key),) if id in case.symptom_ids),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{result.hook_type} hook {ref} {how_it_ended(case, result, word, late)}",
-            root=root_cause_text(word.failure) if word else None,
-            evidence=tuple(end_evidence(case, index, result, word, late)),
-            fixes=tuple(fixes_of_failed_run(case, ref, word, late)),
-            already_fixed=longer_deadline_in_git(case, late),
+            verdict=f"{result.hook_type} hook {ref} {how_it_ended(case, result, root_cause, overdue_job)}",
+            root=root_cause_text(root_cause.failure) if root_cause else None,
+            evidence=tuple(end_evidence(case, index, result, root_cause, overdue_job)),
+            fixes=tuple(fixes_of_failed_run(case, ref, root_cause, overdue_job)),
+            already_fixed=longer_deadline_in_git(case, overdue_job),
         )
         yield from _unguarded(case, ref, symptom)
 
@@ -87,20 +87,24 @@ def _at_deletion(case: Case) -> Iterator[Finding]:
         failure = group.failure
         namespace, _, name = failure.hook.partition(",")[0].strip().rpartition("/")
         ref = Ref(group="batch", version="v1", kind="Job", namespace=namespace, name=name) if name else None
-        word = log_root_cause(logs_below(case, ref)) if ref else None
+        root_cause = log_root_cause(logs_below(case, ref)) if ref else None
         yield Finding(
             about=ref or case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{failure.phase} hook {failure.hook} failed".replace("  ", " ").strip()
-            + (f": {root_cause_text(word.failure)}" if word else ""),
-            root=root_cause_text(word.failure) if word else None,
+            + (f": {root_cause_text(root_cause.failure)}" if root_cause else ""),
+            root=root_cause_text(root_cause.failure) if root_cause else None,
             evidence=(
                 *group.cited(says="what Argo CD says of the hook"),
                 *(
-                    (cite_line(word.log, word.failure.line, says="the line that names the reason"),)
-                    if word
+                    (
+                        cite_line(
+                            root_cause.log, root_cause.failure.line, says="the line that names the reason"
+                        ),
+                    )
+                    if root_cause
                     else ()
                 ),
             ),
@@ -122,7 +126,7 @@ def _unguarded(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Finding]:
     endless = not isinstance(job.at(DEADLINE_POINTER), int)
     if not (kept or endless):
         return
-    wishes = [*(["is kept after it failed"] if kept else []), *(["may run for ever"] if endless else [])]
+    problems = [*(["is kept after it failed"] if kept else []), *(["may run for ever"] if endless else [])]
     yield Finding(
         about=ref,
         field=POLICY if kept else DEADLINE_POINTER,
@@ -130,14 +134,14 @@ def _unguarded(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Finding]:
         because=(symptom,),
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
-        verdict=f"{ref} {' and '.join(wishes)}: the next failure can block or hang the sync",
+        verdict=f"{ref} {' and '.join(problems)}: the next failure can block or hang the sync",
         evidence=tuple(
             cite(job, pointer, says=says)
-            for wanted, pointer, says in (
+            for applies, pointer, says in (
                 (kept, POLICY, "no BeforeHookCreation: an old run stays in the way"),
                 (endless, DEADLINE_POINTER, "no deadline: Argo CD waits as long as it runs"),
             )
-            if wanted
+            if applies
         ),
         fixes=(
             Fix.change(
@@ -152,5 +156,5 @@ def _unguarded(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Finding]:
 
 
 def _with_before_creation(job: Manifest) -> str:
-    known = job.at(POLICY)
-    return f"{known},BeforeHookCreation" if isinstance(known, str) and known else "BeforeHookCreation"
+    current = job.at(POLICY)
+    return f"{current},BeforeHookCreation" if isinstance(current, str) and current else "BeforeHookCreation"

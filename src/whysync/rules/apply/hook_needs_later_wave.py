@@ -35,10 +35,10 @@ def hook_needs_later_wave(case: Case) -> Iterator[Finding]:
         hook = case.desired_of(result.key)
         if not result.hook_type or result.hook_phase == "Succeeded" or hook is None:
             continue
-        word = log_root_cause(logs_below(case, result.ref))
-        if word is None or word.failure.reason not in OUT_OF_REACH:
+        root_cause = log_root_cause(logs_below(case, result.ref))
+        if root_cause is None or root_cause.failure.reason not in OUT_OF_REACH:
             continue
-        service = _service(case, hook, word.failure.text)
+        service = _service(case, hook, root_cause.failure.text)
         if service is None:
             continue
         yield Finding(
@@ -50,7 +50,7 @@ def hook_needs_later_wave(case: Case) -> Iterator[Finding]:
             f" which is made only later ({phase_and_wave(service)})",
             root=f"{service.ref} does not exist yet",
             evidence=(
-                cite_line(word.log, word.failure.line, says="what the hook cannot reach"),
+                cite_line(root_cause.log, root_cause.failure.line, says="what the hook cannot reach"),
                 cite(hook, "/metadata/annotations", says=f"when the hook runs: {phase_and_wave(hook)}"),
                 cite(service, "/metadata/name", says=f"when the Service is made: {phase_and_wave(service)}"),
             ),

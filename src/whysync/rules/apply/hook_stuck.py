@@ -63,25 +63,25 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
     wait = wait_of(case)
     if wait is None or wait.what is not Awaited.HOOK:
         return
-    stall = why_stuck(case, wait)
-    if stall is None:
+    stuck = why_stuck(case, wait)
+    if stuck is None:
         return
     others = f" and {wait.others} more" if wait.others else ""
-    said = None if stall.certain else _last_line(case, wait)
-    about_it = (*symptoms_about(case, wait.ref), *(_said_below(case, wait.ref) if stall.certain else ()))
+    last_line = None if stuck.certain else _last_line(case, wait)
+    related = (*symptoms_about(case, wait.ref), *(_said_below(case, wait.ref) if stuck.certain else ()))
     yield Finding(
         about=wait.ref,
-        explains=tuple(dict.fromkeys((OPERATION, *about_it))),
+        explains=tuple(dict.fromkeys((OPERATION, *related))),
         # Where nothing tells why, any rule that does tell it has the word.
-        because=tuple(id for id in symptoms_about(case, wait.ref) if id != OPERATION or not stall.certain),
+        because=tuple(id for id in symptoms_about(case, wait.ref) if id != OPERATION or not stuck.certain),
         severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if stuck.certain else Confidence.MEDIUM,
         verdict=f"the sync waits for hook {wait.ref}{others} since {age_text(wait.age)}:"
-        f" {stall.words if said is None else f'it last said {said.value!r}'}",
-        root=stall.words if stall.certain else None,
-        evidence=(*_evidence(case, stall), *((said,) if said is not None else ())),
-        fixes=tuple(_fixes(case, wait, stall)),
-        already_fixed=sidecar_removed_in_git(case, wait.ref, stall.alive),
+        f" {stuck.reason if last_line is None else f'it last said {last_line.value!r}'}",
+        root=stuck.reason if stuck.certain else None,
+        evidence=(*_evidence(case, stuck), *((last_line,) if last_line is not None else ())),
+        fixes=tuple(_fixes(case, wait, stuck)),
+        already_fixed=sidecar_removed_in_git(case, wait.ref, stuck.sidecar),
     )
     yield from _endless(case, wait)
 
@@ -106,8 +106,8 @@ def _vanished(case: Case) -> Iterator[Finding]:
     """Argo CD looked for the hook that it waited for, and it was gone."""
     for group in grouped(case, ResourceVanished, by=lambda failure: failure.resource):
         ref = named_ref(case, group.failure.resource, group.ref)
-        known = case.desired_of(ref.key)
-        ttl = known.at(TTL) if known is not None else None
+        declared = case.desired_of(ref.key)
+        ttl = declared.at(TTL) if declared is not None else None
         why = f": its TTL deletes it {ttl} s after its end" if isinstance(ttl, int) else ""
         yield Finding(
             about=ref,
@@ -117,7 +117,7 @@ def _vanished(case: Case) -> Iterator[Finding]:
             verdict=f"{ref} was deleted while the sync waited for it{why}",
             evidence=(
                 *group.cited(says="it is gone, and how it ended is unknown"),
-                *((cite(known, TTL, says="Kubernetes deletes it so soon"),) if known and why else ()),
+                *((cite(declared, TTL, says="Kubernetes deletes it so soon"),) if declared and why else ()),
             ),
             fixes=(
                 Fix.run(
@@ -127,14 +127,14 @@ def _vanished(case: Case) -> Iterator[Finding]:
         )
 
 
-def _evidence(case: Case, stall: StuckWait) -> Iterator[Evidence]:
+def _evidence(case: Case, stuck: StuckWait) -> Iterator[Evidence]:
     yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
     yield cite(case.application, "/status/operationState/startedAt", says="since when")
-    yield from stall.evidence
+    yield from stuck.evidence
 
 
-def _fixes(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Fix]:
-    if stall.ended:
+def _fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fix]:
+    if stuck.succeeded:
         yield Fix.run(
             refresh(case),
             f"argocd app wait {app_argument(case)} --operation --timeout 120",
@@ -147,33 +147,33 @@ def _fixes(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Fix]:
             risk="the hook runs once more: make sure that it may",
         )
         return
-    if stall.alive is not None:
-        yield from fixes_without_sidecar(case, wait.ref, stall.alive)
+    if stuck.sidecar is not None:
+        yield from fixes_without_sidecar(case, wait.ref, stuck.sidecar)
         return
-    look = [with_comment(on_object("describe", wait.ref), "its events say what it waits for")]
-    if stall.image:
-        look = [
+    commands = [with_comment(on_object("describe", wait.ref), "its events say what it waits for")]
+    if stuck.image:
+        commands = [
             with_comment(
-                f"docker manifest inspect {quote(stall.image)}", "does it exist, and may you read it?"
+                f"docker manifest inspect {quote(stuck.image)}", "does it exist, and may you read it?"
             )
         ]
-    if stall.label:
-        look = []
+    if stuck.label:
+        commands = []
         yield Fix.run(
             with_comment("kubectl get nodes --show-labels", "on which of them may it run?"),
-            f"kubectl label node NODE {quote(stall.label)}",
-            title=f"Give a node the label {stall.label}: the hook then starts by itself",
+            f"kubectl label node NODE {quote(stuck.label)}",
+            title=f"Give a node the label {stuck.label}: the hook then starts by itself",
         )
     yield Fix.run(
-        *look,
-        *((comment(f"{stall.deed}, then"),) if stall.deed else ()),
+        *commands,
+        *((comment(f"{stuck.action}, then"),) if stuck.action else ()),
         terminate(case),
         on_object("delete", wait.ref, "--ignore-not-found"),
         sync(case),
-        title=f"{stall.deed}; end the operation, and sync again"
-        if stall.deed
+        title=f"{stuck.action}; end the operation, and sync again"
+        if stuck.action
         else "End the operation, mend what keeps the hook from ending, sync again",
-        risk="" if stall.deed else "what the hook has done so far stays done; its Pods are deleted",
+        risk="" if stuck.action else "what the hook has done so far stays done; its Pods are deleted",
     )
 
 
@@ -207,9 +207,9 @@ def _endless(case: Case, wait: AwaitedObject) -> Iterator[Finding]:
 
 
 def _wishes(*, ttl: bool, endless: bool) -> str:
-    wishes = [*(["may be deleted by its TTL before Argo CD looks"] if ttl else [])]
-    wishes += ["has no deadline, so a hang lasts for ever"] if endless else []
-    return ", and ".join(wishes)
+    problems = [*(["may be deleted by its TTL before Argo CD looks"] if ttl else [])]
+    problems += ["has no deadline, so a hang lasts for ever"] if endless else []
+    return ", and ".join(problems)
 
 
 def _declared(job: Manifest, *, ttl: bool, endless: bool) -> Iterator[Evidence]:

@@ -47,22 +47,22 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
         desired, live = case.desired_of(ref.key), case.live_of(ref.key)
         if keeps_old_run(desired):
             continue  # an old run in the way of a new one: hook_already_exists tells it
-        fixed = _fixed_fields(case, ref, failure)
+        immutable = _fixed_fields(case, ref, failure)
         yield Finding(
             about=ref,
-            field=fixed[0] if fixed else None,
+            field=immutable[0] if immutable else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(ref, failure, fixed),
+            verdict=_verdict(ref, failure, immutable),
             evidence=(
                 *group.cited(says="the API server refuses the change"),
-                *_sides(fixed, desired, live),
+                *_sides(immutable, desired, live),
             ),
-            fixes=tuple(_fixes(case, ref, fixed, desired, live)),
+            fixes=tuple(_fixes(case, ref, immutable, desired, live)),
             already_fixed=sync_again(
                 case,
-                _is_reverted(fixed, desired, live),
+                _is_reverted(immutable, desired, live),
                 "Git has the live value again by now",
                 "Sync again: the change has been taken back",
             ),
@@ -83,23 +83,23 @@ def _fixed_fields(case: Case, ref: Ref, failure: ImmutableField) -> tuple[str, .
     )
 
 
-def _verdict(ref: Ref, failure: ImmutableField, fixed: tuple[str, ...]) -> str:
+def _verdict(ref: Ref, failure: ImmutableField, immutable: tuple[str, ...]) -> str:
     values = f" ({failure.old} → {failure.new})" if failure.old and failure.new else ""
-    if failure.allowed and not fixed:
-        may = ", ".join(failure.allowed)
-        return f"{ref}: Git changes a field that is fixed at creation; only {may} may change"
-    name = ", ".join(fixed) if failure.allowed else failure.field or "a field"
+    if failure.allowed and not immutable:
+        mutable = ", ".join(failure.allowed)
+        return f"{ref}: Git changes a field that is fixed at creation; only {mutable} may change"
+    name = ", ".join(immutable) if failure.allowed else failure.field or "a field"
     return f"{ref}: {name} is fixed at creation, and Git changes it{values}"
 
 
-def _is_reverted(fixed: tuple[str, ...], desired: Manifest | None, live: Manifest | None) -> bool:
-    if not fixed or desired is None or live is None:
+def _is_reverted(immutable: tuple[str, ...], desired: Manifest | None, live: Manifest | None) -> bool:
+    if not immutable or desired is None or live is None:
         return False
-    return all(not isinstance(live.at(f), Missing) and desired.at(f) == live.at(f) for f in fixed)
+    return all(not isinstance(live.at(f), Missing) and desired.at(f) == live.at(f) for f in immutable)
 
 
-def _sides(fixed: tuple[str, ...], desired: Manifest | None, live: Manifest | None) -> Iterator[Evidence]:
-    for field in fixed[:3]:
+def _sides(immutable: tuple[str, ...], desired: Manifest | None, live: Manifest | None) -> Iterator[Evidence]:
+    for field in immutable[:3]:
         if desired is not None:
             yield cite(desired, field, says="Git asks for this")
         if live is not None:
@@ -107,9 +107,9 @@ def _sides(fixed: tuple[str, ...], desired: Manifest | None, live: Manifest | No
 
 
 def _fixes(
-    case: Case, ref: Ref, fixed: tuple[str, ...], desired: Manifest | None, live: Manifest | None
+    case: Case, ref: Ref, immutable: tuple[str, ...], desired: Manifest | None, live: Manifest | None
 ) -> Iterator[Fix]:
-    edits = tuple(_reverting(fixed, live)) if desired is not None and live is not None else ()
+    edits = tuple(_reverting(immutable, live)) if desired is not None and live is not None else ()
     if edits:
         yield Fix.change(ref, *edits, title="Give the field its live value again in Git")
     else:
@@ -144,12 +144,12 @@ def _fixes(
         )
 
 
-def _reverting(fixed: tuple[str, ...], live: Manifest) -> Iterator[Edit]:
+def _reverting(immutable: tuple[str, ...], live: Manifest) -> Iterator[Edit]:
     """The live values; with a selector go the labels that it must find on the Pods."""
-    for field in fixed:
+    for field in immutable:
         value = live.at(field)
         if not isinstance(value, Missing):
             yield Set(pointer=field, value=value)
-    if SELECTOR in fixed:
+    if SELECTOR in immutable:
         for label, value in fields(live.at(f"{SELECTOR}/matchLabels")).items():
             yield Set(pointer=child(LABELS, label), value=value)

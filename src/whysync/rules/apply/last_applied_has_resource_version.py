@@ -40,21 +40,21 @@ def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
             continue
         ref = named_ref(case, group.failure.resource, group.ref)
         live = case.live_of(ref.key)
-        seen = live is not None and "resourceVersion" in text(live.at(LAST_APPLIED_POINTER))
+        is_recorded = live is not None and "resourceVersion" in text(live.at(LAST_APPLIED_POINTER))
         server_side = case.has_sync_option(SERVER_SIDE)
         yield Finding(
             about=case.application.ref if server_side else ref,
             field=LAST_APPLIED_POINTER,
             explains=group.explains,
             severity=Severity.CRITICAL,
-            confidence=Confidence.HIGH if seen else Confidence.MEDIUM,
-            verdict=f"{ref}: its last-applied annotation {'holds' if seen else 'seems to hold'} a"
+            confidence=Confidence.HIGH if is_recorded else Confidence.MEDIUM,
+            verdict=f"{ref}: its last-applied annotation {'holds' if is_recorded else 'seems to hold'} a"
             " resourceVersion, so every update would remove it and is refused",
             evidence=(
                 *group.cited(says="an update without a version is refused"),
                 *(
                     (cite(live, LAST_APPLIED_POINTER, says="what client-side apply compares with"),)
-                    if live and seen
+                    if live and is_recorded
                     else ()
                 ),
             ),

@@ -44,15 +44,15 @@ def limit_range_violated(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = _held_back(case, group)
         namespace = ref.namespace or case.destination_namespace
-        which = failure.bound or "largest ratio of limit to request of"
-        bound = f"the {which} {failure.amount} per {failure.per} in namespace {namespace}"
-        asked = f", {failure.got} is asked for" if failure.got else ""
+        bound_kind = failure.bound or "largest ratio of limit to request of"
+        bound = f"the {bound_kind} {failure.amount} per {failure.per} in namespace {namespace}"
+        requested = f", {failure.got} is asked for" if failure.got else ""
         finding = Finding(
             about=ref,
             explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}{_others(case, group)}: {bound} is {failure.limit}{asked}",
+            verdict=f"{ref}{_others(case, group)}: {bound} is {failure.limit}{requested}",
             evidence=(*group.cited(says="the LimitRange refuses it"), *_ranges(case, namespace)),
             fixes=tuple(_fixes(case, namespace, failure)),
         )
@@ -61,9 +61,11 @@ def limit_range_violated(case: Case) -> Iterator[Finding]:
 
 def _held_back(case: Case, group: FailureGroup[LimitRange]) -> Ref:
     """The row that lacks its Pods: events speak of the ReplicaSet below it."""
-    said = group.ref
-    above = owning_row_of(case, said) if said is not None and said.kind != "Pod" else None
-    return above or named_ref(case, group.failure.resource, said)
+    reported_on = group.ref
+    owner = (
+        owning_row_of(case, reported_on) if reported_on is not None and reported_on.kind != "Pod" else None
+    )
+    return owner or named_ref(case, group.failure.resource, reported_on)
 
 
 def _others(case: Case, group: FailureGroup[LimitRange]) -> str:
@@ -76,21 +78,23 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
     declared, live = case.desired_of(finding.about.key), case.live_of(finding.about.key)
     if declared is None or failure.per != "Container" or failure.bound not in _BOUNDS or not failure.limit:
         return with_revert(case, finding)
-    asked = list(_amounts(declared, failure))
-    meant = [at for at in asked if quantity_value(declared.at(at)) == quantity_value(failure.got)]
-    if len(meant) == 1:
+    pointers = list(_amounts(declared, failure))
+    matching = [
+        pointer for pointer in pointers if quantity_value(declared.at(pointer)) == quantity_value(failure.got)
+    ]
+    if len(matching) == 1:
         fix = Fix.change(
             finding.about,
-            Set(pointer=meant[0], value=failure.limit),
+            Set(pointer=matching[0], value=failure.limit),
             title=f"Ask for {failure.limit} of {failure.amount} in Git, {_BOUNDS[failure.bound]}",
         )
-        return with_revert(case, replace(finding, field=meant[0], fixes=(fix, *finding.fixes[1:])))
+        return with_revert(case, replace(finding, field=matching[0], fixes=(fix, *finding.fixes[1:])))
     corrected = any(
-        quantity_value(declared.at(at)) == quantity_value(failure.limit)
-        and (live is None or quantity_value(live.at(at)) == quantity_value(failure.got))
-        for at in asked
+        quantity_value(declared.at(pointer)) == quantity_value(failure.limit)
+        and (live is None or quantity_value(live.at(pointer)) == quantity_value(failure.got))
+        for pointer in pointers
     )
-    if corrected and not meant:
+    if corrected and not matching:
         return replace(
             finding,
             already_fixed=sync_again(

@@ -75,25 +75,27 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
-        wrong = mistyped_field(failure, desired)
-        field = wrong.pointer if wrong else failure.pointer or None
-        corrected = correction_in_git(failure, desired, wrong)
+        mistyped = mistyped_field(failure, desired)
+        field = mistyped.pointer if mistyped else failure.pointer or None
+        corrected = correction_in_git(failure, desired, mistyped)
         if not corrected and len(group.resources) == 1 and is_reverted_in_git(case, ref, group.explains):
             corrected = "Git says by now what runs"
-        said = _of_type(ref, group, desired, wrong) if wrong and desired else _verdict(ref, group, desired)
+        verdict = (
+            _of_type(ref, group, desired, mistyped) if mistyped and desired else _verdict(ref, group, desired)
+        )
         yield Finding(
             about=ref,
             field=field,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=said,
-            root=None if wrong else one_line(failure.detail) or None,
+            verdict=verdict,
+            root=None if mistyped else one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the API server refuses the object"),
                 *((cite(desired, field, says="the field in Git"),) if desired and field else ()),
             ),
-            fixes=tuple(_fixes(case, ref, failure, desired, wrong)),
+            fixes=tuple(_fixes(case, ref, failure, desired, mistyped)),
             already_fixed=sync_again(case, bool(corrected), corrected, "Sync again: Git has been corrected"),
         )
 
@@ -101,44 +103,47 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
 def _verdict(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest | None) -> str:
     failure = group.failure
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
-    words = other_release_text(failure, desired) or WORDS[failure.problem]
+    reason = other_release_text(failure, desired) or WORDS[failure.problem]
     if failure.detail and (failure.problem in REASONED or not failure.field):
-        words = f"{words}: {one_line(failure.detail)}"
-    return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {words}"
+        reason = f"{reason}: {one_line(failure.detail)}"
+    return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {reason}"
 
 
-def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, wrong: Mistyped) -> str:
-    value = desired.at(wrong.pointer)
-    plain = isinstance(value, (str, int, float))
-    written = msgspec.json.encode(value).decode() if plain else ""
-    told = written if 0 < len(written) < 80 else f"a value of type {json_kind(value)}"
-    return f"{ref}{group.others}: {dotted_path(wrong.pointer)} must be {wrong.words}, and Git has {told}"
+def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, mistyped: Mistyped) -> str:
+    value = desired.at(mistyped.pointer)
+    is_scalar = isinstance(value, (str, int, float))
+    written = msgspec.json.encode(value).decode() if is_scalar else ""
+    actual = written if 0 < len(written) < 80 else f"a value of type {json_kind(value)}"
+    return (
+        f"{ref}{group.others}: {dotted_path(mistyped.pointer)} must be"
+        f" {mistyped.expected_text}, and Git has {actual}"
+    )
 
 
 def _fixes(
-    case: Case, ref: Ref, failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | None
+    case: Case, ref: Ref, failure: SchemaInvalid, desired: Manifest | None, mistyped: Mistyped | None
 ) -> Iterator[Fix]:
     unknown = failure.problem is SchemaProblem.UNKNOWN_FIELD
     if unknown and failure.pointer and desired is not None:
         yield Fix.remove(
             ref, failure.pointer, title="Take the field out (or correct its name: see kubectl explain)"
         )
-    if wrong is not None and not isinstance(wrong.value, Missing):
+    if mistyped is not None and not isinstance(mistyped.value, Missing):
         yield Fix.change(
             ref,
-            Set(pointer=wrong.pointer, value=wrong.value),
-            title=f"Write it as {wrong.words}",
+            Set(pointer=mistyped.pointer, value=mistyped.value),
+            title=f"Write it as {mistyped.expected_text}",
         )
-    asked = dotted_path(wrong.pointer) if wrong else failure.field
-    parts = [part for part in asked.replace("[", ".").split(".") if part and "]" not in part]
-    above = parts[:-1] if unknown else parts
-    path = ".".join((ref.kind.lower(), *above))
+    field = dotted_path(mistyped.pointer) if mistyped else failure.field
+    parts = [part for part in field.replace("[", ".").split(".") if part and "]" not in part]
+    parent = parts[:-1] if unknown else parts
+    path = ".".join((ref.kind.lower(), *parent))
     version = f"--api-version={desired.ref.api_version}" if desired is not None else ""
     yield Fix.run(
         kubectl("explain", path, *((version,) if version else ())) + "   # what the cluster expects there",
         sync(case),
         title="Correct the field in Git, then sync",
     )
-    back = revert_in_git(case, ref)
-    if back is not None:
-        yield back
+    revert = revert_in_git(case, ref)
+    if revert is not None:
+        yield revert

@@ -34,51 +34,51 @@ def namespace_missing(case: Case) -> Iterator[Finding]:
         if proof_of_fix(case, group.failure) is not None and fixed_since_autosync_gave_up(case):
             continue  # it exists now: autosync_gave_up reports why nothing happens
         namespace = group.failure.namespace or case.destination_namespace
-        own = namespace == case.destination_namespace
-        created = own and case.has_sync_option(CREATE)
+        is_destination = namespace == case.destination_namespace
+        created = is_destination and case.has_sync_option(CREATE)
         declared = _declared(case, namespace)
-        create = kubectl("create", "namespace", namespace)
-        by_hand = Fix.run(create, sync(case), title="Create it by hand once, then sync")
+        create_command = kubectl("create", "namespace", namespace)
+        create_manually = Fix.run(create_command, sync(case), title="Create it by hand once, then sync")
         yield Finding(
             about=case.application.ref,
-            field=OPTIONS if own and not created else None,
+            field=OPTIONS if is_destination and not created else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"namespace {namespace} does not exist, "
-            + _why(own=own, created=created, declared=declared is not None),
+            + _why(is_destination=is_destination, created=created, declared=declared is not None),
             evidence=(
                 *group.cited(says="the API server does not know the namespace"),
                 cite(case.application, "/spec/destination/namespace", says="where the Application goes"),
-                *((cite(case.application, OPTIONS, says="its sync options"),) if own else ()),
+                *((cite(case.application, OPTIONS, says="its sync options"),) if is_destination else ()),
                 *((cite(declared, "/metadata/name", says="Git declares it"),) if declared else ()),
             ),
-            fixes=(_created_by_sync(case, namespace, own=own), by_hand),
+            fixes=(_created_by_sync(case, namespace, is_destination=is_destination), create_manually),
             already_fixed=sync_again(
                 case,
                 created or declared is not None,
                 "",
                 "Sync again: the namespace is created before what is in it",
-                by_hand,
+                create_manually,
             ),
         )
 
 
 def _declared(case: Case, namespace: str) -> Manifest | None:
-    named = (manifest for manifest in case.desired if manifest.ref.name == namespace)
-    return next((manifest for manifest in named if manifest.ref.kind == "Namespace"), None)
+    candidates = (manifest for manifest in case.desired if manifest.ref.name == namespace)
+    return next((manifest for manifest in candidates if manifest.ref.kind == "Namespace"), None)
 
 
-def _why(*, own: bool, created: bool, declared: bool) -> str:
+def _why(*, is_destination: bool, created: bool, declared: bool) -> str:
     if declared:
         return "although Git declares it: it is applied too late, or could not be created"
-    if own:
+    if is_destination:
         return f"although {CREATE} is set now" if created else f"and {CREATE} is not set"
     return "and Git does not declare it"
 
 
-def _created_by_sync(case: Case, namespace: str, *, own: bool) -> Fix:
-    if own:
+def _created_by_sync(case: Case, namespace: str, *, is_destination: bool) -> Fix:
+    if is_destination:
         return Fix.application(
             case.application.ref,
             Add(pointer=OPTIONS, value=CREATE),

@@ -47,8 +47,8 @@ def namespace_terminating(case: Case) -> Iterator[Finding]:
     for group in grouped(case, NamespaceTerminating, by=lambda failure: failure.namespace):
         name = group.failure.namespace or case.destination_namespace
         reported.add(name)
-        cited = group.cited(says="nothing can be created there now")
-        yield _finding(case, name, explains=(*group.explains, *_inside(case, name)), said=cited)
+        evidence = group.cited(says="nothing can be created there now")
+        yield _finding(case, name, explains=(*group.explains, *_inside(case, name)), evidence=evidence)
     for live in case.index.being_deleted:
         name = live.ref.name
         if live.ref.kind != "Namespace" or name in reported or not _is_long(case, live):
@@ -56,8 +56,10 @@ def namespace_terminating(case: Case) -> Iterator[Finding]:
         row = case.rows.get(live.key)
         explains = _inside(case, name)
         if explains:
-            said = (row_evidence(case, row, says="Argo CD waits for it to go"),) if row is not None else ()
-            yield _finding(case, name, explains=explains, said=said)
+            row_cited = (
+                (row_evidence(case, row, says="Argo CD waits for it to go"),) if row is not None else ()
+            )
+            yield _finding(case, name, explains=explains, evidence=row_cited)
 
 
 def _inside(case: Case, name: str) -> tuple[SymptomId, ...]:
@@ -76,18 +78,18 @@ def _inside(case: Case, name: str) -> tuple[SymptomId, ...]:
 
 
 def _finding(
-    case: Case, name: str, *, explains: tuple[SymptomId, ...], said: tuple[Evidence, ...]
+    case: Case, name: str, *, explains: tuple[SymptomId, ...], evidence: tuple[Evidence, ...]
 ) -> Finding:
     live = case.live_named("Namespace", "", name)
-    left = _left(case, name)
+    remaining = _left(case, name)
     return Finding(
         about=live.ref if live else Ref(version="v1", kind="Namespace", name=name),
         explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        verdict=f"namespace {name} is being deleted" + _why(live, left),
-        evidence=(*said, *_cited(live, left)),
-        fixes=tuple(_fixes(case, name, left)),
+        verdict=f"namespace {name} is being deleted" + _why(live, remaining),
+        evidence=(*evidence, *_cited(live, remaining)),
+        fixes=tuple(_fixes(case, name, remaining)),
     )
 
 
@@ -109,14 +111,18 @@ def _finalizers(manifest: Manifest) -> tuple[str, ...]:
     return tuple(text(finalizer) for finalizer in items(manifest.meta.get("finalizers")))
 
 
-def _why(namespace: Manifest | None, left: tuple[Manifest, ...]) -> str:
-    if left:
-        first, *others = left
+def _why(namespace: Manifest | None, remaining: tuple[Manifest, ...]) -> str:
+    if remaining:
+        first, *others = remaining
         more = f" and {len(others)} more do" if others else " does"
         return f", and {first.ref}{more} not go: {', '.join(_finalizers(first))} holds it"
-    held = _held(namespace) if namespace is not None else ()
-    told = [text(namespace.at(f"/status/conditions/{at}/message")) for at in held if namespace is not None]
-    return f": {told[0]}" if told else ""
+    indexes = _held(namespace) if namespace is not None else ()
+    messages = [
+        text(namespace.at(f"/status/conditions/{index}/message"))
+        for index in indexes
+        if namespace is not None
+    ]
+    return f": {messages[0]}" if messages else ""
 
 
 def _held(namespace: Manifest) -> Iterator[int]:
@@ -126,42 +132,45 @@ def _held(namespace: Manifest) -> Iterator[int]:
             yield index
 
 
-def _cited(namespace: Manifest | None, left: tuple[Manifest, ...]) -> Iterator[Evidence]:
+def _cited(namespace: Manifest | None, remaining: tuple[Manifest, ...]) -> Iterator[Evidence]:
     if namespace is not None:
         yield cite(namespace, DELETED, says="since when it is being deleted")
-    for manifest in left[:MOST]:
+    for manifest in remaining[:MOST]:
         yield cite(manifest, "/metadata/finalizers", says="who must finish first")
     if namespace is not None:
         for index in _held(namespace):
             yield cite(namespace, f"/status/conditions/{index}/message", says="what is left in it")
 
 
-def _fixes(case: Case, name: str, left: tuple[Manifest, ...]) -> Iterator[Fix]:
-    again = with_comment(sync(case), "once it is gone")
+def _fixes(case: Case, name: str, remaining: tuple[Manifest, ...]) -> Iterator[Fix]:
+    sync_when_gone = with_comment(sync(case), "once it is gone")
     loss = "whatever the finalizer should have cleaned up outside the cluster stays behind"
-    if left:
-        held = ", ".join(
-            dict.fromkeys(finalizer for manifest in left[:MOST] for finalizer in _finalizers(manifest))
+    if remaining:
+        finalizers = ", ".join(
+            dict.fromkeys(finalizer for manifest in remaining[:MOST] for finalizer in _finalizers(manifest))
         )
         yield Fix.run(
-            *(on_object("get", manifest.ref, "-o", "yaml") for manifest in left[:MOST]),
-            comment(f"get the controller behind {held} working, and wait until the namespace is gone"),
-            again,
-            title=f"Get the controller behind {held} working: it must finish, then the namespace goes",
+            *(on_object("get", manifest.ref, "-o", "yaml") for manifest in remaining[:MOST]),
+            comment(f"get the controller behind {finalizers} working, and wait until the namespace is gone"),
+            sync_when_gone,
+            title=f"Get the controller behind {finalizers} working: it must finish, then the namespace goes",
         )
         yield Fix.run(
-            *(on_object("patch", manifest.ref, "--type=merge", "-p", NONE_LEFT) for manifest in left[:MOST]),
+            *(
+                on_object("patch", manifest.ref, "--type=merge", "-p", NONE_LEFT)
+                for manifest in remaining[:MOST]
+            ),
             sync(case),
             title="Only if that controller is gone for good: take the finalizer off, then sync",
-            destroys=(*(f"{manifest.ref} at once" for manifest in left[:MOST]), loss),
+            destroys=(*(f"{manifest.ref} at once" for manifest in remaining[:MOST]), loss),
         )
         return
-    every = "kubectl api-resources --verbs=list --namespaced -o name"
+    list_kinds = "kubectl api-resources --verbs=list --namespaced -o name"
     yield Fix.run(
         with_comment(kubectl("get", "namespace", name, "-o", "yaml"), "its conditions say what is left"),
-        f"{every} | xargs -n1 {kubectl('get', '--ignore-not-found', '--show-kind', namespace=name)}",
+        f"{list_kinds} | xargs -n1 {kubectl('get', '--ignore-not-found', '--show-kind', namespace=name)}",
         comment("see what holds what is left, and wait until the namespace is gone"),
-        again,
+        sync_when_gone,
         title="Find what holds it back; wait until it is gone, then sync",
     )
     yield Fix.run(

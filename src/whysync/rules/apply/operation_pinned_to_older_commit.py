@@ -35,27 +35,27 @@ def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
     operation = case.operation
     if operation is None or operation.phase != "Running" or OPERATION not in case.symptom_ids:
         return
-    held, where = operation.sync_result.revision if operation.sync_result else "", HELD
-    if not held and operation.operation.sync is not None:
-        held, where = operation.operation.sync.revision, ASKED
+    pinned, pointer = operation.sync_result.revision if operation.sync_result else "", HELD
+    if not pinned and operation.operation.sync is not None:
+        pinned, pointer = operation.operation.sync.revision, ASKED
     compared = case.app.status.sync.revision
-    if not held or not compared or held == compared or len(held) < 7:
+    if not pinned or not compared or pinned == compared or len(pinned) < 7:
         return
     retrying = operation.finished_at is not None or operation.retry_count > 0
     retry = case.app.spec.sync_policy.retry
     refreshes = retry is not None and retry.refresh
-    mended = tuple(_changed_since(case)) if retrying else ()
-    held_up = tuple(s.id for s in case.symptoms if OPERATION in s.because) if mended else ()
+    changed = tuple(_changed_since(case)) if retrying else ()
+    blocked = tuple(s.id for s in case.symptoms if OPERATION in s.because) if changed else ()
     yield Finding(
         about=case.application.ref,
         field=None if refreshes or retry is None else REFRESH,
-        explains=tuple(dict.fromkeys((OPERATION, *mended, *held_up))),
+        explains=tuple(dict.fromkeys((OPERATION, *changed, *blocked))),
         severity=Severity.CRITICAL if retrying else Severity.WARNING,
         confidence=Confidence.HIGH if retrying else Confidence.MEDIUM,
-        verdict=f"the operation {'retries' if retrying else 'works on'} {held[:8]}, while Git is at"
+        verdict=f"the operation {'retries' if retrying else 'works on'} {pinned[:8]}, while Git is at"
         f" {compared[:8]}: the newer commit waits for it to end",
         evidence=(
-            cite(case.application, where, says="the commit it holds"),
+            cite(case.application, pointer, says="the commit it holds"),
             cite(case.application, "/status/sync/revision", says="the commit that is compared"),
             *(
                 (cite(case.application, "/status/operationState/message", says="how it is going"),)

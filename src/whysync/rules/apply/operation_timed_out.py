@@ -63,11 +63,11 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
         started = operation.started_at if operation else None
         ended = operation.finished_at if operation else None
         took = ended - started if started and ended else case.age(started)
-        unwell = tuple(s for s in case.symptoms if s.kind is SymptomKind.UNHEALTHY and s.ref is not None)
+        unhealthy = tuple(s for s in case.symptoms if s.kind is SymptomKind.UNHEALTHY and s.ref is not None)
         hooks = [(i, result) for i, result in enumerate(case.results) if result.message == ENDED]
-        waited = f"; {unwell[0].text}" if unwell else ""
+        waited_for = f"; {unhealthy[0].text}" if unhealthy else ""
         if hooks:
-            waited = f"; {hooks[0][1].hook_type} hook {hooks[0][1].ref} was still at work"
+            waited_for = f"; {hooks[0][1].hook_type} hook {hooks[0][1].ref} was still at work"
         settings = case.settings(PARAMETERS)
         limit = settings.at(LIMIT) if settings is not None else None
         raised = took is not None and _seconds(limit) > took.total_seconds() + SLACK
@@ -75,12 +75,12 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
             about=case.application.ref,
             explains=(
                 *group.explains,
-                *(id for _, one in hooks if (id := SymptomId.result(one.key)) in case.symptom_ids),
+                *(id for _, hook in hooks if (id := SymptomId.result(hook.key)) in case.symptom_ids),
             ),
-            because=tuple(symptom.id for symptom in unwell),
+            because=tuple(symptom.id for symptom in unhealthy),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD ended the sync after {age_text(took)}: its time limit was reached{waited}",
+            verdict=f"Argo CD ended the sync after {age_text(took)}: its time limit was reached{waited_for}",
             evidence=(
                 *group.cited(says="the controller ended it"),
                 cite(case.application, "/status/operationState/startedAt", says="when it began"),
@@ -140,16 +140,17 @@ def _hanging(case: Case) -> Iterator[Finding]:
     operation = case.operation
     if operation is None or not is_running(case) or operation.message not in SILENT:
         return
-    age, usual = case.age(operation.started_at), slowest_sync(case)
-    if wait_of(case) is not None or not is_too_long(age, usual) or OPERATION not in case.symptom_ids:
+    age, slowest = case.age(operation.started_at), slowest_sync(case)
+    if wait_of(case) is not None or not is_too_long(age, slowest) or OPERATION not in case.symptom_ids:
         return
-    before = f"; the slowest one before took {age_text(usual)}" if usual is not None else ""
+    comparison = f"; the slowest one before took {age_text(slowest)}" if slowest is not None else ""
     yield Finding(
         about=case.application.ref,
         explains=(OPERATION,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        verdict=f"the sync has been running for {age_text(age)} and does not say what it waits for{before}",
+        verdict=f"the sync has been running for {age_text(age)} and does not say what it"
+        f" waits for{comparison}",
         evidence=(
             cite(case.application, "/status/operationState/phase", says="it has not ended"),
             cite(case.application, "/status/operationState/startedAt", says="since when"),

@@ -51,28 +51,30 @@ def prune_needs_confirmation(case: Case) -> Iterator[Finding]:
         if has_option(live, KEPT) or case.has_sync_option(KEPT):
             yield _finding(case, row.ref, live, (symptom,), "Prune=false keeps it", option=KEPT)
         elif has_option(live, ASKS):
-            words = "Prune=confirm wants a person to approve it"
-            yield _finding(case, row.ref, live, (symptom,), words, option=ASKS)
+            reason = "Prune=confirm wants a person to approve it"
+            yield _finding(case, row.ref, live, (symptom,), reason, option=ASKS)
     if waiting and wait is not None:
         more = f" and {wait.others} more" if wait.others else ""
         extra = SymptomId.extra(wait.ref.key)
         explains = (OPERATION, *((extra,) if extra in case.symptom_ids else ()))
-        words = f"the sync waits for somebody to confirm its deletion{more}"
-        yield _finding(case, wait.ref, case.live_of(wait.ref.key), explains, words, option=ASKS)
+        reason = f"the sync waits for somebody to confirm its deletion{more}"
+        yield _finding(case, wait.ref, case.live_of(wait.ref.key), explains, reason, option=ASKS)
 
 
 def _finding(
-    case: Case, ref: Ref, live: Manifest | None, explains: tuple[SymptomId, ...], words: str, *, option: str
+    case: Case, ref: Ref, live: Manifest | None, explains: tuple[SymptomId, ...], reason: str, *, option: str
 ) -> Finding:
-    own = live is not None and has_option(live, option)
+    is_on_object = live is not None and has_option(live, option)
     return Finding(
         about=ref,
-        field=OPTIONS if own else None,
+        field=OPTIONS if is_on_object else None,
         explains=explains,
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        verdict=f"{ref} is not in Git any more: {words}",
-        evidence=tuple(_evidence(case, ref, live if own else None, option, waits=OPERATION in explains)),
+        verdict=f"{ref} is not in Git any more: {reason}",
+        evidence=tuple(
+            _evidence(case, ref, live if is_on_object else None, option, waits=OPERATION in explains)
+        ),
         fixes=(
             *((_kept(ref),) if option == KEPT else ()),
             _declared_again(ref, live),
@@ -88,10 +90,10 @@ def _finding(
 
 
 def _evidence(
-    case: Case, ref: Ref, bearer: Manifest | None, option: str, *, waits: bool
+    case: Case, ref: Ref, annotated: Manifest | None, option: str, *, waits: bool
 ) -> Iterator[Evidence]:
-    if bearer is not None:
-        yield cite(bearer, OPTIONS, says="the option that holds it")
+    if annotated is not None:
+        yield cite(annotated, OPTIONS, says="the option that holds it")
     elif case.has_sync_option(option):
         yield cite(case.application, OF_APP, says="the option that holds it")
     if waits:
@@ -112,7 +114,7 @@ def _kept(ref: Ref) -> Fix:
 def _declared_again(ref: Ref, live: Manifest | None) -> Fix:
     """As it was applied last; where nothing tells that, a person has to find the manifest."""
     title = "Put it back into Git, if it is still needed"
-    before = last_applied_manifest(live)
-    if before is not None:
-        return Fix.new(before, title=title)
+    applied = last_applied_manifest(live)
+    if applied is not None:
+        return Fix.new(applied, title=title)
     return Fix.run(on_object("get", ref, "-o", "yaml"), comment("commit its manifest again"), title=title)

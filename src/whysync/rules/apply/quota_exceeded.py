@@ -69,11 +69,13 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
 
 def _held_back(case: Case, group: FailureGroup[QuotaExceeded]) -> Ref:
     """The row that lacks its Pods: events speak of the ReplicaSet below it."""
-    said = group.ref
-    if said is None:
+    reported_on = group.ref
+    if reported_on is None:
         return named_ref(case, group.failure.resource)
-    live = case.live_named(said.kind, said.namespace, said.name)
-    return (owning_row(case, live) if live is not None else None) or row_named(case, said) or said
+    live = case.live_named(reported_on.kind, reported_on.namespace, reported_on.name)
+    return (
+        (owning_row(case, live) if live is not None else None) or row_named(case, reported_on) or reported_on
+    )
 
 
 def _verdict(ref: Ref, namespace: str, failure: QuotaExceeded) -> str:
@@ -87,7 +89,7 @@ def _verdict(ref: Ref, namespace: str, failure: QuotaExceeded) -> str:
 def _fixes(
     case: Case, ref: Ref, quota: Manifest | None, namespace: str, failure: QuotaExceeded
 ) -> Iterator[Fix]:
-    look = kubectl("describe", "resourcequota", failure.quota, namespace=namespace)
+    describe = kubectl("describe", "resourcequota", failure.quota, namespace=namespace)
     if failure.must_specify:
         yield Fix.run(
             comment(f"resources of each container must state: {', '.join(failure.must_specify)}"),
@@ -100,20 +102,24 @@ def _fixes(
             risk="it holds for every new container of the namespace",
         )
         return
-    runs = ready_and_desired(case, ref)
-    fits = _what_fits(case, ref, runs) if runs is not None else None
-    yield fits or Fix.run(
-        look, sync(case), title="Ask for less, or remove what is not needed there, then sync"
+    replicas = ready_and_desired(case, ref)
+    reduce = _what_fits(case, ref, replicas) if replicas is not None else None
+    yield reduce or Fix.run(
+        describe, sync(case), title="Ask for less, or remove what is not needed there, then sync"
     )
     # In the middle of a rollout nobody can say how much more it takes: old Pods make room, or do not.
-    known = runs is not None or ref.kind not in _MAKERS
-    missing = runs[1] - runs[0] if runs is not None else 1
-    raised = required_hard_limits(quota, failure.requested, missing) if quota is not None and known else None
-    if quota is not None and raised:
-        yield _raised(case, quota, raised)
+    is_countable = replicas is not None or ref.kind not in _MAKERS
+    missing_replicas = replicas[1] - replicas[0] if replicas is not None else 1
+    hard_limits = (
+        required_hard_limits(quota, failure.requested, missing_replicas)
+        if quota is not None and is_countable
+        else None
+    )
+    if quota is not None and hard_limits:
+        yield _raised(case, quota, hard_limits)
         return
     yield Fix.run(
-        look,
+        describe,
         kubectl("edit", "resourcequota", failure.quota, namespace=namespace),
         sync(case),
         title="Or raise the quota, if it is yours to raise",
@@ -122,36 +128,47 @@ def _fixes(
 
 def _fits_in_git(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExceeded) -> bool:
     """Does what Git asks for now fit into the quota?"""
-    runs, desired = ready_and_desired(case, ref), case.desired_of(ref.key)
-    asked = integer(desired.spec.get("replicas")) if desired is not None else 0
-    if runs is not None and 0 < asked <= runs[0]:
+    replicas, desired = ready_and_desired(case, ref), case.desired_of(ref.key)
+    declared_replicas = integer(desired.spec.get("replicas")) if desired is not None else 0
+    if replicas is not None and 0 < declared_replicas <= replicas[0]:
         return True
-    wanted = case.desired_of(quota.key) if quota is not None else None
-    if quota is None or wanted is None or not failure.requested:
+    declared_quota = case.desired_of(quota.key) if quota is not None else None
+    if quota is None or declared_quota is None or not failure.requested:
         return False
-    raised = quota.with_body({**quota.body, "spec": wanted.spec})
-    return required_hard_limits(raised, failure.requested, runs[1] - runs[0] if runs is not None else 1) == {}
+    raised = quota.with_body({**quota.body, "spec": declared_quota.spec})
+    return (
+        required_hard_limits(
+            raised, failure.requested, replicas[1] - replicas[0] if replicas is not None else 1
+        )
+        == {}
+    )
 
 
-def _what_fits(case: Case, ref: Ref, runs: tuple[int, int]) -> Fix | None:
+def _what_fits(case: Case, ref: Ref, replicas: tuple[int, int]) -> Fix | None:
     """As many as run now, where Git and nobody else says how many there are to be."""
-    ready, wanted = runs
+    ready, desired_replicas = replicas
     desired = case.desired_of(ref.key)
-    if not ready or desired is None or desired.spec.get("replicas") != wanted or case.autoscaler_of(ref):
+    if (
+        not ready
+        or desired is None
+        or desired.spec.get("replicas") != desired_replicas
+        or case.autoscaler_of(ref)
+    ):
         return None
     return Fix.change(
         ref,
         Set(pointer="/spec/replicas", value=ready),
-        title=f"Ask for what fits: {counted(ready, 'replica')} instead of {wanted}, as many as run now",
+        title=f"Ask for what fits: {counted(ready, 'replica')} instead of"
+        f" {desired_replicas}, as many as run now",
         risk="it stays at that until there is room for more",
     )
 
 
 def _raised(case: Case, quota: Manifest, hard: dict[str, str]) -> Fix:
-    told = ", ".join(
+    changes = ", ".join(
         f"{name} {value} ({quota.at(join(('spec', 'hard', name)))} now)" for name, value in hard.items()
     )
-    title = f"Or raise the quota, if it is yours to raise: {told}"
+    title = f"Or raise the quota, if it is yours to raise: {changes}"
     desired = case.desired_of(quota.key)
     if desired is not None:
         edits = (Set(pointer=join(("spec", "hard", name)), value=value) for name, value in hard.items())

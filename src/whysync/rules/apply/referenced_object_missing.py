@@ -65,7 +65,7 @@ def referenced_object_missing(case: Case) -> Iterator[Finding]:
             field=None if source is None or late else WAVE,
             explains=need.explains,
             severity=Severity.CRITICAL,
-            confidence=Confidence.HIGH if need.said else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if need.reported else Confidence.MEDIUM,
             verdict=_verdict(need, source, user, late=late),
             root=f"{need.what} does not exist" if not need.key else None,
             evidence=(
@@ -81,21 +81,21 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
     """Another program creates the object: the reason is what its source reports, or what that depends on."""
     source = producer.manifest.ref
     chain = reason_chain(case, source)
-    reason, last = last_reason(chain), chain[-1].ref if chain else source
-    who = f"{need.needed_by} needs " if need.needed_by else ""
-    via = f"{last}: " if last != source else ""
+    reason, last_ref = last_reason(chain), chain[-1].ref if chain else source
+    subject = f"{need.needed_by} needs " if need.needed_by else ""
+    reporter = f"{last_ref}: " if last_ref != source else ""
     return Finding(
         about=need.needed_by or source,
         explains=tuple(dict.fromkeys((*need.explains, *symptoms_on(case, chain)))),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if producer.certain and reason is not None else Confidence.MEDIUM,
-        verdict=f"{who}{need.what}, which "
+        verdict=f"{subject}{need.what}, which "
         + (
             f"{source} has not created"
             if producer.certain
             else f"does not exist; by its name, {source} creates it and is not ready"
         )
-        + (f": {via}{both_ends(reason.text)}" if reason is not None else ", and it does not report why"),
+        + (f": {reporter}{both_ends(reason.text)}" if reason is not None else ", and it does not report why"),
         root=both_ends(reason.text) if reason is not None else f"{need.what} does not exist",
         evidence=(
             *need.evidence,
@@ -103,9 +103,9 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
         ),
         fixes=(
             Fix.run(
-                on_object("describe", last),
+                on_object("describe", last_ref),
                 with_comment(on_object("get", source), "it creates the object once that is fixed"),
-                title=f"Fix what {last} reports; do not create {need.kind} {need.name} by hand"
+                title=f"Fix what {last_ref} reports; do not create {need.kind} {need.name} by hand"
                 if reason is not None
                 else f"Find out why {source} has not created it; do not create it by hand",
             ),
@@ -114,22 +114,25 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
 
 
 def _verdict(need: MissingObject, source: Manifest | None, user: Manifest | None, *, late: bool) -> str:
-    who = f"{need.needed_by} needs " if need.needed_by else ""
-    what = need.what
+    subject = f"{need.needed_by} needs " if need.needed_by else ""
+    missing = need.what
     if need.key:
-        return f"{who}key {need.key} of {what}, which is not in it"
-    if need.goes:
-        return f"{who}{what}, which is a hook: its delete policy HookSucceeded removes it after the sync"
+        return f"{subject}key {need.key} of {missing}, which is not in it"
+    if need.deleted_after_sync:
+        return (
+            f"{subject}{missing}, which is a hook: its delete policy HookSucceeded removes it after the sync"
+        )
     if source is None and need.pruned is not None:
-        return f"{who}{what}, which the last sync pruned: Git does not declare it any more"
+        return f"{subject}{missing}, which the last sync pruned: Git does not declare it any more"
     if source is None:
-        return f"{who}{what}, which does not exist, and this Application does not declare it"
-    made = "" if source.ref.kind == need.kind else f" made from {source.ref},"
+        return f"{subject}{missing}, which does not exist, and this Application does not declare it"
+    created_from = "" if source.ref.kind == need.kind else f" made from {source.ref},"
     if late and user is not None:
         places = f"{phase_and_wave(source)}, and needed in {phase_and_wave(user)}"
-        return f"{who}{what},{made} which comes too late: {places}"
+        return f"{subject}{missing},{created_from} which comes too late: {places}"
     return (
-        f"{who}{what},{made} which Git declares ({phase_and_wave(source)}) and the cluster does not have yet"
+        f"{subject}{missing},{created_from} which Git declares"
+        f" ({phase_and_wave(source)}) and the cluster does not have yet"
     )
 
 
@@ -143,11 +146,11 @@ def _places(source: Manifest | None, user: Manifest | None) -> Iterator[Evidence
 def _fixes(
     case: Case, need: MissingObject, source: Manifest | None, user: Manifest | None, *, late: bool
 ) -> Iterator[Fix]:
-    again = sync(case)
-    if need.goes:
+    sync_command = sync(case)
+    if need.deleted_after_sync:
         yield Fix.run(
             comment(f"{need.kind} {need.name}: no hook, or hook-delete-policy: BeforeHookCreation"),
-            again,
+            sync_command,
             title="Keep it: no hook, or one that stays until the next sync",
         )
         return
@@ -156,20 +159,20 @@ def _fixes(
         return
     if source is not None:
         yield Fix.run(
-            on_object("get", source.ref), again, title=f"Sync, so that {source.ref} is created first"
+            on_object("get", source.ref), sync_command, title=f"Sync, so that {source.ref} is created first"
         )
         return
-    alike = get_close_matches(need.name, names_of_kind(case, need), n=1)
-    if alike and user is not None and need.pointer and user.at(need.pointer) == need.name:
+    similar = get_close_matches(need.name, names_of_kind(case, need), n=1)
+    if similar and user is not None and need.pointer and user.at(need.pointer) == need.name:
         yield Fix.change(
             user.ref,
-            Set(pointer=need.pointer, value=alike[0]),
-            title=f"Is {alike[0]} meant? Then name it in Git",
+            Set(pointer=need.pointer, value=similar[0]),
+            title=f"Is {similar[0]} meant? Then name it in Git",
         )
-    elif alike:
+    elif similar:
         yield Fix.run(
-            kubectl("get", need.kind.lower(), alike[0], namespace=need.namespace),
-            title=f"Is {alike[0]} meant? Then correct the name in Git",
+            kubectl("get", need.kind.lower(), similar[0], namespace=need.namespace),
+            title=f"Is {similar[0]} meant? Then correct the name in Git",
         )
     if need.pruned is not None:
         yield Fix.run(
@@ -180,7 +183,9 @@ def _fixes(
         )
     if need.pruned is not None and need.kind not in _MADE_BY_HAND:
         return
-    deed = f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"
-    asks = user or (case.live_of(need.needed_by.key) if need.needed_by is not None else None)
-    keys = keys_asked_of(asks, need.kind, need.name) if asks is not None else []
-    yield Fix.run(*creation_commands(need, keys), again, title=f"{deed}, then sync")
+    action = (
+        f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"
+    )
+    referrer = user or (case.live_of(need.needed_by.key) if need.needed_by is not None else None)
+    keys = keys_asked_of(referrer, need.kind, need.name) if referrer is not None else []
+    yield Fix.run(*creation_commands(need, keys), sync_command, title=f"{action}, then sync")

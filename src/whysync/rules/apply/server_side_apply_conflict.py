@@ -29,20 +29,20 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = group.ref or case.application.ref
         owners = " and ".join(failure.managers) or "another manager"
-        shown = ", ".join(failure.fields[:4]) or "some fields"
+        fields = ", ".join(failure.fields[:4]) or "some fields"
         more = f" and {len(failure.fields) - 4} more" if len(failure.fields) > 4 else ""
-        show = on_object("get", ref, "--show-managed-fields", "-o", "yaml")
+        show_command = on_object("get", ref, "--show-managed-fields", "-o", "yaml")
         yield Finding(
             about=ref,
             field=None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{owners} owns {shown}{more}, so server-side apply without force is refused",
+            verdict=f"{owners} owns {fields}{more}, so server-side apply without force is refused",
             evidence=group.cited(says="who owns which fields"),
             fixes=(
                 Fix.run(
-                    show + "   # who owns what",
+                    show_command + "   # who owns what",
                     "# take these fields out of the manifests of the one who should not own them",
                     title=f"Let one side own these fields: {owners}, or whoever applies now",
                 ),
@@ -50,7 +50,7 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
                     kubectl("apply", "--server-side", "--force-conflicts", "-f", "MANIFEST"),
                     title="Or take the fields over once",
                     risk=f"{owners} may write its values back",
-                    destroys=(f"the values that {owners} has set at {shown}{more}",),
+                    destroys=(f"the values that {owners} has set at {fields}{more}",),
                 ),
             ),
         )

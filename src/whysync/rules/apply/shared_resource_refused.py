@@ -35,7 +35,7 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, failure.resource, group.ref)
         others = [app for app in failure.apps if app.rpartition("/")[2] != case.app.name]
         owner = " and ".join(others) or "another Application"
-        mine = drop_from_this_app(case, ref)
+        drop = drop_from_this_app(case, ref)
         yield Finding(
             about=ref,
             explains=group.explains,
@@ -44,13 +44,13 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
             verdict=f"{ref} also belongs to {owner}, and FailOnSharedResource=true refuses the sync",
             evidence=(*group.cited(says="both Applications declare it"), *_mark(case, ref.key)),
             fixes=(
-                *((mine,) if mine is not None else ()),
+                *((drop,) if drop is not None else ()),
                 Fix.run(
                     on_object("get", ref, "-o", "yaml") + "   # its tracking-id names the present owner",
                     comment(f"take {ref} out of the source of the Application that should not own it, then"),
                     sync(case),
                     title=f"Or let {case.app.name} own it"
-                    if mine is not None
+                    if drop is not None
                     else f"Let one of them own it: {case.app.name} or {owner}",
                     risk="if the one that lets go prunes, the object is deleted, and made anew by the other",
                 ),

@@ -68,25 +68,25 @@ def _finding(
     evidence: tuple[Evidence, ...],
     invalid: str,
 ) -> Finding:
-    by_hand = can_sync(windows, case.now, manual=True)
-    soon = next_allowed(windows, case.now, manual=False) if not automatic.allowed else None
+    manual = can_sync(windows, case.now, manual=True)
+    next_sync = next_allowed(windows, case.now, manual=False) if not automatic.allowed else None
     return Finding(
         about=case.project_manifest.ref if case.project_manifest else case.application.ref,
         field=WINDOWS if case.project_manifest else None,
         explains=explains,
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if not automatic.allowed or invalid else Confidence.MEDIUM,
-        verdict=_verdict(case, automatic, soon, invalid or automatic.error),
+        verdict=_verdict(case, automatic, next_sync, invalid or automatic.error),
         evidence=(*evidence, *_cited(case, automatic)),
-        fixes=tuple(_fixes(case, automatic, by_hand, soon)),
+        fixes=tuple(_fixes(case, automatic, manual, next_sync)),
     )
 
 
-def _verdict(case: Case, automatic: WindowVerdict, soon: datetime | None, invalid: str) -> str:
+def _verdict(case: Case, automatic: WindowVerdict, next_sync: datetime | None, invalid: str) -> str:
     project = case.app.project
     if invalid:
         return f"a sync window of project {project} cannot be read, which blocks every sync: {invalid}"
-    when = f"; the next sync may run at {soon:%Y-%m-%d %H:%M} UTC" if soon is not None else ""
+    when = f"; the next sync may run at {next_sync:%Y-%m-%d %H:%M} UTC" if next_sync is not None else ""
     if automatic.reason is WindowReason.DENY_OPEN:
         return f"{_named(automatic)} of project {project} denies syncing now{when}"
     if automatic.reason is WindowReason.ALLOWS_CLOSED:
@@ -98,9 +98,9 @@ def _verdict(case: Case, automatic: WindowVerdict, soon: datetime | None, invali
 
 def _named(verdict: WindowVerdict) -> str:
     """`deny window "0 22 * * *" for 8h`."""
-    shown = [f'{w.kind} window "{w.schedule}" for {w.duration}' for w in verdict.windows[:2]]
+    descriptions = [f'{w.kind} window "{w.schedule}" for {w.duration}' for w in verdict.windows[:2]]
     more = f" and {len(verdict.windows) - 2} more" if len(verdict.windows) > 2 else ""
-    return " and ".join(shown) + more
+    return " and ".join(descriptions) + more
 
 
 def _cited(case: Case, automatic: WindowVerdict) -> Iterator[Evidence]:
@@ -122,24 +122,26 @@ def _deciding(case: Case, verdict: WindowVerdict) -> list[int]:
 
 
 def _fixes(
-    case: Case, automatic: WindowVerdict, by_hand: WindowVerdict, soon: datetime | None
+    case: Case, automatic: WindowVerdict, manual: WindowVerdict, next_sync: datetime | None
 ) -> Iterator[Fix]:
-    show = f"argocd proj windows list {quote(case.app.project)}"
+    list_windows = f"argocd proj windows list {quote(case.app.project)}"
     if automatic.reason is WindowReason.INVALID:
-        yield Fix.run(show, title="Correct the window that cannot be read")
+        yield Fix.run(list_windows, title="Correct the window that cannot be read")
         return
     yield Fix.run(
-        show,
+        list_windows,
         f"argocd app wait {app_argument(case)} --operation --sync",
-        title=f"Wait until {soon:%Y-%m-%d %H:%M} UTC" if soon else "Wait until the windows allow it",
+        title=f"Wait until {next_sync:%Y-%m-%d %H:%M} UTC"
+        if next_sync
+        else "Wait until the windows allow it",
     )
-    if not automatic.allowed and by_hand.allowed:
+    if not automatic.allowed and manual.allowed:
         yield Fix.run(sync(case), title="Or sync by hand: these windows allow that (manualSync)")
     elif not automatic.allowed:
         enable = f"argocd proj windows enable-manual-sync {quote(case.app.project)}"
         yield Fix.run(
-            show,
-            *(f"{enable} {index}" for index in _deciding(case, by_hand) or ("ID",)),
+            list_windows,
+            *(f"{enable} {index}" for index in _deciding(case, manual) or ("ID",)),
             sync(case),
             title="Or allow syncs by hand in the windows that decide, if it cannot wait",
             risk="whoever may sync can then sync at any time, until it is switched off again",

@@ -39,20 +39,20 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
     wait = wait_of(case)
     if wait is None or wait.what is not Awaited.HEALTH:
         return
-    stall = why_stuck(case, wait)
-    if stall is None:
+    stuck = why_stuck(case, wait)
+    if stuck is None:
         return
     others = f" and {wait.others} more" if wait.others else ""
     yield Finding(
         about=wait.ref,
-        explains=(OPERATION, *(() if stall.certain else _silently_unwell(case, wait.ref))),
+        explains=(OPERATION, *(() if stuck.certain else _silently_unwell(case, wait.ref))),
         because=tuple(_unwell(case, wait.ref)),
         severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if stuck.certain else Confidence.MEDIUM,
         verdict=f"the sync waits for {wait.ref}{others} to become healthy since {age_text(wait.age)}:"
-        f" {stall.words}{_held_up(case)}",
-        root=stall.words if stall.certain else None,
-        evidence=tuple(_evidence(case, wait, stall)),
+        f" {stuck.reason}{_held_up(case)}",
+        root=stuck.reason if stuck.certain else None,
+        evidence=tuple(_evidence(case, wait, stuck)),
         fixes=(
             Fix.run(
                 on_object("describe", wait.ref) + "   # what keeps it from becoming healthy",
@@ -119,10 +119,10 @@ def _behind(case: Case) -> int:
     return sum(1 for row in case.app.status.resources if row.status == "OutOfSync")
 
 
-def _evidence(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Evidence]:
+def _evidence(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Evidence]:
     yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
     yield cite(case.application, "/status/operationState/startedAt", says="since when")
     for index, row in enumerate(case.app.status.resources):
         if row.key == wait.ref.key and row.health is not None and row.health.status != HealthCode.HEALTHY:
             yield cite(case.application, f"/status/resources/{index}/health", says="its health")
-    yield from stall.evidence
+    yield from stuck.evidence

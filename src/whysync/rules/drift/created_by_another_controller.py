@@ -47,9 +47,9 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
             about=row.ref,
             explains=(symptom,),
             confidence=Confidence.HIGH if maker.certain else Confidence.MEDIUM,
-            verdict=f"{row.ref} was never in Git: {maker.words}"
+            verdict=f"{row.ref} was never in Git: {maker.reason}"
             if maker.certain
-            else f"{row.ref} was most likely never in Git: {maker.words}; or it was removed from Git and has"
+            else f"{row.ref} was most likely never in Git: {maker.reason}; or it was removed from Git and has"
             " not been pruned",
             evidence=(row_evidence(case, row, says="Argo CD would prune it"), *maker.evidence),
             fixes=(

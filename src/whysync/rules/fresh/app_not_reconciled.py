@@ -38,20 +38,24 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
     if age is None or OVERDUE not in case.symptom_ids:
         yield from _never(case)
         return
-    asked = not isinstance(case.application.at(ASKED), Missing)
+    refresh_requested = not isinstance(case.application.at(ASKED), Missing)
     behind = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.BEHIND)
     namespace = argocd_namespace(case)
-    known = case.has(Fact.SETTINGS)
+    settings_known = case.has(Fact.SETTINGS)
     yield Finding(
         about=case.application.ref,
         explains=(OVERDUE, *behind),
         severity=Severity.WARNING,
-        confidence=Confidence.HIGH if asked or (known and behind) else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if refresh_requested or (settings_known and behind) else Confidence.MEDIUM,
         verdict=f"no controller has looked at this app for {age_text(age)}"
-        + (": a refresh that was asked for has not been taken up" if asked else ""),
+        + (": a refresh that was asked for has not been taken up" if refresh_requested else ""),
         evidence=(
             cite(case.application, "/status/reconciledAt", says="last compared then"),
-            *((cite(case.application, ASKED, says="still waiting to be taken up"),) if asked else ()),
+            *(
+                (cite(case.application, ASKED, says="still waiting to be taken up"),)
+                if refresh_requested
+                else ()
+            ),
         ),
         fixes=(
             Fix.run(

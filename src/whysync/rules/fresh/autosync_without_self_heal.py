@@ -30,18 +30,18 @@ def autosync_without_self_heal(case: Case) -> Iterator[Finding]:
     operation = case.operation
     if not case.is_automated or case.self_heals or operation is None or operation.phase != "Succeeded":
         return
-    known = {drift.symptom for drift in case.drifts}
-    drifted = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.MISSING or s.id in known)
+    drift_symptoms = {drift.symptom for drift in case.drifts}
+    drifted = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.MISSING or s.id in drift_symptoms)
     result = operation.sync_result
-    at = (result.revision or "".join(result.revisions)) if result is not None else ""
-    if not drifted or not at or has_unsynced_revision(case):
+    revision = (result.revision or "".join(result.revisions)) if result is not None else ""
+    if not drifted or not revision or has_unsynced_revision(case):
         return
     yield Finding(
         about=case.application.ref,
         because=drifted,
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
-        verdict=f"auto-sync will not undo this: {at[:8]} was already synced, and self-heal is off",
+        verdict=f"auto-sync will not undo this: {revision[:8]} was already synced, and self-heal is off",
         evidence=(
             cite(case.application, "/spec/syncPolicy/automated", says="automatic, without self-heal"),
             cite(case.application, "/status/operationState/syncResult/revision", says="synced already"),

@@ -34,15 +34,15 @@ def reconciliation_skipped(case: Case) -> Iterator[Finding]:
         return
     behind = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.BEHIND)
     others = [s for s in case.symptoms if s.id != RECONCILIATION_SKIPPED]
-    asked = case.app.operation is not None
+    operation_requested = case.app.operation is not None
     yield Finding(
         about=case.application.ref,
         field=POINTER,
         explains=(RECONCILIATION_SKIPPED, *behind),
-        severity=Severity.WARNING if others or asked else Severity.INFO,
+        severity=Severity.WARNING if others or operation_requested else Severity.INFO,
         confidence=Confidence.HIGH,
         verdict=f"reconciling is switched off for this app: {_how_old(case)}{_unseen(case)}"
-        + (", and the operation that was asked for will not start" if asked else ""),
+        + (", and the operation that was asked for will not start" if operation_requested else ""),
         evidence=(
             cite(case.application, POINTER, says="the controller leaves it alone"),
             cite(case.application, "/status/reconciledAt", says="it was last compared then"),

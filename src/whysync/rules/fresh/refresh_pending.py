@@ -39,7 +39,7 @@ def refresh_pending(case: Case) -> Iterator[Finding]:
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.BEHIND:
             continue
-        waited = (
+        last_compared = (
             f"last compared {age_text(age)} ago" if age is not None else "when it last compared is unknown"
         )
         yield Finding(
@@ -47,7 +47,7 @@ def refresh_pending(case: Case) -> Iterator[Finding]:
             explains=(symptom.id,),
             severity=Severity.WARNING if late else Severity.INFO,
             confidence=Confidence.HIGH,
-            verdict=f"{symptom.text}; {waited}",
+            verdict=f"{symptom.text}; {last_compared}",
             evidence=(
                 cite(case.application, "/status/sync/revision", says="Argo CD compared with this commit"),
                 cite(case.application, "/status/reconciledAt", says="then"),

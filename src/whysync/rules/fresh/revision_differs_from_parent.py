@@ -32,22 +32,31 @@ REVISION = "/spec/source/targetRevision"
 
 @rule(cause="wrong-revision", since="0.1")
 def revision_differs_from_parent(case: Case) -> Iterator[Finding]:
-    result = _parent(case)
-    if result is None or case.app.spec.source is None or case.app.spec.sources:
+    found = _parent(case)
+    if found is None or case.app.spec.source is None or case.app.spec.sources:
         return
-    manifest, parent = result
-    mine, its = case.app.spec.source, parent.spec.source
-    if its is None or mine.chart or its.chart or not same_repo(mine.repo_url, its.repo_url):
+    manifest, parent = found
+    own_source, parent_source = case.app.spec.source, parent.spec.source
+    if (
+        parent_source is None
+        or own_source.chart
+        or parent_source.chart
+        or not same_repo(own_source.repo_url, parent_source.repo_url)
+    ):
         return
-    follows, parents = mine.target_revision or "HEAD", its.target_revision or "HEAD"
-    if follows == parents:
+    own_revision, parent_revision = (
+        own_source.target_revision or "HEAD",
+        parent_source.target_revision or "HEAD",
+    )
+    if own_revision == parent_revision:
         return
     yield Finding(
         about=case.application.ref,
         field=REVISION,
         severity=Severity.INFO,
         confidence=Confidence.LOW,
-        verdict=f"this app follows {follows}, while {parent.name}, which makes it, follows {parents}",
+        verdict=f"this app follows {own_revision}, while {parent.name}, which makes it,"
+        f" follows {parent_revision}",
         evidence=(
             cite(case.application, REVISION, says="what this app follows"),
             cite(manifest, REVISION, says="what its parent follows, of the same repository"),
@@ -55,8 +64,9 @@ def revision_differs_from_parent(case: Case) -> Iterator[Finding]:
         fixes=(
             Fix.application(
                 case.application.ref,
-                Set(pointer=REVISION, value=parents),
-                title=f"Follow {parents} too, if that is wanted: change it where the parent renders it",
+                Set(pointer=REVISION, value=parent_revision),
+                title=f"Follow {parent_revision} too, if that is wanted:"
+                f" change it where the parent renders it",
             ),
         ),
     )

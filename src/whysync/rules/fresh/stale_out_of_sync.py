@@ -40,21 +40,21 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
             continue
         if symptom not in case.symptom_ids:
             continue
-        since = _written_since(case, live)
+        written_at = _written_since(case, live)
         yield Finding(
             about=row.ref,
             explains=(symptom,),
-            confidence=Confidence.MEDIUM if since else Confidence.LOW,
+            confidence=Confidence.MEDIUM if written_at else Confidence.LOW,
             verdict=f"{row.ref} is called OutOfSync, and compared here nothing differs:"
             + (
                 " it has changed since Argo CD compared it"
-                if since
+                if written_at
                 else " the comparison is old, or this Argo CD compares by other rules"
             ),
             evidence=(
                 row_evidence(case, row, says="what Argo CD says"),
                 cite(case.application, "/status/reconciledAt", says="when it compared"),
-                *((cite(live, since, says="when it was last written"),) if since else ()),
+                *((cite(live, written_at, says="when it was last written"),) if written_at else ()),
             ),
             fixes=(
                 Fix.run(

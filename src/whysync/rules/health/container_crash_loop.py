@@ -46,36 +46,36 @@ from whysync.queries.probes import killed_by_probe
 
 @rule(cause="crashloop", since="0.1")
 def container_crash_loop(case: Case) -> Iterator[Finding]:
-    told: set[str] = set()
+    explained: set[str] = set()
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
-        result = _crashing(case, symptom.ref)
-        if result is not None:
+        crash = _crashing(case, symptom.ref)
+        if crash is not None:
             below = tuple(_said_below(case, symptom.id))
-            told.update((symptom.id, *below))
-            finding = _from_pod(symptom.ref, (symptom.id, *below), *result)
+            explained.update((symptom.id, *below))
+            finding = _from_pod(symptom.ref, (symptom.id, *below), *crash)
             if killed_by_probe(case, symptom.ref) is not None:
                 yield replace(finding, because=(symptom.id,))  # the probe is the cause
                 continue
             yield with_revert(case, finding)
     for report in case.failures(CrashLoop):
-        if report.ref is None or not told.isdisjoint(report.symptoms):
+        if report.ref is None or not explained.isdisjoint(report.symptoms):
             continue
         if any(c.exit_reason == "OOMKilled" for story in case.pods_of(report.ref) for c in story.containers):
             continue  # killed for memory, which is another cause
         unhealthy = [
-            s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids and s not in told
+            s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids and s not in explained
         ]
-        word = log_root_cause(logs_below(case, report.ref))
+        root_cause = log_root_cause(logs_below(case, report.ref))
         yield Finding(
             about=report.ref,
             explains=tuple(dict.fromkeys([*unhealthy, *report.symptoms])),
             severity=Severity.CRITICAL,
-            confidence=Confidence.HIGH if word else Confidence.MEDIUM,
-            verdict=f"a container of {report.ref} crashes again and again{_ending(word)}",
-            root=word.failure.text if word else None,
-            evidence=(report.cite(says="Kubernetes gives it ever longer pauses"), *_cited(word)),
+            confidence=Confidence.HIGH if root_cause else Confidence.MEDIUM,
+            verdict=f"a container of {report.ref} crashes again and again{_ending(root_cause)}",
+            root=root_cause.failure.text if root_cause else None,
+            evidence=(report.cite(says="Kubernetes gives it ever longer pauses"), *_cited(root_cause)),
             fixes=(_look(report.ref, report.ref.name),),
         )
 
@@ -93,8 +93,8 @@ def _crashing(case: Case, ref: Ref) -> tuple[PodHistory, ContainerHistory] | Non
 def _said_below(case: Case, symptom: SymptomId) -> Iterator[SymptomId]:
     """Events about the Pods of a row say the same of each of them."""
     for report in case.failures(CrashLoop):
-        above = owning_row_of(case, report.ref) if report.ref is not None else None
-        if above is not None and SymptomId.unhealthy(above.key) == symptom:
+        row = owning_row_of(case, report.ref) if report.ref is not None else None
+        if row is not None and SymptomId.unhealthy(row.key) == symptom:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
@@ -102,29 +102,34 @@ def _from_pod(
     ref: Ref, explains: tuple[SymptomId, ...], story: PodHistory, container: ContainerHistory
 ) -> Finding:
     log = story.log_of(container)
-    word = log_root_cause((log,)) if log else None
-    code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
+    root_cause = log_root_cause((log,)) if log else None
+    exit_code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
     return Finding(
         about=ref,
         explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        verdict=f"container {container.name} of {story.pod.ref} ends{code} again and again{_ending(word)}",
-        root=word.failure.text if word else container.exit_message or None,
+        verdict=f"container {container.name} of {story.pod.ref} ends{exit_code} again and"
+        f" again{_ending(root_cause)}",
+        root=root_cause.failure.text if root_cause else container.exit_message or None,
         evidence=(
             cite(story.pod, container.pointer, says=f"restarted {container.restarts} times"),
-            *_cited(word),
+            *_cited(root_cause),
         ),
         fixes=(_look(story.pod.ref, container.name, story.pod),),
     )
 
 
-def _ending(word: LogRootCause | None) -> str:
-    return f": {word.failure.text.strip()}" if word else ""
+def _ending(root_cause: LogRootCause | None) -> str:
+    return f": {root_cause.failure.text.strip()}" if root_cause else ""
 
 
-def _cited(word: LogRootCause | None) -> tuple[Evidence, ...]:
-    return (cite_line(word.log, word.failure.line, says="its log names the reason"),) if word else ()
+def _cited(root_cause: LogRootCause | None) -> tuple[Evidence, ...]:
+    return (
+        (cite_line(root_cause.log, root_cause.failure.line, says="its log names the reason"),)
+        if root_cause
+        else ()
+    )
 
 
 def _look(ref: Ref, container: str, pod: Manifest | None = None) -> Fix:

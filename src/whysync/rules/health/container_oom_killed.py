@@ -87,14 +87,14 @@ def _from_pod(
         fixes=(look,),
     )
     declared = case.desired_of(ref.key)
-    wanted = _limit(declared, CONTAINERS, killed.name) if declared is not None else ""
-    if not limit or not wanted:
+    declared_limit = _limit(declared, CONTAINERS, killed.name) if declared is not None else ""
+    if not limit or not declared_limit:
         return with_revert(case, finding)
-    if (quantity_value(wanted) or 0) > (quantity_value(limit) or 0):
+    if (quantity_value(declared_limit) or 0) > (quantity_value(limit) or 0):
         return replace(
             finding,
             already_fixed=sync_again(
-                case, True, f"Git gives it {wanted} by now", "Sync: Git gives it more memory", look
+                case, True, f"Git gives it {declared_limit} by now", "Sync: Git gives it more memory", look
             ),
         )
     return with_revert(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
@@ -117,16 +117,16 @@ def _limit(manifest: Manifest, containers: str, name: str) -> str:
 def _more(case: Case, ref: Ref, container: str, limit: str) -> Iterator[Fix]:
     """Twice as much is a start; how much it takes, nobody has seen."""
     declared = case.desired_of(ref.key)
-    number = limit.rstrip("KMGTPEi")
-    if declared is None or not number.isdecimal() or _limit(declared, CONTAINERS, container) != limit:
+    amount = limit.rstrip("KMGTPEi")
+    if declared is None or not amount.isdecimal() or _limit(declared, CONTAINERS, container) != limit:
         return
-    double = f"{2 * int(number)}{limit[len(number) :]}"
+    doubled = f"{2 * int(amount)}{limit[len(amount) :]}"
     for index, raw in enumerate(items(declared.at(CONTAINERS))):
         if text(fields(raw).get("name")) == container:
             yield Fix.change(
                 ref,
-                Set(pointer=f"{CONTAINERS}/{index}/resources/limits/memory", value=double),
-                title=f"Give it more memory in Git: twice as much, {double}, is a start",
+                Set(pointer=f"{CONTAINERS}/{index}/resources/limits/memory", value=doubled),
+                title=f"Give it more memory in Git: twice as much, {doubled}, is a start",
                 risk="if the program leaks, this only takes longer",
             )
 

@@ -94,13 +94,13 @@ def _about_its_user(case: Case, finding: Finding) -> Finding:
                 *finding.fixes,
             ),
         )
-    named = Fix.change(
+    set_user = Fix.change(
         finding.about,
         Set(pointer=USER, value=1000),
         title="Name a user who is not root, in Git, or in the image (USER 1000)",
         risk="the program may need files or ports that only root may use",
     )
-    return with_revert(case, replace(finding, fixes=(named,)), first=False)
+    return with_revert(case, replace(finding, fixes=(set_user,)), first=False)
 
 
 # --- keys ----------------------------------------------------------------------------------------
@@ -108,57 +108,68 @@ def _about_its_user(case: Case, finding: Finding) -> Finding:
 
 def _about_its_key(case: Case, finding: Finding, message: str) -> Finding:
     """Which keys there are instead, and whether one of them is meant."""
-    lack = next(
+    missing = next(
         missing_dependency
         for missing_dependency in missing_dependencies(message)
         if missing_dependency.key and missing_dependency.name
     )
-    namespace = lack.namespace or finding.about.namespace
-    holder = case.live_named(lack.kind, namespace, lack.name)
-    known = keys_of(holder) if holder is not None else ()
-    user = case.desired_of(finding.about.key)
-    pointer = env_key_pointer(user, lack.kind, lack.name, lack.key) if user is not None else ""
-    alike = similar_key(lack.key, known)
-    if user is not None and not pointer and alike and env_key_pointer(user, lack.kind, lack.name, alike):
+    namespace = missing.namespace or finding.about.namespace
+    source = case.live_named(missing.kind, namespace, missing.name)
+    keys = keys_of(source) if source is not None else ()
+    workload = case.desired_of(finding.about.key)
+    pointer = (
+        env_key_pointer(workload, missing.kind, missing.name, missing.key) if workload is not None else ""
+    )
+    similar = similar_key(missing.key, keys)
+    if (
+        workload is not None
+        and not pointer
+        and similar
+        and env_key_pointer(workload, missing.kind, missing.name, similar)
+    ):
         return replace(
             finding,
             already_fixed=sync_again(
                 case,
                 True,
-                f"Git asks for {alike} by now",
-                f"Sync: Git asks for {alike} by now",
+                f"Git asks for {similar} by now",
+                f"Sync: Git asks for {similar} by now",
                 *finding.fixes,
             ),
         )
     fixes = (
-        *_renamed(user, pointer, alike, lack),
+        *_renamed(workload, pointer, similar, missing),
         Fix.run(
             # described, not printed: values of Secrets do not belong on a screen
-            with_comment(kubectl("describe", lack.kind.lower(), lack.name, namespace=namespace), "its keys"),
+            with_comment(
+                kubectl("describe", missing.kind.lower(), missing.name, namespace=namespace), "its keys"
+            ),
             sync(case),
-            title=f"Add key {lack.key} to {lack.kind} {lack.name} where that is made, then sync",
+            title=f"Add key {missing.key} to {missing.kind} {missing.name} where that is made, then sync",
         ),
     )
     finding = replace(
         finding,
         field=pointer or None,
-        evidence=(*_keys_there(holder), *finding.evidence),
+        evidence=(*_keys_there(source), *finding.evidence),
         fixes=fixes,
     )
-    return finding if alike and pointer else with_revert(case, finding)
+    return finding if similar and pointer else with_revert(case, finding)
 
 
-def _renamed(user: Manifest | None, pointer: str, alike: str, lack: DependencyMissing) -> Iterator[Fix]:
-    if user is not None and pointer and alike:
+def _renamed(
+    workload: Manifest | None, pointer: str, similar: str, missing: DependencyMissing
+) -> Iterator[Fix]:
+    if workload is not None and pointer and similar:
         yield Fix.change(
-            user.ref,
-            Set(pointer=pointer, value=alike),
-            title=f"Ask for key {alike}, which {lack.kind} {lack.name} has",
+            workload.ref,
+            Set(pointer=pointer, value=similar),
+            title=f"Ask for key {similar}, which {missing.kind} {missing.name} has",
         )
 
 
-def _keys_there(holder: Manifest | None) -> Iterator[Evidence]:
+def _keys_there(source: Manifest | None) -> Iterator[Evidence]:
     """Names only, also of a ConfigMap: what they hold does not matter here."""
-    if holder is not None:
-        names = ", ".join(keys_of(holder)[:10]) or "none"
-        yield cite(holder, "/metadata/name", says=f"the keys that it has: {names}")
+    if source is not None:
+        names = ", ".join(keys_of(source)[:10]) or "none"
+        yield cite(source, "/metadata/name", says=f"the keys that it has: {names}")

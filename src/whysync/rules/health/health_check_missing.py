@@ -80,17 +80,17 @@ def health_check_missing(case: Case) -> Iterator[Finding]:
     settings = case.settings("argocd-cm")
     if case.synced_recently or settings is None:
         return
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for row in case.app.status.resources:
-        if row.health is not None or is_builtin(row.ref) or row.hook or (row.group, row.kind) in told:
+        if row.health is not None or is_builtin(row.ref) or row.hook or (row.group, row.kind) in reported:
             continue
         if row.group == "argoproj.io":
             continue  # Applications have no health on purpose
         live = case.live_of(row.key)
-        word = _unwell(live) if live is not None else None
-        if live is None or word is None or case.health_of(live) is not None:
+        failure = _unwell(live) if live is not None else None
+        if live is None or failure is None or case.health_of(live) is not None:
             continue
-        told.add((row.group, row.kind))
+        reported.add((row.group, row.kind))
         yield Finding(
             about=row.ref,
             explains=tuple(
@@ -98,23 +98,23 @@ def health_check_missing(case: Case) -> Iterator[Finding]:
             ),
             severity=Severity.INFO,
             confidence=Confidence.MEDIUM,
-            verdict=f"{row.ref} says that {word.says}, and Argo CD has no health check for its kind",
-            evidence=(cite(live, word.pointer, says="its own word"),),
-            fixes=tuple(_fixes(settings, row.ref, live, word)),
+            verdict=f"{row.ref} says that {failure.says}, and Argo CD has no health check for its kind",
+            evidence=(cite(live, failure.pointer, says="its own word"),),
+            fixes=tuple(_fixes(settings, row.ref, live, failure)),
         )
 
 
-def _fixes(settings: Manifest, ref: Ref, live: Manifest, word: _Word) -> Iterator[Fix]:
+def _fixes(settings: Manifest, ref: Ref, live: Manifest, failure: _Word) -> Iterator[Fix]:
     """The script is run on the object first; `resource.customizations` wants it to judge rightly."""
     key = f"resource.customizations.health.{ref.group}_{ref.kind}"
-    tried = health_of(live.body, {f"{ref.group}/{ref.kind}": ResourceOverride(health_lua=word.script)})
-    if tried is None or tried.code is not HealthCode.DEGRADED:
+    result = health_of(live.body, {f"{ref.group}/{ref.kind}": ResourceOverride(health_lua=failure.script)})
+    if result is None or result.code is not HealthCode.DEGRADED:
         return
     yield Fix(
         title=f"Add a health check for {ref.kind} that reads this; run on {ref.name}, it says Degraded",
         kind=FixKind.SETTINGS,
         target=settings.ref,
-        edits=(Set(pointer=join(("data", key)), value=word.script),),
+        edits=(Set(pointer=join(("data", key)), value=failure.script),),
         risk="apps with such resources become Degraded where they looked Healthy",
     )
 

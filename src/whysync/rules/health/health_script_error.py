@@ -96,15 +96,15 @@ def _script_at(case: Case, ref: Ref) -> Iterator[Evidence]:
 def _guarded(case: Case, ref: Ref, live: Manifest | None) -> Iterator[Fix]:
     """The script with a question for what this object lacks, where it runs on it then."""
     settings, script = case.settings("argocd-cm"), _settings_data(case).get(_name_of(ref), "")
-    result = with_nil_checks(script, live) if live is not None and script else None
-    if settings is None or result is None:
+    fixed = with_nil_checks(script, live) if live is not None and script else None
+    if settings is None or fixed is None:
         return
-    better, verdict = result
+    checked, verdict = fixed
     yield Fix(
         title=f"Let the script ask first whether the field is there; on {ref.name} it says {verdict.code}",
         kind=FixKind.SETTINGS,
         target=settings.ref,
-        edits=(Set(pointer=join(("data", _name_of(ref))), value=better),),
+        edits=(Set(pointer=join(("data", _name_of(ref))), value=checked),),
         risk="it holds for all resources of this kind",
     )
 

@@ -66,7 +66,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
                 explains=(symptom.id, *_said_below(case, symptom.ref)),
                 severity=Severity.CRITICAL,
                 confidence=Confidence.HIGH,
-                verdict=f"{story.pod.ref} cannot pull {waiting.image or 'its image'}{refusal.words}",
+                verdict=f"{story.pod.ref} cannot pull {waiting.image or 'its image'}{refusal.reason_text}",
                 root=refusal.root or waiting.waiting_message or None,
                 evidence=(
                     cite(story.pod, waiting.pointer, says=f"container {waiting.name} waits"),
@@ -101,8 +101,8 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
 def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -> Finding:
     """Where this one does not exist, and another tag of it runs: in this cluster, whatever the namespace."""
     desired = case.desired_of(finding.about.key)
-    other = running_tag(case, image) if "not-found" in reason and desired is not None else None
-    if other is None:
+    running = running_tag(case, image) if "not-found" in reason and desired is not None else None
+    if running is None:
         return finding
     if git_has_another_tag(desired, case.live_of(finding.about.key), image):
         return replace(
@@ -115,16 +115,16 @@ def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -
                 *finding.fixes,
             ),
         )
-    places = tuple(image_pointers(desired, image))
-    if not places:
+    pointers = tuple(image_pointers(desired, image))
+    if not pointers:
         return finding  # whoever makes the Pods writes the image in another way
-    named = Fix.change(
+    use_running_tag = Fix.change(
         finding.about,
-        *(Set(pointer=pointer, value=other[0]) for pointer in places),
-        title=f"Is {other[0]} meant, which runs here? Then name it in Git",
+        *(Set(pointer=pointer, value=running[0]) for pointer in pointers),
+        title=f"Is {running[0]} meant, which runs here? Then name it in Git",
         risk="another version may be wanted: see which tags the registry has",
     )
-    return replace(finding, evidence=(*finding.evidence, other[1]), fixes=(named, *finding.fixes))
+    return replace(finding, evidence=(*finding.evidence, running[1]), fixes=(use_running_tag, *finding.fixes))
 
 
 def _said_below(case: Case, row: Ref) -> tuple[SymptomId, ...]:
@@ -160,10 +160,10 @@ def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
 
 
 def _fixes(ref: Ref, image: str) -> tuple[Fix, ...]:
-    look = with_comment(f"docker manifest inspect {quote(image)}", "does it exist, and may you read it?")
+    inspect = with_comment(f"docker manifest inspect {quote(image)}", "does it exist, and may you read it?")
     return (
         Fix.run(
-            *((look,) if image else ()),
+            *((inspect,) if image else ()),
             kubectl("describe", ref.kind.lower(), ref.name, namespace=ref.namespace or "default"),
             title="Set an image in Git that exists, or give the Pod credentials that the registry accepts",
         ),

@@ -52,18 +52,18 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
         if not live.spec or _has_address(live) or _lacks_its_class(case, live):
             continue
         reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
-        held_up = (OPERATION,) if case.operation and row.name in case.operation.message else ()
+        blocked = (OPERATION,) if case.operation and row.name in case.operation.message else ()
         reason = why_no_address(case, row, live)
-        words = reports[0].failure.text if reports else reason.words
+        why = reports[0].failure.text if reports else reason.text
         yield Finding(
             about=row.ref,
             field=ADDRESS,
-            explains=(symptom, *held_up, *(s for report in reports for s in report.symptoms)),
+            explains=(symptom, *blocked, *(s for report in reports for s in report.symptoms)),
             because=reason.because,
             severity=Severity.INFO if case.synced_recently else Severity.WARNING,
             confidence=Confidence.HIGH if reports else reason.confidence,
-            verdict=f"{row.ref} has no address: {words}",
-            root=words,
+            verdict=f"{row.ref} has no address: {why}",
+            root=why,
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, ADDRESS, says="empty"),
@@ -102,7 +102,7 @@ def _from_the_row(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
 
 def _has_address(live: Manifest) -> bool:
     """Some controllers write one entry without anything in it; old versions of Argo CD wait on, then."""
-    return any(fields(one) for one in items(live.at(f"{ADDRESS}/ingress")))
+    return any(fields(entry) for entry in items(live.at(f"{ADDRESS}/ingress")))
 
 
 def _lacks_its_class(case: Case, live: Manifest) -> bool:

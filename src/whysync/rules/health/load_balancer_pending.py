@@ -57,16 +57,16 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
             continue
         if is_ingress and live.spec:
             continue  # ingress_without_address knows more
-        told = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
-        held_up = (OPERATION,) if case.operation and row.name in case.operation.message else ()
+        reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
+        blocked = (OPERATION,) if case.operation and row.name in case.operation.message else ()
         declared = case.desired_of(row.key)
         if is_service and declared is not None and declared.at(TYPE) not in (BALANCED, live.at(TYPE)):
             continue  # Git wants no address any more: what is left is to sync
-        why = told[0].failure.text if told else _why(case, live)
+        why = reports[0].failure.text if reports else _why(case, live)
         yield Finding(
             about=row.ref,
             field=ADDRESS,
-            explains=(symptom, *held_up, *(s for report in told for s in report.symptoms)),
+            explains=(symptom, *blocked, *(s for report in reports for s in report.symptoms)),
             severity=Severity.INFO if case.synced_recently else Severity.WARNING,
             confidence=Confidence.HIGH,
             verdict=f"{row.ref} has no address yet: " + (why or "nothing has written one into its status"),
@@ -74,12 +74,12 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, ADDRESS, says="empty"),
-                *(report.cite(says="why, as the cluster tells") for report in told),
+                *(report.cite(says="why, as the cluster tells") for report in reports),
             ),
             fixes=(
                 Fix.run(
                     kubectl("describe", row.kind.lower(), row.name, namespace=row.namespace or "default"),
-                    title=_look(is_service=is_service, nobody=bool(why) and not told),
+                    title=_look(is_service=is_service, nobody=bool(why) and not reports),
                 ),
                 *_inside(row.ref, declared, is_service=is_service),
             ),

@@ -42,22 +42,23 @@ def on_delete_update_strategy(case: Case) -> Iterator[Finding]:
         live = case.live_of(row.key) if row.group == "apps" and row.kind in _COUNTS else None
         if live is None or symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
-        wanted, ready, updated = (integer(live.status.get(name)) for name in _COUNTS[row.kind])
-        held = _held_back(live)
-        if not held or not wanted or ready < wanted or updated >= wanted:
+        desired, ready, updated = (integer(live.status.get(name)) for name in _COUNTS[row.kind])
+        reason = _held_back(live)
+        if not reason or not desired or ready < desired or updated >= desired:
             continue
         yield Finding(
             about=row.ref,
             field=STRATEGY,
             explains=(symptom,),
             confidence=Confidence.MEDIUM,
-            verdict=f"{row.ref} reads as Progressing: {held}; all Pods are ready, {updated} of {wanted} new",
+            verdict=f"{row.ref} reads as Progressing: {reason}; all Pods are ready,"
+            f" {updated} of {desired} new",
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, STRATEGY, says="why no more Pods are replaced"),
                 cite(live, f"/status/{_COUNTS[row.kind][2]}", says="so many are of the new revision"),
             ),
-            fixes=(_fix(row.namespace or "default", by_deleting="OnDelete" in held),),
+            fixes=(_fix(row.namespace or "default", by_deleting="OnDelete" in reason),),
         )
 
 

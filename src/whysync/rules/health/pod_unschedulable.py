@@ -39,17 +39,17 @@ PATIENCE = timedelta(minutes=2)
 
 @rule(cause="unschedulable", since="0.1")
 def pod_unschedulable(case: Case) -> Iterator[Finding]:
-    told: set[str] = set()
+    explained: set[str] = set()
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
         for story in case.pods_of(symptom.ref):
-            result = _condition(story.pod)
-            if result is None:
+            condition = _condition(story.pod)
+            if condition is None:
                 continue
-            evidence, message = result
+            evidence, message = condition
             why = why_unschedulable(case, story.pod)
-            told.add(symptom.id)
+            explained.add(symptom.id)
             finding = Finding(
                 about=symptom.ref,
                 explains=(symptom.id, *_said_of(case, story.pod.ref)),
@@ -64,9 +64,9 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
             yield finding if _waits_for_claim(message) else with_revert(case, finding)
             break
     for report in case.failures(Unschedulable):
-        if report.ref is None or not told.isdisjoint(report.symptoms):
+        if report.ref is None or not explained.isdisjoint(report.symptoms):
             continue
-        if any(SymptomId.unhealthy(row.key) in told for row in case.app.status.resources):
+        if any(SymptomId.unhealthy(row.key) in explained for row in case.app.status.resources):
             continue
         hook = awaited_hook(case)
         if hook is not None and owning_row_of(case, report.ref) == hook:

@@ -48,47 +48,49 @@ def probe_failing(case: Case) -> Iterator[Finding]:
     groups = [
         (group, _about(case, group)) for group in grouped(case, ProbeFailed, by=lambda f: (f.probe, f.detail))
     ]
-    killers = {about.key for group, about in groups if killed_by_probe(case, about, group.failure.probe)}
+    killed = {about.key for group, about in groups if killed_by_probe(case, about, group.failure.probe)}
     for group, about in groups:
         ref, failure = group.ref, group.failure
-        killing = killed_by_probe(case, about, failure.probe)
-        if about.key in killers and killing is None:
+        kill = killed_by_probe(case, about, failure.probe)
+        if about.key in killed and kill is None:
             continue  # what is killed over and over is not ready either
-        others = (
-            id for other, same in groups if killing is not None and same == about for id in other.explains
-        )
+        others = (id for other, same in groups if kill is not None and same == about for id in other.explains)
         explains = tuple(dict.fromkeys((*group.explains, *others, *symptoms_about(case, about))))
         explained.update(explains)
         crashes = also_crashes(case, about, explains)
-        follows = crashes and failure.probe == "readiness"  # which kills nothing
+        is_consequence = crashes and failure.probe == "readiness"  # which kills nothing
         finding = Finding(
             about=about,
             explains=explains,
-            because=explains if follows else (),
+            because=explains if is_consequence else (),
             severity=_severity(case, failure.probe),
-            confidence=Confidence.MEDIUM if crashes and killing is None else Confidence.HIGH,
+            confidence=Confidence.MEDIUM if crashes and kill is None else Confidence.HIGH,
             verdict=f"the {failure.probe or 'health'} probe of {ref or about} fails"
             + (f": {one_line(failure.detail)}" if failure.detail else "")
-            + ("; it is killed for that, and started again" if killing is not None else "")
-            + (f"; it crashes too: {_DOWN if follows else _EITHER}" if crashes and killing is None else ""),
+            + ("; it is killed for that, and started again" if kill is not None else "")
+            + (
+                f"; it crashes too: {_DOWN if is_consequence else _EITHER}"
+                if crashes and kill is None
+                else ""
+            ),
             root=one_line(failure.detail) or None,
             evidence=(
-                *((killing,) if killing is not None else ()),
+                *((kill,) if kill is not None else ()),
                 *group.cited(says="the kubelet tells what the probe got"),
             ),
-            fixes=(*(startup_probes(case, about, failure) if killing is not None else ()), *_fixes(about)),
+            fixes=(*(startup_probes(case, about, failure) if kill is not None else ()), *_fixes(about)),
         )
-        yield finding if follows else _at_its_port(case, finding, failure)
+        yield finding if is_consequence else _at_its_port(case, finding, failure)
     if case.synced_recently:
         return
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None or symptom.id in explained:
             continue
         for story in case.pods_of(symptom.ref):
-            result = running_but_not_ready(story)
-            if result is None:
+            not_ready = running_but_not_ready(story)
+            if not_ready is None:
                 continue
-            name, pointer, probe = result
+            name, pointer, probe = not_ready
             finding = Finding(
                 about=symptom.ref,
                 explains=(symptom.id,),
@@ -112,18 +114,18 @@ def _about(case: Case, group: FailureGroup[ProbeFailed]) -> Ref:
 
 def _at_its_port(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:
     """With the port that the container declares, where the probe asks at another; or Git already has it."""
-    corrected = probe_in_git(case, finding.about, failure)
-    if corrected is None:
+    correction = probe_in_git(case, finding.about, failure)
+    if correction is None:
         return with_revert(case, finding)
-    if corrected.synced is False:
+    if correction.synced is False:
         return replace(
             finding,
-            already_fixed=sync_again(case, True, corrected.verdict, corrected.title, *finding.fixes),
+            already_fixed=sync_again(case, True, correction.verdict, correction.title, *finding.fixes),
         )
     fix = Fix.change(
-        finding.about, Set(pointer=corrected.pointer, value=corrected.value), title=corrected.title
+        finding.about, Set(pointer=correction.pointer, value=correction.value), title=correction.title
     )
-    return with_revert(case, replace(finding, field=corrected.pointer, fixes=(fix, *finding.fixes)))
+    return with_revert(case, replace(finding, field=correction.pointer, fixes=(fix, *finding.fixes)))
 
 
 def _severity(case: Case, probe: str) -> Severity:

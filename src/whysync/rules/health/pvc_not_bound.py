@@ -49,19 +49,23 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
     for claim in _pending(case).values():
         why, evidence, first_use = _why(case, claim)
         wait = wait_of(case)
-        held_up = wait is not None and wait.ref.key == claim.ref.key
-        young = case.synced_recently and not evidence and not held_up
+        blocks_sync = wait is not None and wait.ref.key == claim.ref.key
+        is_normal = case.synced_recently and not evidence and not blocks_sync
         if claim.manifest is None and not evidence:
             continue
         yield Finding(
             about=claim.ref,
             field=CLASS,
             explains=tuple(dict.fromkeys((*claim.explains, *_reported(case, claim.ref)))),
-            severity=Severity.INFO if young or (first_use and not held_up) else Severity.CRITICAL,
+            severity=Severity.INFO if is_normal or (first_use and not blocks_sync) else Severity.CRITICAL,
             confidence=Confidence.HIGH if evidence else Confidence.MEDIUM,
             verdict=f"{claim.ref} is not bound to a volume"
             + (f": {why}" if why else "")
-            + (", which this sync applies only after the claim is healthy" if first_use and held_up else ""),
+            + (
+                ", which this sync applies only after the claim is healthy"
+                if first_use and blocks_sync
+                else ""
+            ),
             root=why or None,
             evidence=(
                 *((cite(claim.manifest, PHASE, says="it waits for a volume"),) if claim.manifest else ()),
@@ -126,12 +130,12 @@ def _why(case: Case, claim: _Claim) -> tuple[str, tuple[Evidence, ...], bool]:
     if claim.manifest is None:
         return "", (), False
     classes = {manifest.ref.name: manifest for manifest in case.live_of_kind("StorageClass")}
-    wanted = text(claim.manifest.at(CLASS))
-    if wanted in classes and classes[wanted].body.get("volumeBindingMode") == "WaitForFirstConsumer":
-        evidence = (cite(classes[wanted], "/volumeBindingMode", says="it binds on first use"),)
+    class_name = text(claim.manifest.at(CLASS))
+    if class_name in classes and classes[class_name].body.get("volumeBindingMode") == "WaitForFirstConsumer":
+        evidence = (cite(classes[class_name], "/volumeBindingMode", says="it binds on first use"),)
         return "its class waits for the first Pod that uses it", evidence, True
-    if wanted and classes and wanted not in classes:
-        known = ", ".join(sorted(classes))
-        evidence = (cite(claim.manifest, CLASS, says=f"no such class (known: {known})"),)
-        return f"StorageClass {wanted} does not exist", evidence, False
+    if class_name and classes and class_name not in classes:
+        names = ", ".join(sorted(classes))
+        evidence = (cite(claim.manifest, CLASS, says=f"no such class (known: {names})"),)
+        return f"StorageClass {class_name} does not exist", evidence, False
     return "", (), False

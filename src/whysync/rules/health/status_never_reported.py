@@ -43,21 +43,21 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
             continue  # what is being deleted reads as Progressing until it is gone
         if is_builtin(row.ref) or live.body.get("status"):
             continue
-        made = case.owned_by(row.ref)
+        owned = case.owned_by(row.ref)
         declared = case.desired_of(row.key)
         if declared is not None and declared.at(IGNORE) == "true":
             continue  # it does not count
         yield Finding(
             about=row.ref,
             explains=(symptom,),
-            confidence=Confidence.HIGH if made else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if owned else Confidence.MEDIUM,
             verdict=f"{row.ref} reads as Progressing: nothing has written a status into it;"
-            f" {_why(row.ref, made)}",
-            root=f"the controller of {row.ref.kind} writes no status" if made else None,
+            f" {_why(row.ref, owned)}",
+            root=f"the controller of {row.ref.kind} writes no status" if owned else None,
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, "/status", says="empty"),
-                *(cite(manifest, "/metadata/ownerReferences", says="made from it") for manifest in made[:2]),
+                *(cite(manifest, "/metadata/ownerReferences", says="made from it") for manifest in owned[:2]),
             ),
             fixes=(
                 *(
@@ -66,7 +66,7 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
                             row.ref,
                             Set(pointer=IGNORE, value="true"),
                             title="Leave it out of the app's health"
-                            + ("" if made else ", if no status will ever come"),
+                            + ("" if owned else ", if no status will ever come"),
                             risk="its real trouble will not count any more",
                         ),
                     )
@@ -76,14 +76,14 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
                 Fix.run(
                     "kubectl get pods -A     # does the controller of this kind run?",
                     title="Let the controller of this kind "
-                    + ("write the status" if made else "run and write the status"),
+                    + ("write the status" if owned else "run and write the status"),
                 ),
             ),
         )
 
 
-def _why(ref: Ref, made: tuple[Manifest, ...]) -> str:
+def _why(ref: Ref, owned: tuple[Manifest, ...]) -> str:
     """What was made from it shows that its controller works."""
-    if made:
-        return f"its controller works all the same: it has made {made[0].ref}"
+    if owned:
+        return f"its controller works all the same: it has made {owned[0].ref}"
     return f"the controller of {ref.kind} does not run, does not see it, or does not write one"

@@ -55,44 +55,48 @@ def suspended(case: Case) -> Iterator[Finding]:
         if code != "Suspended" or symptom not in case.symptom_ids:
             continue
         live, declared = case.live_of(row.key), case.desired_of(row.key)
-        switch, in_git = _switch(live), _switch(declared)
-        writer = writer_of(live.body, switch) if live is not None and switch else None
+        pointer, declared_pointer = _switch(live), _switch(declared)
+        writer = writer_of(live.body, pointer) if live is not None and pointer else None
         by_argocd = writer is not None and writer.kind is WriterKind.ARGOCD
-        taken_out = by_argocd and declared is not None and not in_git
-        waits = (OPERATION,) if _holds_up_the_sync(case, row.name) else ()
-        held = _held_back(live) if live is not None else None
+        removed_from_git = by_argocd and declared is not None and not declared_pointer
+        blocked = (OPERATION,) if _holds_up_the_sync(case, row.name) else ()
+        not_rolled_out = _held_back(live) if live is not None else None
         yield Finding(
-            about=case.application.ref if taken_out else row.ref,
-            field=switch or None,
-            explains=(symptom, *waits),
+            about=case.application.ref if removed_from_git else row.ref,
+            field=pointer or None,
+            explains=(symptom, *blocked),
             # what Git itself pauses is held back on purpose
-            severity=Severity.WARNING if waits or (held is not None and not in_git) else Severity.INFO,
+            severity=Severity.WARNING
+            if blocked or (not_rolled_out is not None and not declared_pointer)
+            else Severity.INFO,
             confidence=Confidence.HIGH,
             verdict=f"{row.ref} is suspended and waits for somebody"
             + (f": {message}" if message else "")
-            + ("; what was synced since then is not rolled out" if held is not None else "")
-            + ("; Git does not ask for it any more" if taken_out else ""),
+            + ("; what was synced since then is not rolled out" if not_rolled_out is not None else "")
+            + ("; Git does not ask for it any more" if removed_from_git else ""),
             writer=None if by_argocd else writer,
             evidence=(
                 row_evidence(case, row, says="Argo CD calls it Suspended"),
                 *_switches(live),
-                *((held,) if held is not None else ()),
+                *((not_rolled_out,) if not_rolled_out is not None else ()),
             ),
-            fixes=tuple(_fixes(case, row, in_git, taken_out=taken_out)),
+            fixes=tuple(_fixes(case, row, declared_pointer, removed_from_git=removed_from_git)),
         )
 
 
 def _switch(manifest: Manifest | None) -> str:
     """Where it says that it is stopped; empty where it does not."""
-    return next((one for one in IN_GIT if manifest is not None and manifest.at(one) is True), "")
+    return next((pointer for pointer in IN_GIT if manifest is not None and manifest.at(pointer) is True), "")
 
 
-def _fixes(case: Case, row: ResourceRow, in_git: str, *, taken_out: bool) -> Iterator[Fix]:
-    if taken_out:
+def _fixes(case: Case, row: ResourceRow, declared_pointer: str, *, removed_from_git: bool) -> Iterator[Fix]:
+    if removed_from_git:
         yield Fix.run(sync(case), title="Sync: Git does not ask for the pause any more")
         return
-    if in_git:
-        yield Fix.remove(row.ref, in_git, title="Take the pause out of Git, if it has served its purpose")
+    if declared_pointer:
+        yield Fix.remove(
+            row.ref, declared_pointer, title="Take the pause out of Git, if it has served its purpose"
+        )
         return
     command = RESUME.get((row.group, row.kind), "kubectl -n {namespace} get {kind} {name} -o yaml")
     command = command.format(

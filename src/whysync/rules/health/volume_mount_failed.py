@@ -32,13 +32,15 @@ ELSEWHERE = "Multi-Attach"
 
 @rule(cause="pvc-pending", since="0.1")
 def volume_mount_failed(case: Case) -> Iterator[Finding]:
-    lacking = {_row(case, report.ref) for report in case.failures(DependencyMissing)}
+    with_missing_object = {_row(case, report.ref) for report in case.failures(DependencyMissing)}
     rows: dict[Ref, list[FailureGroup[FailedMount]]] = {}
     for group in grouped(case, FailedMount, by=lambda failure: failure.volume):
         about = _row(case, group.ref)
         if "failed to sync " in group.failure.detail:
             continue  # the kubelet's own memory of ConfigMaps and Secrets is not filled yet
-        if about not in lacking:  # the kubelet also lists volumes that wait because one lacks its Secret
+        if (
+            about not in with_missing_object
+        ):  # the kubelet also lists volumes that wait because one lacks its Secret
             rows.setdefault(about, []).append(group)
     for about, groups in rows.items():
         yield _finding(case, about, sorted(groups, key=_is_summary))
@@ -51,23 +53,26 @@ def _is_summary(group: FailureGroup[FailedMount]) -> bool:
 
 def _finding(case: Case, about: Ref, groups: list[FailureGroup[FailedMount]]) -> Finding:
     ref, failure = groups[0].ref, groups[0].failure
-    held = ELSEWHERE in failure.text
+    attached_elsewhere = ELSEWHERE in failure.text
     why = one_line(failure.detail.lstrip(", ")) or "its node says no more"
-    told = tuple(id for group in groups for id in group.explains)
+    reported = tuple(id for group in groups for id in group.explains)
     return Finding(
         about=about,
-        explains=tuple(dict.fromkeys((*told, *symptoms_about(case, about)))),
+        explains=tuple(dict.fromkeys((*reported, *symptoms_about(case, about)))),
         severity=Severity.WARNING if case.synced_recently else Severity.CRITICAL,
-        confidence=Confidence.HIGH if held else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if attached_elsewhere else Confidence.MEDIUM,
         verdict=f"volume {failure.volume or '(not named)'} of {ref or about} cannot be mounted: "
-        + (f"it is still attached elsewhere: {why}" if held else why),
+        + (f"it is still attached elsewhere: {why}" if attached_elsewhere else why),
         root=one_line(failure.detail) or None,
         evidence=tuple(
             evidence
             for group in reversed(groups)
             for evidence in group.cited(says="the node, or the controller of attachments, says so")
         ),
-        fixes=(*_recreate(case, about, held=held), _fix(ref or about, held=held)),
+        fixes=(
+            *_recreate(case, about, attached_elsewhere=attached_elsewhere),
+            _fix(ref or about, attached_elsewhere=attached_elsewhere),
+        ),
     )
 
 
@@ -75,10 +80,10 @@ def _row(case: Case, ref: Ref | None) -> Ref:
     return (owning_row_of(case, ref) if ref is not None else None) or ref or case.application.ref
 
 
-def _recreate(case: Case, about: Ref, *, held: bool) -> Iterator[Fix]:
+def _recreate(case: Case, about: Ref, *, attached_elsewhere: bool) -> Iterator[Fix]:
     """A rolling update starts the new Pod before the old one has released the volume."""
     workload = case.desired_of(about.key) or case.live_of(about.key)
-    if not held or about.kind != "Deployment":
+    if not attached_elsewhere or about.kind != "Deployment":
         return
     if workload is not None and workload.at("/spec/strategy/type") == "Recreate":
         return
@@ -90,13 +95,13 @@ def _recreate(case: Case, about: Ref, *, held: bool) -> Iterator[Fix]:
     )
 
 
-def _fix(pod: Ref, *, held: bool) -> Fix:
-    look = (on_object("describe", pod), kubectl("get", "volumeattachments"))
-    if held:
+def _fix(pod: Ref, *, attached_elsewhere: bool) -> Fix:
+    commands = (on_object("describe", pod), kubectl("get", "volumeattachments"))
+    if attached_elsewhere:
         return Fix.run(
-            *look,
+            *commands,
             kubectl("get", "pods", "-o", "wide", namespace=pod.namespace or "default"),
             title="End the Pod that still holds the volume, or take its dead node out",
             risk="what the old Pod has not written yet is lost",
         )
-    return Fix.run(*look, title="See what the storage driver says, and fix what it names")
+    return Fix.run(*commands, title="See what the storage driver says, and fix what it names")

@@ -53,25 +53,25 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             continue
         reported = tuple(id for id in symptoms_on(case, chain) if id != symptom)
         reason = _reason(chain, message)
-        named = bool(reason) and (not is_builtin(row.ref) or _is_deeper(chain))
+        has_reason = bool(reason) and (not is_builtin(row.ref) or _is_deeper(chain))
         finding = Finding(
             about=row.ref,
             explains=(symptom, *reported),
             because=reported,  # where another rule explains what the chain reports, that is the cause
             severity=Severity.CRITICAL,
-            confidence=Confidence.MEDIUM if named else Confidence.LOW,
+            confidence=Confidence.MEDIUM if has_reason else Confidence.LOW,
             verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}: "
             + (
                 f"{_reporter(row, chain)}{both_ends(reason)}"
                 if reason
                 else "the facts do not contain a reason"
             ),
-            root=both_ends(reason) if named else None,
+            root=both_ends(reason) if has_reason else None,
             evidence=(
                 row_evidence(case, row, says=f"Argo CD reports it as {code}"),
                 *chain_evidence(chain),
             ),
-            fixes=tuple(_fixes(row.ref, chain, named=named)),
+            fixes=tuple(_fixes(row.ref, chain, has_reason=has_reason)),
         )
         yield with_revert(case, finding)
 
@@ -94,20 +94,22 @@ def _reporter(row: ResourceRow, chain: tuple[Link, ...]) -> str:
     return f"{chain[-1].ref}: " if len(chain) > 1 and chain[-1].ref.key != row.key else ""
 
 
-def _fixes(ref: Ref, chain: tuple[Link, ...], *, named: bool) -> Iterator[Fix]:
-    last = chain[-1].ref if chain else ref
+def _fixes(ref: Ref, chain: tuple[Link, ...], *, has_reason: bool) -> Iterator[Fix]:
+    last_ref = chain[-1].ref if chain else ref
     retry = RETRIES.get((ref.group, ref.kind))
-    look = (
-        on_object("describe", last),
-        kubectl("get", "events", "--sort-by", ".lastTimestamp", namespace=last.namespace or "default"),
+    commands = (
+        on_object("describe", last_ref),
+        kubectl("get", "events", "--sort-by", ".lastTimestamp", namespace=last_ref.namespace or "default"),
     )
     if retry is not None:
         yield Fix.run(
-            *look,
+            *commands,
             f"{' '.join(retry)} {quote(ref.name)} -n {quote(ref.namespace or 'default')}",
             title=f"Fix what it reports, then retry, or revert in Git: a {ref.kind} does not retry by itself",
         )
-    elif named:
-        yield Fix.run(*look, title=f"Fix what {last} reports; its controller then reconciles it again")
+    elif has_reason:
+        yield Fix.run(
+            *commands, title=f"Fix what {last_ref} reports; its controller then reconciles it again"
+        )
     else:
-        yield Fix.run(*look, title="Look at its events, the objects that it owns and their logs")
+        yield Fix.run(*commands, title="Look at its events, the objects that it owns and their logs")
