@@ -170,7 +170,6 @@ _TEXT_BRANCHES = {
     "queries/hook_runs.py": "the Job controller's message",
     "queries/lua_guards.py": "Lua source",
     "queries/probes.py": "the kubelet's event",
-    "reports/diagnose_text.py": "commands of a fix",
     "reports/lab_timeline.py": "Argo CD's operation message",
     "rules/apply/wave_in_progress.py": "Argo CD's operation message",
     "rules/health/volume_mount_failed.py": "the kubelet's event",

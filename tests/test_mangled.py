@@ -75,6 +75,6 @@ def test_nonsense_crashes_nothing(objects: list[Object]) -> None:
         list_view.render(report, Terminal()),
         json_yaml.as_json(diagnose_json.report_v1(report)),
         json_yaml.as_yaml(diagnose_json.report_v1(report)),
-        get_view.render(cases, Terminal(), form="wide", show_operation=True),
+        get_view.render(cases, Terminal(), format="wide", show_operation=True),
     ):
         assert text.endswith("\n")

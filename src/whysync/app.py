@@ -45,70 +45,72 @@ class FactSource(msgspec.Struct, frozen=True, kw_only=True):
     server: ArgoServer | None = None
     kube: KubeAccess | None = None
     # of a live source
-    wanted: Selection | None = None
+    selection: Selection | None = None
 
 
-def read(place: FactSource, *, progress: Progress | None = None) -> SnapshotIndex:
+def read(source: FactSource, *, progress: Progress | None = None) -> SnapshotIndex:
     """All the facts, with secrets masked."""
-    return SnapshotIndex(snapshot(place, progress=progress))
+    return SnapshotIndex(snapshot(source, progress=progress))
 
 
-def snapshot(place: FactSource, *, progress: Progress | None = None) -> Snapshot:
-    if place.bundles:
+def snapshot(source: FactSource, *, progress: Progress | None = None) -> Snapshot:
+    if source.bundles:
         from whysync.facts.bundle import read_bundle
 
-        return read_bundle(place.bundles, stdin=place.stdin, limits=place.limits, progress=progress)
-    if place.server is not None and place.kube is not None:
-        return _both(place, progress)
-    if place.server is not None:
+        return read_bundle(source.bundles, stdin=source.stdin, limits=source.limits, progress=progress)
+    if source.server is not None and source.kube is not None:
+        return _both(source, progress)
+    if source.server is not None:
         from whysync.facts.argocd_api import read_argocd
 
-        return read_argocd(place.server, _wanted(place), progress)
-    if place.kube is not None:
+        return read_argocd(source.server, _selection(source), progress)
+    if source.kube is not None:
         from whysync.facts.kubernetes_api import read_kubernetes
 
-        return read_kubernetes(place.kube, _wanted(place), progress)
-    raise nowhere()
+        return read_kubernetes(source.kube, _selection(source), progress)
+    raise no_source()
 
 
-def listing(place: FactSource, *, progress: Progress | None = None) -> Snapshot:
+def applications_snapshot(source: FactSource, *, progress: Progress | None = None) -> Snapshot:
     """Which Applications there are; of a live source nothing else is asked."""
-    if place.bundles:
-        return snapshot(place, progress=progress)
-    wanted = replace(_wanted(place), listing=True, refresh="")
-    return snapshot(replace(place, wanted=wanted), progress=progress)
+    if source.bundles:
+        return snapshot(source, progress=progress)
+    selection = replace(_selection(source), listing=True, refresh="")
+    return snapshot(replace(source, selection=selection), progress=progress)
 
 
-def closely(place: FactSource, names: Sequence[str], *, progress: Progress | None = None) -> Snapshot:
+def detailed_snapshot(
+    source: FactSource, names: Sequence[str], *, progress: Progress | None = None
+) -> Snapshot:
     """All about these Applications, refreshed first if that was asked for."""
-    wanted = replace(_wanted(place), names=tuple(names), every_gap=True)
-    return snapshot(replace(place, wanted=wanted), progress=progress)
+    selection = replace(_selection(source), names=tuple(names), every_gap=True)
+    return snapshot(replace(source, selection=selection), progress=progress)
 
 
-def _both(place: FactSource, progress: Progress | None, *, everything: bool = False) -> Snapshot:
+def _both(source: FactSource, progress: Progress | None, *, everything: bool = False) -> Snapshot:
     """What Argo CD knows, and what only the cluster does."""
     from whysync.facts.argocd_api import read_argocd
     from whysync.facts.combined import together
     from whysync.facts.kubernetes_api import read_kubernetes
     from whysync.facts.masking import Masker
 
-    assert place.server is not None
-    assert place.kube is not None
-    masker, wanted = Masker(), _wanted(place)
-    argocd = read_argocd(place.server, wanted, progress, everything=everything, masker=masker)
-    around = replace(wanted, refresh="", local="")
-    cluster = read_kubernetes(place.kube, around, progress, everything=everything, masker=masker)
+    assert source.server is not None
+    assert source.kube is not None
+    masker, selection = Masker(), _selection(source)
+    argocd = read_argocd(source.server, selection, progress, everything=everything, masker=masker)
+    around = replace(selection, refresh="", local="")
+    cluster = read_kubernetes(source.kube, around, progress, everything=everything, masker=masker)
     return together(argocd, cluster)
 
 
-def collect(place: FactSource, target: Target, *, progress: Progress | None = None) -> CollectedCounts:
+def collect(source: FactSource, target: Target, *, progress: Progress | None = None) -> CollectedCounts:
     """Write everything that a source knows as a bundle; an interrupted collection is resumed."""
     from whysync.facts.collect import Collection
 
-    bundle = Collection(target, _question(place))
+    bundle = Collection(target, _question(source))
     full: list[Gap] = []
     try:
-        for piece in _pieces(place, bundle, progress):
+        for piece in _pieces(source, bundle, progress):
             bundle.add(piece)
             if bundle.is_full:
                 full.append(bundle.full_gap())
@@ -119,51 +121,51 @@ def collect(place: FactSource, target: Target, *, progress: Progress | None = No
     return bundle.finish(tuple(full))
 
 
-def _pieces(place: FactSource, bundle: Collection, progress: Progress | None) -> Iterator[Snapshot]:
+def _pieces(source: FactSource, bundle: Collection, progress: Progress | None) -> Iterator[Snapshot]:
     """Argo CD is asked for a few Applications at a time; a cluster gives its lists at once or not at all."""
-    if place.server is not None and place.kube is not None and not place.bundles:
+    if source.server is not None and source.kube is not None and not source.bundles:
         if not bundle.has_pieces:
-            yield _both(place, progress, everything=True)
-    elif place.server is not None and not place.bundles:
+            yield _both(source, progress, everything=True)
+    elif source.server is not None and not source.bundles:
         from whysync.facts.argocd_api.batches import read_argocd_in_pieces
 
         yield from read_argocd_in_pieces(
-            place.server, _wanted(place), progress, done=bundle.done, masker=bundle.masker()
+            source.server, _selection(source), progress, done=bundle.done, masker=bundle.masker()
         )
-    elif place.kube is not None and not place.bundles:
+    elif source.kube is not None and not source.bundles:
         from whysync.facts.kubernetes_api import read_kubernetes
 
         if not bundle.has_pieces:
             yield read_kubernetes(
-                place.kube, _wanted(place), progress, everything=True, masker=bundle.masker()
+                source.kube, _selection(source), progress, everything=True, masker=bundle.masker()
             )
     elif not bundle.has_pieces:
-        yield snapshot(place, progress=progress)
+        yield snapshot(source, progress=progress)
 
 
-def _question(place: FactSource) -> str:
+def _question(source: FactSource) -> str:
     """What is asked of whom, in words that tell one collection from another; no credentials."""
-    if place.bundles:
-        return f"bundles {', '.join(place.bundles)}"
-    wanted = _wanted(place)
-    names = wanted.names or ("all Applications",)
-    narrowed = (*names, *wanted.app_namespaces, *wanted.projects, wanted.selector)
-    if place.server is not None:
-        where = place.server.base_url
-    elif place.kube is not None:
-        where = f"kubeconfig {place.kube.kubeconfig or 'of the environment'} {place.kube.context}".strip()
+    if source.bundles:
+        return f"bundles {', '.join(source.bundles)}"
+    selection = _selection(source)
+    names = selection.names or ("all Applications",)
+    narrowed = (*names, *selection.app_namespaces, *selection.projects, selection.selector)
+    if source.server is not None:
+        where = source.server.base_url
+    elif source.kube is not None:
+        where = f"kubeconfig {source.kube.kubeconfig or 'of the environment'} {source.kube.context}".strip()
     else:
-        raise nowhere()
+        raise no_source()
     return f"{where}: {' '.join(one for one in narrowed if one)}"
 
 
-def _wanted(place: FactSource) -> Selection:
+def _selection(source: FactSource) -> Selection:
     from whysync.facts.selection import Selection
 
-    return place.wanted or Selection()
+    return source.selection or Selection()
 
 
-def nowhere() -> NoSource:
+def no_source() -> NoSource:
     return NoSource(
         what="nothing says where the facts come from",
         why="no bundle, no Argo CD server and no kubeconfig is named, and none of their usual files is there",
@@ -298,13 +300,13 @@ class _no_collection:  # noqa: N801  (reads as a verb where it is used)
 
 def explained(name: str) -> tuple[AnyRule, ...]:
     """The rule of that name, or all the rules of that cause."""
-    wanted = name.strip().removeprefix("C-").replace("_", "-").lower()
-    found = tuple(rule for rule in registry() if wanted in (rule.id.replace("_", "-"), rule.cause))
+    selection = name.strip().removeprefix("C-").replace("_", "-").lower()
+    found = tuple(rule for rule in registry() if selection in (rule.id.replace("_", "-"), rule.cause))
     if not found:
         known = sorted({rule.cause for rule in registry()} | {rule.id for rule in registry()})
         raise NotFound(
             what=f"there is no rule or cause {name!r}",
-            why=_nearest(wanted, known),
+            why=_nearest(selection, known),
             next="whysync explain lists them all",
         )
     return found

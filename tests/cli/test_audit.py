@@ -202,8 +202,8 @@ def test_certificates_that_end(whysync: Whysync, ends: str, severity: str) -> No
 
 def test_every_form_says_it(whysync: Whysync) -> None:
     texts = {
-        form: audited(whysync, application(), hook(name="migrate"), flags=("-o", form)).out
-        for form in ("text", "markdown", "yaml", "json")
+        format: audited(whysync, application(), hook(name="migrate"), flags=("-o", format)).out
+        for format in ("text", "markdown", "yaml", "json")
     }
     assert all("no deadline" in " ".join(out.split()) for out in texts.values())
     assert yaml.safe_load(texts["yaml"]) == json.loads(texts["json"])

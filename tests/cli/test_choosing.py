@@ -249,7 +249,7 @@ def test_get_shows_one_app(whysync: Whysync) -> None:
 def test_a_list_of_nothing(whysync: Whysync) -> None:
     ran = whysync("list", *ALL, "--project", "nobody")
     assert ran.code == 0
-    assert "0 of 0 need you" in ran.out
+    assert "0 of 0 need attention" in ran.out
 
 
 def test_standard_input_that_is_an_archive(whysync: Whysync) -> None:

@@ -60,7 +60,7 @@ def test_a_difference_is_1_with_path_values_writer_and_yaml(whysync: Whysync, tm
     assert ran.out == (
         "✗ shop   1 differs, of 1 resource\n"
         "\n"
-        "  compared by  three-way: Git, live, and what was applied last (two-way where that is unknown)\n"
+        "  compared by  three-way diff: Git, live, and last applied (two-way if that is unknown)\n"
         "\n"
         "===== /ConfigMap shop/settings ======\n"
         '  data.a   Git "b" → live "x"\n'
@@ -92,7 +92,7 @@ def test_the_example(whysync: Whysync) -> None:
     assert ran.code == 1
     assert "spec.replicas   Git 1 → live 3" in ran.out
     assert "an autoscaler (kube-controller-manager, subresource scale)" in ran.out
-    assert "no manifest of Git's among the" in ran.out
+    assert "the rendered manifest is not in" in ran.out
 
 
 def test_missing_and_extra_objects(whysync: Whysync, tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_missing_and_extra_objects(whysync: Whysync, tmp_path: Path) -> None:
     ran = whysync("diff", "--bundle", bundle(tmp_path, *facts))
     assert ran.code == 1
     assert ran.out.startswith("✗ shop   1 is missing, 1 is extra, of 2 resources\n")
-    assert "missing: Git has it, the cluster does not" in ran.out
-    assert "extra: the cluster has it, Git does not (a sync with pruning deletes it)" in ran.out
+    assert "missing: in Git, but not in the cluster" in ran.out
+    assert "extra: in the cluster, but not in Git (a sync with --prune deletes it)" in ran.out
     assert "+  name: new" in ran.out
     assert "-  name: old" in ran.out
 
@@ -166,11 +166,11 @@ def test_what_is_ignored_is_counted_and_shown_on_demand(whysync: Whysync, tmp_pa
     path = bundle(tmp_path, app, wanted(), live(data={"a": "x"}))
     plain = whysync("diff", "--bundle", path)
     assert plain.code == 0
-    assert "1 field would differ but for ignore rules: --show-ignored" in plain.out
+    assert "1 field hidden by ignore rules: see --show-ignored" in plain.out
     shown = whysync("diff", "--bundle", path, "--show-ignored").out
     assert 'data.a   Git "b" → live "x"' in shown
     assert "ignored by     spec.ignoreDifferences[0]: /data/a" in shown
-    assert "rules that hide nothing" in shown
+    assert "ignore rules without effect" in shown
     assert "spec.ignoreDifferences[1]" in shown
 
 
@@ -180,7 +180,7 @@ def test_another_opinion_of_argo_cd_is_said(whysync: Whysync, tmp_path: Path) ->
         "diff", "--bundle", bundle(tmp_path, application(status={"resources": rows}), wanted(), live())
     )
     assert ran.code == 0
-    assert "Argo CD says OutOfSync, this comparison finds no difference" in " ".join(ran.out.split())
+    assert "Argo CD reports OutOfSync, but this comparison finds no difference" in " ".join(ran.out.split())
 
 
 def test_the_other_way_round_too(whysync: Whysync, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_the_other_way_round_too(whysync: Whysync, tmp_path: Path) -> None:
     facts = (application(status={"resources": rows}), wanted(), live(data={"a": "x"}))
     ran = whysync("diff", "--bundle", bundle(tmp_path, *facts))
     assert ran.code == 1
-    assert "Argo CD says Synced, this comparison finds a difference" in " ".join(ran.out.split())
+    assert "Argo CD reports Synced, but this comparison finds a difference" in " ".join(ran.out.split())
 
 
 def test_an_app_without_manifests_cannot_be_compared(whysync: Whysync, tmp_path: Path) -> None:
@@ -209,8 +209,8 @@ def test_a_comparison_that_fails_is_2_and_says_why(whysync: Whysync, tmp_path: P
 def test_settings_that_cannot_be_read_are_named(whysync: Whysync, tmp_path: Path) -> None:
     config: Object = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"resource.customizations": "no map"}}
     config["metadata"] = {"name": "argocd-cm", "namespace": "argocd"}
-    for form in ("text", "json", "markdown"):
-        ran = whysync("diff", "--bundle", bundle(tmp_path, *CHANGED, config), "-o", form)
+    for format in ("text", "json", "markdown"):
+        ran = whysync("diff", "--bundle", bundle(tmp_path, *CHANGED, config), "-o", format)
         assert ran.code == 2
         assert "resource.customizations cannot be read" in " ".join(ran.out.split())
 
@@ -260,8 +260,8 @@ def test_secrets_stay_masked_and_equal_ones_stay_equal(whysync: Whysync, tmp_pat
         return {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "Opaque", "data": data}
 
     facts = (application(), secret("aHVudGVyMjI=", desired=True), secret("c3dvcmRmaXNo"))
-    for form in ("text", "json", "markdown"):
-        out = whysync("diff", "--bundle", bundle(tmp_path, *facts), "-o", form).out
+    for format in ("text", "json", "markdown"):
+        out = whysync("diff", "--bundle", bundle(tmp_path, *facts), "-o", format).out
         assert "data.password" in out
         assert "data.user" not in out
         for hidden in ("hunter22", "aHVudGVyMjI=", "swordfish", "c3dvcmRmaXNo", "c29tZWJvZHk="):

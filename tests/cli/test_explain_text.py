@@ -109,15 +109,15 @@ def test_an_unknown_text_gets_its_side_and_who_reported_it(whysync: Whysync) -> 
 def test_secrets_are_masked(whysync: Whysync) -> None:
     token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
     text = f"Failed to load target state: https://bot:{token}@git.example.com/a.git: Authentication failed"
-    for form in OUTPUTS:
-        ran = whysync("explain", text, "-o", form)
+    for format in OUTPUTS:
+        ran = whysync("explain", text, "-o", format)
         assert token not in ran.out + ran.err
 
 
-@pytest.mark.parametrize("form", OUTPUTS)
+@pytest.mark.parametrize("format", OUTPUTS)
 @pytest.mark.parametrize("text", [REFUSED, "the frobnicator is sad"])
-def test_text_in_every_form(whysync: Whysync, text: str, form: str) -> None:
-    ran = whysync("explain", text, "-o", form)
+def test_text_in_every_format(whysync: Whysync, text: str, format: str) -> None:
+    ran = whysync("explain", text, "-o", format)
     assert ran.code in (0, 3)
     assert "Traceback" not in ran.err
     if text == REFUSED:

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.running import Whysync
 from tests.situations import ROOT, application, bundle, config_map, row
 from whysync.cli.parser import parser
-from whysync.cli.source_flags import same_place
+from whysync.cli.source_flags import same_source_flags
 from whysync.json_tree import Object, dig, fields, items
 from whysync.kubernetes.api import yaml
 
@@ -85,9 +85,9 @@ def test_the_first_fix_of_the_first_finding_explains_itself(whysync: Whysync) ->
     assert "-  replicas: 1\n" in ran.out
 
 
-@pytest.mark.parametrize("form", ["text", "patch"])
-def test_what_is_shown_applies_with_git(whysync: Whysync, checkout: Path, form: str) -> None:
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--pick", "1", "--checkout", str(checkout), "-o", form)
+@pytest.mark.parametrize("format", ["text", "patch"])
+def test_what_is_shown_applies_with_git(whysync: Whysync, checkout: Path, format: str) -> None:
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--pick", "1", "--checkout", str(checkout), "-o", format)
     assert ran.code == 0
     git(checkout, "apply", stdin=ran.out)
     assert written(checkout) == MANIFEST.replace("  replicas: 1   # scaled by hand before\n", "")
@@ -100,7 +100,7 @@ def test_written_into_the_checkout_comments_and_all(whysync: Whysync, checkout: 
     assert written(checkout) == MANIFEST.replace("  replicas: 1   # scaled by hand before\n", "")
     again = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
     assert again.code == 0
-    assert "says it already" in again.out
+    assert "has this change already" in again.out
     assert git(checkout, "status", "--short") == f" M apps/{APP}/deployment.yaml\n"
 
 
@@ -381,9 +381,9 @@ def test_one_app_at_a_time(whysync: Whysync, tmp_path: Path) -> None:
 EVIL = "\x1b]0;x\x07\x9b31m\u202e\n$(touch pwned); `id` 'q' \"d\" | ../../etc"
 
 
-@pytest.mark.parametrize("form", ["text", "patch", "yaml", "commands", "json"])
+@pytest.mark.parametrize("format", ["text", "patch", "yaml", "commands", "json"])
 @pytest.mark.parametrize("pick", ["1", "2"])
-def test_names_are_words_whatever_they_hold(whysync: Whysync, tmp_path: Path, form: str, pick: str) -> None:
+def test_names_are_words_whatever_they_hold(whysync: Whysync, tmp_path: Path, format: str, pick: str) -> None:
     """No control characters, and nothing that a shell would run."""
     app, desired, live = edited_by_hand()
     fields(app["metadata"])["name"] = f"shop{EVIL}"
@@ -391,10 +391,10 @@ def test_names_are_words_whatever_they_hold(whysync: Whysync, tmp_path: Path, fo
         fields(one["metadata"])["name"] = f"settings{EVIL}"
         fields(one["data"])[EVIL] = EVIL
     fields(items(dig(app, "status", "resources"))[0])["name"] = f"settings{EVIL}"
-    ran = whysync("fix", "--bundle", bundle(tmp_path, app, desired, live), "-o", form, "--pick", pick)
+    ran = whysync("fix", "--bundle", bundle(tmp_path, app, desired, live), "-o", format, "--pick", pick)
     assert ran.code in (0, 2)
     assert sorted({c for c in ran.out + ran.err if not c.isprintable() and c != "\n"}) == []
-    if form == "commands":
+    if format == "commands":
         shell = "set -f; argocd() { :; }; kubectl() { :; }; git() { :; }\n"
         done = subprocess.run(["bash", "-c", shell + ran.out], cwd=tmp_path, check=False, timeout=300)
         assert done.returncode == 0
@@ -438,7 +438,7 @@ def test_how_to_take_it_leads_to_the_same_facts(whysync: Whysync, tmp_path: Path
 )
 def test_a_place_is_told_again_without_its_secrets(flags: list[str], told: str | None) -> None:
     options = parser({}, verb="diagnose").parse_args(["diagnose", *flags])
-    assert same_place(options) == told
+    assert same_source_flags(options) == told
 
 
 def test_nothing_can_be_taken_from_a_world_that_is_gone(whysync: Whysync, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ class TestVerbs:
         ran = whysync("list", *at(argocd), "-o", "name")
         assert (ran.code, ran.err) == (1, "")
         assert ran.out.split() == ["argocd/quiet", "argocd/shop"]
-        assert "1 of 2 need you" in whysync("list", *at(argocd)).out
+        assert "1 of 2 need attention" in whysync("list", *at(argocd)).out
 
     def test_get(self, whysync: Whysync, argocd: ArgoCD) -> None:
         ran = whysync("get", "shop", *at(argocd))

@@ -153,9 +153,9 @@ def test_markdown_tables_have_as_many_cells_as_heads(whysync: Whysync) -> None:
 
 
 def test_the_same_bytes_whatever_the_hash_seed() -> None:
-    for form in ("text", "json"):
+    for format in ("text", "json"):
         runs = [
-            process("diagnose", *ALL, "-o", form, environ={"PYTHONHASHSEED": seed})
+            process("diagnose", *ALL, "-o", format, environ={"PYTHONHASHSEED": seed})
             for seed in ("0", "1", "77")
         ]
         assert runs[0].out

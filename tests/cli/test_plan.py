@@ -131,14 +131,14 @@ def test_a_broken_manifest(whysync: Whysync, shop: Shop) -> None:
     assert "on any cluster" in ran.out
 
 
-@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+@pytest.mark.parametrize("format", ["text", "json", "markdown"])
 @pytest.mark.parametrize(
     "values", ["data: {token: %s}", "stringData: {token: [%s]}", "data: %s", "stringData: {'a b': %s}"]
 )
-def test_a_refused_secret_is_not_shown(whysync: Whysync, shop: Shop, form: str, values: str) -> None:
+def test_a_refused_secret_is_not_shown(whysync: Whysync, shop: Shop, format: str, values: str) -> None:
     head = "apiVersion: v1\nkind: Secret\nmetadata: {name: new}\n"
     shop.put("new.yaml", f"{head}{values.replace('%s', PASSWORD)}\n")
-    ran = whysync("plan", "--base", "main", "-o", form, "--no-proof")
+    ran = whysync("plan", "--base", "main", "-o", format, "--no-proof")
     assert ran.code == 1
     assert PASSWORD not in ran.out
 
@@ -148,10 +148,10 @@ def test_a_refused_secret_is_not_shown(whysync: Whysync, shop: Shop, form: str, 
     [
         (["--base", "nope"], "--base 'nope' is no commit"),
         (["nothing-here", "--base", "main"], "neither a path nor an Application 'nothing-here'"),
-        (["--app", "README", "--base", "main"], "is no file of the head"),
+        (["--app", "README", "--base", "main"], "no such file in the head revision"),
         (["--app", "apps/shop/config.yaml", "--base", "main"], "holds no Application"),
         (["/", "--base", "main"], "in no Git checkout"),
-        (["--live", "x", "--empty"], "exclude each other"),
+        (["--live", "x", "--empty"], "mutually exclusive"),
         (["--live", "x", "--base", "main"], "there is no x"),
         (["-o", "sarif"], "sarif"),
     ],

@@ -31,7 +31,7 @@ def junit_text(plan: Plan, report: Report) -> Safe:
     return junit.render("whysync plan", run_rows(plan, report), empty="nothing changes")
 
 
-FORMS = {"html": plan_html.render, "svg": plan_svg.render, "junit": junit_text}
+FORMATS = {"html": plan_html.render, "svg": plan_svg.render, "junit": junit_text}
 EVIL = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -84,12 +84,12 @@ class TestGoldens:
     def test_a_shop(self, whysync: Whysync, golden: Golden, tmp_path: Path) -> None:
         """Into files and onto the screen, and the same bytes each time."""
         names = ("html", "svg", "junit", "github")
-        files = [f"-o{form}={tmp_path / 'out' / form}" for form in names]
+        files = [f"-o{format}={tmp_path / 'out' / format}" for format in names]
         ran = whysync("plan", "apps/shop", "--base", "main", *files)
         assert (ran.code, ran.out, ran.err) == (1, "", "")
-        made = {form: (tmp_path / "out" / form).read_text(encoding="utf-8") for form in names}
-        for form in ("svg", "junit", "github"):
-            golden(HERE / f"shop.{form}", made[form])
+        made = {format: (tmp_path / "out" / format).read_text(encoding="utf-8") for format in names}
+        for format in ("svg", "junit", "github"):
+            golden(HERE / f"shop.{format}", made[format])
         assert whysync("plan", "apps/shop", "--base", "main", "-o", "html").out == made["html"]
         _holds_all(made["html"])
 
@@ -103,21 +103,21 @@ class TestGoldens:
 
 
 class TestHostileNames:
-    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("format", FORMATS)
     @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
-    def test_text_is_never_markup(self, form: str, name: str) -> None:
+    def test_text_is_never_markup(self, format: str, name: str) -> None:
         """What the page is made of stays the same, whatever things are called."""
-        made = ElementTree.fromstring(FORMS[form](planned(name), NOTHING).encode("utf-8"))
-        usual = ElementTree.fromstring(FORMS[form](planned("shop"), NOTHING))
+        made = ElementTree.fromstring(FORMATS[format](planned(name), NOTHING).encode("utf-8"))
+        usual = ElementTree.fromstring(FORMATS[format](planned("shop"), NOTHING))
         assert _shape(made) <= _shape(usual)
 
-    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("format", FORMATS)
     @given(name=st.text(min_size=1, max_size=60))
     @example(name="\r\x85\u2028")
-    def test_any_text(self, form: str, name: str) -> None:
-        made = FORMS[form](planned(name), NOTHING)
+    def test_any_text(self, format: str, name: str) -> None:
+        made = FORMATS[format](planned(name), NOTHING)
         assert _shape(ElementTree.fromstring(made)) <= _shape(
-            ElementTree.fromstring(FORMS[form](planned("shop"), NOTHING))
+            ElementTree.fromstring(FORMATS[format](planned("shop"), NOTHING))
         )
 
     @given(name=st.text(min_size=1, max_size=60))

@@ -51,8 +51,8 @@ def test_names_of_files_in_notes_on_standard_error(
     assert ran.err.count("\n") == 1
     check_text(ran.err)
     Path(NAME).write_text(BAD)
-    for form in ("text", "json", "sarif", "junit", "github", "gitlab", "markdown"):
-        check(form, whysync("lint", ".", "-o", form).out)
+    for format in ("text", "json", "sarif", "junit", "github", "gitlab", "markdown"):
+        check(format, whysync("lint", ".", "-o", format).out)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_words_of_the_command_line_in_errors(whysync: Whysync, arguments: tuple[
 def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
     """Python keeps such bytes as halves of surrogate pairs, which no encoder takes."""
     (tmp_path / "a\udcff.yaml").write_text(BAD)
-    for form in ("text", "json", "sarif", "junit", "github", "gitlab", "markdown"):
-        ran = process("lint", str(tmp_path), "-o", form)
+    for format in ("text", "json", "sarif", "junit", "github", "gitlab", "markdown"):
+        ran = process("lint", str(tmp_path), "-o", format)
         assert ran.code == 1, ran.err
         assert "value_of_wrong_type" in ran.out.replace("\\", "")
 

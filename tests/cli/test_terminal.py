@@ -91,10 +91,10 @@ def test_control_characters_never_reach_the_terminal(
     assert obeyed_by_a_terminal(ran.err) == []
 
 
-@pytest.mark.parametrize("form", GETS)
-def test_nor_by_get(whysync: Whysync, tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize("format", GETS)
+def test_nor_by_get(whysync: Whysync, tmp_path: Path, format: str) -> None:
     path = bundle(tmp_path, *hostile())
-    ran = whysync("get", f"shop{EVIL}", "--bundle", path, "-o", form, "--show-operation")
+    ran = whysync("get", f"shop{EVIL}", "--bundle", path, "-o", format, "--show-operation")
     assert ran.code == 0
     assert obeyed_by_a_terminal(ran.out) == []
 

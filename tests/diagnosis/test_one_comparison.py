@@ -32,7 +32,7 @@ def shown_by_diff(resource: ResourceDiff) -> set[str]:
 
 
 def assert_agreement(case: Case) -> None:
-    diff = AppDiff(case, wanted=lambda _: True)
+    diff = AppDiff(case, selects=lambda _: True)
     by_key = {resource.resource.key: resource for resource in diff.resources}
     drifts: dict[Key, set[str]] = {}
     hidden: dict[Key, dict[str, HiddenBy]] = {}

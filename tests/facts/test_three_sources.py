@@ -171,7 +171,7 @@ def test_argocd_and_the_cluster_together_give_the_answer_of_a_bundle(name: str, 
         config = str(kubeconfig(tmp_path, server.url))
         access = KubeAccess(kubeconfig=config, limits=QUICK, environment={}, namespace="argocd")
         place = FactSource(
-            server=argocd.server(limits=STEADY), kube=access, wanted=Selection(names=all_of(scene))
+            server=argocd.server(limits=STEADY), kube=access, selection=Selection(names=all_of(scene))
         )
         found = snapshot(place)
     assert bool(found.gaps) is (name in {*NOT_TOLD, *AWAY, *EMPTY})

@@ -181,10 +181,10 @@ def test_one_credential_for_all(tmp_path: Path) -> None:
     assert not any("app get one" in command for command in group.fix.commands if not command.startswith("#"))
 
 
-@pytest.mark.parametrize("form", ["text", "wide", "markdown"])
-def test_the_fleet_names_the_cause_and_the_fix(whysync: Whysync, tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize("format", ["text", "wide", "markdown"])
+def test_the_fleet_names_the_cause_and_the_fix(whysync: Whysync, tmp_path: Path, format: str) -> None:
     relabelled(tmp_path, "one", "two", "three")
-    out = whysync("list", "--bundle", str(tmp_path), "-o", form).out
+    out = whysync("list", "--bundle", str(tmp_path), "-o", format).out
     assert "3 apps, one cause: a controller (mesh-controller) owns mesh.example.com/injected" in out
     assert "one fix for all" in out
 

@@ -53,5 +53,5 @@ def test_diagnose_shows_it_with_wide_and_as_json_only(whysync: Whysync, tmp_path
     assert (dig(shown, "pointer"), dig(shown, "hiddenBy")) == ("/data/a", "ignore-rule")
     assert (dig(shown, "desired"), dig(shown, "live")) == ("b", "c")
     wide = " ".join(whysync(*command, "-o", "wide").out.split())
-    assert "an ignore rule hides it (spec.ignoreDifferences[0]: /data/a)" in wide
+    assert "hidden by an ignore rule (spec.ignoreDifferences[0]: /data/a)" in wide
     assert "hidden" not in whysync(*command).out

@@ -116,5 +116,5 @@ CHECKS = {
 }
 
 
-def check(form: str, text: str) -> None:
-    CHECKS.get(form, check_lines)(text)
+def check(format: str, text: str) -> None:
+    CHECKS.get(format, check_lines)(text)

@@ -39,7 +39,7 @@ def test_an_example_in_every_form(example: Path, golden: Golden) -> None:
     golden(folder / "report.md", diagnose_markdown.render(report))
     golden(folder / "report.json", json_yaml.as_json(_without_skipped(diagnose_json.report_v1(report))))
     cases = [app.case for app in report.apps]
-    golden(folder / "get.txt", get_view.render(cases, Terminal(width=80), form="text", show_operation=True))
+    golden(folder / "get.txt", get_view.render(cases, Terminal(width=80), format="text", show_operation=True))
 
 
 def test_the_fleet_in_every_form(golden: Golden) -> None:
@@ -95,11 +95,11 @@ def test_what_is_encoded_decodes_to_the_same() -> None:
     assert again == made
 
 
-@pytest.mark.parametrize("form", ["json", "yaml"])
-def test_get_gives_the_application_as_it_is(form: str) -> None:
+@pytest.mark.parametrize("format", ["json", "yaml"])
+def test_get_gives_the_application_as_it_is(format: str) -> None:
     case = report_of(EXAMPLES[0]).apps[0].case
-    text = get_view.render([case], Terminal(), form=form, show_operation=False)
-    if form == "json":
+    text = get_view.render([case], Terminal(), format=format, show_operation=False)
+    if format == "json":
         assert json.loads(text) == case.application.body
-    both = get_view.render([case, case], Terminal(), form=form, show_operation=False)
-    assert both.count("kind: Application" if form == "yaml" else '"kind": "Application"') == 2
+    both = get_view.render([case, case], Terminal(), format=format, show_operation=False)
+    assert both.count("kind: Application" if format == "yaml" else '"kind": "Application"') == 2

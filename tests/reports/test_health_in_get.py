@@ -9,7 +9,10 @@ from whysync.reports.terminal import Terminal
 
 def shown(scenario: str) -> dict[str, list[str]]:
     text = get_view.render(
-        [app.case for app in diagnosed(scenario).apps], Terminal(width=200), form="text", show_operation=False
+        [app.case for app in diagnosed(scenario).apps],
+        Terminal(width=200),
+        format="text",
+        show_operation=False,
     )
     return {words[1]: words for line in text.splitlines() if len(words := line.split()) > 4}
 

@@ -28,9 +28,9 @@ from whysync.audit.view import render as audit_view
 from whysync.cli.collect import summary
 from whysync.cli.diff import OUTPUTS as DIFF_OUTPUTS
 from whysync.cli.fix import OUTPUTS as FIX_OUTPUTS
-from whysync.cli.lint import FORMS as LINT_FORMS
+from whysync.cli.lint import FORMATS as LINT_FORMATS
 from whysync.cli.output_flags import OUTPUTS
-from whysync.cli.plan import FORMS as PLAN_FORMS
+from whysync.cli.plan import FORMATS as PLAN_FORMATS
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import Report
@@ -87,16 +87,16 @@ WIDE = Terminal(width=5_000, color=True)
 CASE = case_of(application(sync="OutOfSync"))
 
 
-def _form(form: str, terminal: Terminal) -> str:
-    return "narrow" if terminal is NARROW and form in ("text", "wide") else form
+def _format(format: str, terminal: Terminal) -> str:
+    return "narrow" if terminal is NARROW and format in ("text", "wide") else format
 
 
 def _diagnose(report: Report) -> Shown:
     for terminal in (WIDE, NARROW):
-        yield _form("text", terminal), diagnose_text.render(report, terminal)
-        yield _form("wide", terminal), diagnose_text.render(report, terminal, wide=True, proofs=True)
-        yield _form("text", terminal), list_view.render(report, terminal)
-        yield _form("wide", terminal), list_view.render(report, terminal, wide=True)
+        yield _format("text", terminal), diagnose_text.render(report, terminal)
+        yield _format("wide", terminal), diagnose_text.render(report, terminal, wide=True, proofs=True)
+        yield _format("text", terminal), list_view.render(report, terminal)
+        yield _format("wide", terminal), list_view.render(report, terminal, wide=True)
     yield "json", json_yaml.as_json(diagnose_json.report_v1(report))
     yield "yaml", json_yaml.as_yaml(diagnose_json.report_v1(report))
     yield "markdown", diagnose_markdown.render(report)
@@ -115,15 +115,18 @@ def _alerts(report: Report) -> Shown:
 
 
 def _get(cases: Sequence[Case]) -> Shown:
-    for form in OUTPUTS:
+    for format in OUTPUTS:
         for terminal in (WIDE, NARROW):
-            yield _form(form, terminal), get_view.render(cases, terminal, form=form, show_operation=True)
+            yield (
+                _format(format, terminal),
+                get_view.render(cases, terminal, format=format, show_operation=True),
+            )
 
 
 def _fix(chosen: Chosen) -> Shown:
-    for form in FIX_OUTPUTS:
+    for format in FIX_OUTPUTS:
         try:
-            yield form, fix_view.render([chosen, chosen], form=form)
+            yield format, fix_view.render([chosen, chosen], format=format)
         except Refused as problem:
             yield "text", _error(problem)
     if chosen.change is not None:
@@ -136,15 +139,15 @@ def _as_object(chosen: Chosen) -> Chosen:
 
 
 def _health(report: HealthReport) -> Shown:
-    for form in ("text", "wide", "json", "yaml", "name"):
+    for format in ("text", "wide", "json", "yaml", "name"):
         for terminal in (WIDE, NARROW):
-            yield _form(form, terminal), health_view.render(report, terminal, form=form)
+            yield _format(format, terminal), health_view.render(report, terminal, format=format)
 
 
 def _audit(found: Audit) -> Shown:
-    for form in ("text", "json", "yaml", "markdown"):
+    for format in ("text", "json", "yaml", "markdown"):
         for terminal in (WIDE, NARROW):
-            yield _form(form, terminal), audit_view(found, terminal, form=form)
+            yield _format(format, terminal), audit_view(found, terminal, format=format)
 
 
 def _diff(apps: Sequence[AppDiff]) -> Shown:
@@ -154,13 +157,13 @@ def _diff(apps: Sequence[AppDiff]) -> Shown:
     for terminal in (WIDE, NARROW):
         for beside in (True, False):
             shown = diff_text.Shown(ignored=True, managers=True, side_by_side=beside)
-            yield _form("text", terminal), diff_text.render(apps, terminal, shown)
+            yield _format("text", terminal), diff_text.render(apps, terminal, shown)
 
 
 def _lint(outcome: Outcome) -> Shown:
     for terminal in (WIDE, NARROW):
-        yield _form("text", terminal), lint_text.render(outcome, terminal)
-        yield _form("wide", terminal), lint_text.render(outcome, terminal, wide=True)
+        yield _format("text", terminal), lint_text.render(outcome, terminal)
+        yield _format("wide", terminal), lint_text.render(outcome, terminal, wide=True)
     yield "json", lint_json.render(outcome)
     rows = lint_rows(outcome)
     yield "sarif", sarif.render(rows, [], outcome.notes)
@@ -173,8 +176,8 @@ def _lint(outcome: Outcome) -> Shown:
 
 def _plan(plan: Plan, report: Report) -> Shown:
     for terminal in (WIDE, NARROW):
-        yield _form("text", terminal), plan_text.render(plan, report, terminal)
-        yield _form("wide", terminal), plan_text.render(plan, report, terminal, wide=True)
+        yield _format("text", terminal), plan_text.render(plan, report, terminal)
+        yield _format("wide", terminal), plan_text.render(plan, report, terminal, wide=True)
     yield "json", plan_json.render(plan, report)
     yield "markdown", plan_markdown.render(plan, report)
     yield "html", plan_html.render(plan, report)
@@ -185,31 +188,31 @@ def _plan(plan: Plan, report: Report) -> Shown:
 
 def _explain(rule: AnyRule) -> Shown:
     """The page of a rule is Markdown of whysync's own, with links and lines."""
-    for form in ("json", "yaml", "name"):
-        yield form, explain_rules.render([rule], form=form, pages=True)
-    for form in ("text", "markdown"):
+    for format in ("json", "yaml", "name"):
+        yield format, explain_rules.render([rule], format=format, pages=True)
+    for format in ("text", "markdown"):
         for pages in (True, False):
-            yield "narrow", explain_rules.render([rule], form=form, pages=pages)
+            yield "narrow", explain_rules.render([rule], format=format, pages=pages)
 
 
 def _lab_list(entry: lab_pages.Entry) -> Shown:
-    for form in OUTPUTS:
-        yield form, lab_pages.listing([entry], WIDE, form=form)
+    for format in OUTPUTS:
+        yield format, lab_pages.listing([entry], WIDE, format=format)
     yield "text", output.text(lab_pages.verdict(entry.name, [entry.title], WIDE))
 
 
 def _lab_run(moment: TraceEvent) -> Shown:
     for terminal in (WIDE, NARROW):
-        yield _form("text", terminal), output.text(told(list(lines_of([moment])), NOW, terminal))
+        yield _format("text", terminal), output.text(told(list(lines_of([moment])), NOW, terminal))
         picture = Picture(moment.text, NOW, NOW - NOW, {moment.app: CASE.desired})
         picture.feed(moment)
         picture.note(NOW, moment.text)
-        yield _form("text", terminal), output.text([*picture.frame(terminal), *picture.ending(terminal)])
+        yield _format("text", terminal), output.text([*picture.frame(terminal), *picture.ending(terminal)])
 
 
 def _collect(taken: CollectedCounts) -> Shown:
     for terminal in (WIDE, NARROW):
-        yield _form("text", terminal), output.text(summary(taken, terminal))
+        yield _format("text", terminal), output.text(summary(taken, terminal))
 
 
 def _wait(cases: Sequence[Case], apart: Sequence[Distance], goal: Goal, problem: SourceError) -> Shown:
@@ -219,7 +222,7 @@ def _wait(cases: Sequence[Case], apart: Sequence[Distance], goal: Goal, problem:
             watcher.seen(cases, apart, 1.0)
             watcher.unread(problem, 1.0)
         yield (
-            _form("text", terminal),
+            _format("text", terminal),
             re.sub(r"\x1b\[\d+F\x1b\[J", "", stream.getvalue()),
         )
 
@@ -271,21 +274,21 @@ def test_each_field_alone(name: str) -> None:
 
 
 def _check_all(name: str, maker: Maker, field: Field | None = None) -> None:
-    for form, text in _made_up(maker)[name]():
+    for format, text in _made_up(maker)[name]():
         try:
-            check(form, text)
+            check(format, text)
         except Exception as problem:
-            raise AssertionError(f"{name} -o {form}: {field}: {problem}") from problem
+            raise AssertionError(f"{name} -o {format}: {field}: {problem}") from problem
 
 
 def test_every_form_is_tried() -> None:
-    tried = {name: {form for form, _ in _made_up(Maker("word", GIVEN))[name]()} for name in NAMES}
-    tried = {name: forms - {"narrow"} for name, forms in tried.items()}
+    tried = {name: {format for format, _ in _made_up(Maker("word", GIVEN))[name]()} for name in NAMES}
+    tried = {name: formats - {"narrow"} for name, formats in tried.items()}
     assert tried["diagnose, list"] == set(OUTPUTS)
     assert tried["fix"] == set(FIX_OUTPUTS)
-    assert tried["lint"] == set(LINT_FORMS)
-    assert tried["plan"] == set(PLAN_FORMS)
-    assert {form for form, _ in _diff([])} - {"narrow"} == set(DIFF_OUTPUTS)
+    assert tried["lint"] == set(LINT_FORMATS)
+    assert tried["plan"] == set(PLAN_FORMATS)
+    assert {format for format, _ in _diff([])} - {"narrow"} == set(DIFF_OUTPUTS)
 
 
 BUNDLES = {path.stem: path for path in EXAMPLES}
@@ -318,8 +321,8 @@ def test_each_field_of_a_bundle(name: str, tmp_path: Path) -> None:
                 "\n---\n".join(json.dumps(poisoned(document, key, HOSTILE)) for document in documents)
             )
         try:
-            for form, text in _everything(folder / Path(next(iter(trees))).parts[0]):
-                check(form, text)
+            for format, text in _everything(folder / Path(next(iter(trees))).parts[0]):
+                check(format, text)
         except Exception as problem:
             raise AssertionError(f"{key}: {problem}") from problem
 
@@ -336,7 +339,7 @@ def _everything(bundle: Path) -> Shown:
     yield from _diagnose(report)
     yield from _alerts(report)
     yield from _get(cases)
-    yield from _diff([AppDiff(case, wanted=lambda _: True) for case in cases])
+    yield from _diff([AppDiff(case, selects=lambda _: True) for case in cases])
     yield from _audit(audit(cases))
     objects = tuple(
         JudgedObject(ref=live_object.ref, origin=live_object.origin, judged=judged(live_object.body, {}))

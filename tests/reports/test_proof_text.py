@@ -53,8 +53,8 @@ def test_what_is_refuted_is_not_offered_and_can_be_seen() -> None:
     refuted = RejectedFix(title="Prune last", why="with it Deployment shop/web differs")
     made = report(Proof(), refuted)
     assert not any("Prune last" in line for line in shown(made))
-    assert any(line.startswith("refuted      Prune last: with it") for line in shown(made, wide=True))
-    assert "- Not “Prune last”: with it Deployment shop/web differs" in diagnose_markdown.render(made)
+    assert any(line.startswith("rejected     Prune last: with it") for line in shown(made, wide=True))
+    assert "- Do not use “Prune last”: with it Deployment shop/web differs" in diagnose_markdown.render(made)
     data = diagnose_json.report_v1(made).apps[0].findings[0].rejected_fixes
     assert [(one.title, one.why) for one in data] == [(refuted.title, refuted.why)]
 
@@ -71,4 +71,4 @@ def test_why_nothing_was_tried_is_said_once_where_several_apps_have_fixes() -> N
     fine = replace(made.apps[0], findings=())
     assert not any("fixes were" in line for line in shown(Report(apps=(*made.apps, fine), groups=())))
     twice = shown(Report(apps=made.apps * 2, groups=()))
-    assert twice[-1] == "fixes were not tried on a model: the facts have no manifests"
+    assert twice[-1] == "fixes were not simulated: the facts have no manifests"

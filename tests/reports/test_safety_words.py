@@ -14,8 +14,7 @@ from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import fields
 from whysync.proofs.safety import safety_of
 from whysync.reports.diagnose_json import app_v1
-from whysync.reports.diagnose_text import render
-from whysync.reports.diagnose_text import safety_of as in_words
+from whysync.reports.diagnose_text import render, safety_text
 from whysync.reports.proof_text import mark_of
 from whysync.reports.terminal import Terminal
 
@@ -32,7 +31,7 @@ from whysync.reports.terminal import Terminal
 def test_the_verdict_follows_the_kind(kind: ReasonKind, said: str) -> None:
     report = diagnose(case_of(bundle(), application()), diagnosis_rules())
     safety = Safety(sync=SyncSafety.SAFE, reasons=(Reason(kind=kind, text="it will fail in name only"),))
-    assert in_words(replace(report, safety=safety)) == said
+    assert safety_text(replace(report, safety=safety)) == said
 
 
 def test_an_app_that_is_being_deleted_refuses_a_sync() -> None:

@@ -23,7 +23,7 @@ spec: {syncWindows: [%s]}
 @pytest.mark.parametrize(
     ("window", "said"),
     [
-        ("", "Sync Allowed (no window concerns this app)"),
+        ("", "Sync Allowed (no window matches this app)"),
         ('{kind: allow, schedule: "0 3 * * *", duration: 1h, applications: ["*"]}', "Sync Allowed"),
         (
             '{kind: deny, schedule: "0 3 * * *", duration: 1h, applications: ["*"]}',

@@ -20,8 +20,8 @@ from whysync.reports.terminal import Terminal, one_line
 _COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def render(audit: Audit, terminal: Terminal, *, form: str) -> Safe:
-    match form:
+def render(audit: Audit, terminal: Terminal, *, format: str) -> Safe:
+    match format:
         case "json":
             return as_json(as_object(audit))
         case "yaml":

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
 
     cases = chosen(app.cases(facts(options), options.apps), options)
     found = audited(cases)
-    out().put(render(found, options.terminal, form=options.output))
+    out().put(render(found, options.terminal, format=options.output))
     if options.exit_zero:
         return Exit.OK
     if found.fails(Severity(options.fail_on)):

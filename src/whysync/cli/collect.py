@@ -48,12 +48,12 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from whysync import app
-    from whysync.cli.sources import place_of, with_progress
+    from whysync.cli.sources import source_of, with_progress
     from whysync.facts.collect import Target
 
     target = Target.of(options.output)
-    place = place_of(options)
-    taken = with_progress(lambda progress: app.collect(place, target, progress=progress))
+    source = source_of(options)
+    taken = with_progress(lambda progress: app.collect(source, target, progress=progress))
     out().say(*summary(taken, options.terminal))
     return Exit.UNSURE if taken.gaps else Exit.OK
 

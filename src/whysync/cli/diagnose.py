@@ -7,7 +7,7 @@ import argparse
 from whysync.cli.exits import Exit, exit_of
 from whysync.cli.filters import add_filter_flags, chosen, chosen_by_column
 from whysync.cli.output_flags import add_fail_on_flags, add_output_flag, add_proof_flags, add_watch_flag
-from whysync.cli.source_flags import add_source_flags, same_place
+from whysync.cli.source_flags import add_source_flags, same_source_flags
 from whysync.reports.output import out
 
 
@@ -29,9 +29,9 @@ def run(options: argparse.Namespace) -> int:
     cases = chosen(app.cases(facts(options), options.apps), options)
     report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
     report = chosen_by_column(report, options)
-    place = same_place(options)
+    source_flags = same_source_flags(options)
     text = diagnose_view.render(
-        report, options.terminal, form=options.output, proofs=options.show_proof, place=place
+        report, options.terminal, format=options.output, proofs=options.show_proof, source_flags=source_flags
     )
     out().put(text)
     return Exit.OK if options.exit_zero else exit_of(report, fail_on=options.fail_on)

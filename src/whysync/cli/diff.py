@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
     world = facts(options)
     selected = _selected(options.resource)
-    apps = [AppDiff(case, wanted=selected) for case in chosen(app.cases(world, options.apps), options)]
+    apps = [AppDiff(case, selects=selected) for case in chosen(app.cases(world, options.apps), options)]
     if options.resource and not any(app.resources for app in apps if app.comparison):
         raise NotFound(
             what=f"no resource is {' or '.join(options.resource)}",

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         except NotFound as unknown:
             return _explain_text(text, options, otherwise=unknown)
     pages = bool(words) or options.output == "wide"
-    out().put(explain_rules.render(rules, form=options.output, pages=pages))
+    out().put(explain_rules.render(rules, format=options.output, pages=pages))
     return Exit.OK
 
 
@@ -70,7 +70,7 @@ def _explain_text(text: str, options: argparse.Namespace, *, otherwise: NotFound
     answer = app.explained_text(text)
     if not answer.causes and otherwise is not None:
         raise otherwise
-    out().put(explain_message.render(answer, options.terminal, form=options.output))
+    out().put(explain_message.render(answer, options.terminal, format=options.output))
     return Exit.OK if answer.causes else Exit.UNSURE
 
 

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         return _write(every[0], checkout, options)
     if checkout is not None:
         every = [_seen_in(one, checkout, options.file) for one in every]
-    out().put(render(every, form=options.output, exact=not out().is_terminal))
+    out().put(render(every, format=options.output, exact=not out().is_terminal))
     return Exit.OK
 
 
@@ -168,7 +168,7 @@ def _nothing(report: Report, options: argparse.Namespace) -> int:
     from whysync.reports.fix_view import render
 
     if options.output in ("json", "yaml"):
-        out().put(render([], form=options.output))
+        out().put(render([], format=options.output))
     wrong = [app for app in report.apps if app.findings or app.unexplained]
     if not wrong:
         err().say("nothing to fix: nothing is wrong, as far as the facts reach")
@@ -218,5 +218,5 @@ def _write(one: Chosen, checkout: Checkout, options: argparse.Namespace) -> int:
     if options.output == "text":
         out().put(written_text(one, dry_run=options.dry_run, exact=exact))
     else:
-        out().put(render([one], form=options.output, exact=exact))
+        out().put(render([one], format=options.output, exact=exact))
     return Exit.OK

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
 
     cases = app.cases(facts(options), options.apps)
     text = get_view.render(
-        cases, options.terminal, form=options.output, show_operation=options.show_operation
+        cases, options.terminal, format=options.output, show_operation=options.show_operation
     )
     out().put(text)
     return Exit.OK

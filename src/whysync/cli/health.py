@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
             next="give objects as kubectl get … -o yaml writes them",
         )
     report = HealthReport(objects=objects, failing=_failing(options.fail_on), unread=snapshot.gaps)
-    out().put(render(report, options.terminal, form=options.output))
+    out().put(render(report, options.terminal, format=options.output))
     if report.failed:
         return Exit.FOUND
     return Exit.ERROR if report.unread else Exit.OK
@@ -90,15 +90,15 @@ def _snapshot(options: argparse.Namespace) -> Snapshot:
     """Of files, unless somebody says where else the objects are."""
     from msgspec.structs import replace
 
-    from whysync.cli.sources import is_told
+    from whysync.cli.sources import names_live_source
 
-    if options.files or not (options.bundle or options.apps or is_told(options)):
+    if options.files or not (options.bundle or options.apps or names_live_source(options)):
         return _read(options.files)
     from whysync import app
-    from whysync.cli.sources import place_of, with_progress
+    from whysync.cli.sources import source_of, with_progress
 
-    place = place_of(options)
-    found = with_progress(lambda progress: app.snapshot(place, progress=progress))
+    source = source_of(options)
+    found = with_progress(lambda progress: app.snapshot(source, progress=progress))
     return replace(found, desired={}, projects=())  # what Git wants has no health
 
 

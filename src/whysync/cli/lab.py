@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
         case "show":
             return _show(options, options.terminal)
         case "test":
-            return _test(_chosen(options.names) or _all(), options.terminal, form=options.output)
+            return _test(_chosen(options.names) or _all(), options.terminal, format=options.output)
         case _:
             return _run(options, options.terminal)
 
@@ -139,7 +139,7 @@ def _list(options: argparse.Namespace, terminal: Terminal) -> int:
     from whysync.reports import lab_pages
 
     entries = [_entry(one) for one in _chosen(options.names) or _all()]
-    out().put(lab_pages.listing(entries, terminal, form=options.output))
+    out().put(lab_pages.listing(entries, terminal, format=options.output))
     return Exit.OK
 
 
@@ -162,7 +162,7 @@ def _show(options: argparse.Namespace, terminal: Terminal) -> int:
             out().say(*scenario.text.removesuffix("\n").split("\n"))
         else:
             own = "" if scenario.name in options.names else scenario.origin
-            out().put(lab_pages.page(scenario.name, scenario.text, terminal, form=options.output, file=own))
+            out().put(lab_pages.page(scenario.name, scenario.text, terminal, format=options.output, path=own))
     return Exit.OK
 
 
@@ -175,7 +175,7 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
             next="run them one by one",
         )
     if options.check:
-        return _test(scenarios, terminal, form=options.output)
+        return _test(scenarios, terminal, format=options.output)
     codes: list[Exit] = []
     for number, scenario in enumerate(scenarios):
         if number:
@@ -204,9 +204,9 @@ def _played(scenario: Scenario, options: argparse.Namespace, terminal: Terminal)
         out().say("No Application is left that could be diagnosed.")
     else:
         # Without a bundle nothing is left of this cluster that `whysync fix` could read.
-        place = f" --bundle {shlex.quote(options.bundle)}" if options.bundle else None
+        source_flags = f" --bundle {shlex.quote(options.bundle)}" if options.bundle else None
         text = diagnose_view.render(
-            report, terminal, form=options.output, proofs=options.show_proof, place=place
+            report, terminal, format=options.output, proofs=options.show_proof, source_flags=source_flags
         )
         out().put(text)
     return exit_of(report, fail_on=options.fail_on)
@@ -221,7 +221,7 @@ def _diagnosed(snapshot: Snapshot, *, prove: bool = True) -> Report:
     return app.diagnose(found, prove=prove)
 
 
-def _test(scenarios: list[Scenario], terminal: Terminal, *, form: str) -> int:
+def _test(scenarios: list[Scenario], terminal: Terminal, *, format: str) -> int:
     """Does each of them come out as it says? One that cannot be played at all fails too."""
     from whysync.lab.expectations import differences
     from whysync.lab.player import play
@@ -236,9 +236,9 @@ def _test(scenarios: list[Scenario], terminal: Terminal, *, form: str) -> int:
             found = [problem.what]
         if found:
             failed.append(scenario.name)
-        if form != "name":
+        if format != "name":
             out().say(*lab_pages.verdict(scenario.name, found, terminal))
-    if form == "name":
+    if format == "name":
         out().say(*failed)
     else:
         count = f"{len(scenarios) - len(failed)} of {len(scenarios)}"

@@ -24,14 +24,14 @@ if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.manifests.files import File
     from whysync.manifests.tree import Tree
 
-FORMS = ("text", "wide", "json", "sarif", "junit", "github", "gitlab", "markdown")
+FORMATS = ("text", "wide", "json", "sarif", "junit", "github", "gitlab", "markdown")
 
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "paths", metavar="PATH", nargs="*", help="files and folders; none means the current one"
     )
-    add_output_files_flag(verb, FORMS, example="sarif=out.sarif")
+    add_output_files_flag(verb, FORMATS, example="sarif=out.sarif")
     verb.add_argument(
         "--lint-config", metavar="FILE", default="", help="settings (default: .whysync.yaml here or above)"
     )
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     if options.explain is not None:
         out().say(*_explained(options.explain, known))
         return Exit.OK
-    wanted = targets(options.output, FORMS, "lint")
+    wanted = targets(options.output, FORMATS, "lint")
     rules = _chosen(options, known)
     paths: list[str] = options.paths or ["."]
     configuration = _configuration(options, paths, known)
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         new, old = baseline.without_known(outcome.findings, _read(options.baseline), options.baseline)
         outcome = msgspec.structs.replace(outcome, findings=tuple(new), in_baseline=old)
     fail_on = Severity(options.fail_on)
-    show(wanted, lambda form, to: _shown(form, outcome, rules, to, fail_on), options.terminal)
+    show(wanted, lambda format, to: _shown(format, outcome, rules, to, fail_on), options.terminal)
     return Exit.OK if options.exit_zero else exit_of(outcome, fail_on)
 
 
@@ -113,13 +113,13 @@ def exit_of(outcome: Outcome, fail_on: Severity) -> Exit:
 
 
 def _shown(
-    form: str, outcome: Outcome, rules: list[Rule[Tree]], terminal: Terminal, fail_on: Severity
+    format: str, outcome: Outcome, rules: list[Rule[Tree]], terminal: Terminal, fail_on: Severity
 ) -> Safe:
     from whysync.reports import lint_json, lint_markdown, lint_text
     from whysync.reports.annotations import github, gitlab, junit, sarif
     from whysync.reports.annotations.lint_rows import lint_rows
 
-    match form:
+    match format:
         case "json":
             return lint_json.render(outcome)
         case "sarif":
@@ -133,7 +133,7 @@ def _shown(
         case "markdown":
             return lint_markdown.render(outcome)
         case _:
-            return lint_text.render(outcome, terminal, wide=form == "wide")
+            return lint_text.render(outcome, terminal, wide=format == "wide")
 
 
 def _chosen(options: argparse.Namespace, known: dict[str, Rule[Tree]]) -> list[Rule[Tree]]:

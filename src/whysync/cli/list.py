@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
             text = list_view.as_markdown(report)
         case "name":
             text = list_view.names(report)
-        case form:
-            text = list_view.render(report, options.terminal, wide=form == "wide")
+        case format:
+            text = list_view.render(report, options.terminal, wide=format == "wide")
     out().put(text)
     return Exit.OK if options.exit_zero else exit_of(report, fail_on=options.fail_on)

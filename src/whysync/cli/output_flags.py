@@ -1,4 +1,4 @@
-"""Flags for the output and the exit code: `-o`, `--fail-on`, `--watch`; `-o FORM[=FILE]` and its files."""
+"""Flags for the output and the exit code: `-o`, `--fail-on`, `--watch`; `-o FORMAT[=FILE]` and its files."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def add_output_flag(
     verb.add_argument("-o", "--output", choices=choices, default=choices[0], help=help)
 
 
-def add_output_files_flag(verb: argparse.ArgumentParser, forms: Sequence[str], *, example: str) -> None:
-    """`-o FORM[=FILE]`, repeatable."""
+def add_output_files_flag(verb: argparse.ArgumentParser, formats: Sequence[str], *, example: str) -> None:
+    """`-o FORMAT[=FILE]`, repeatable."""
     verb.add_argument(
         "-o",
         "--output",
-        metavar="FORM[=FILE]",
+        metavar="FORMAT[=FILE]",
         action=Append,
         default=[],
-        help=f"{', '.join(forms)}; repeatable: -o text -o {example}",
+        help=f"{', '.join(formats)}; repeatable: -o text -o {example}",
     )
 
 
@@ -80,33 +80,33 @@ def add_watch_flag(verb: argparse.ArgumentParser) -> None:
 
 
 class Target(NamedTuple):
-    form: str
+    format: str
     file: str
 
 
-def targets(written: Sequence[str], forms: Sequence[str], verb: str) -> list[Target]:
+def targets(written: Sequence[str], formats: Sequence[str], verb: str) -> list[Target]:
     """What to write where; the screen gets text unless something else is asked for."""
     found: list[Target] = []
     for one in written or ["text"]:
-        form, _, file = one.partition("=")
-        if form not in forms:
+        format, _, file = one.partition("=")
+        if format not in formats:
             raise UsageError(
-                what=f"{form!r} is no form of output",
-                why=f"it must be one of {', '.join(forms)}, with =FILE behind it to write a file",
+                what=f"{format!r} is no form of output",
+                why=f"it must be one of {', '.join(formats)}, with =FILE behind it to write a file",
                 next=f"whysync {verb} --help shows what it takes",
             )
-        found.append(Target(form, file))
+        found.append(Target(format, file))
     return found
 
 
 def show(wanted: Sequence[Target], shown: Callable[[str, Terminal], Safe], terminal: Terminal) -> None:
     """A file gets neither colours nor the width of a terminal."""
     for target in wanted:
-        text = shown(target.form, terminal if not target.file else Terminal())
+        text = shown(target.format, terminal if not target.file else Terminal())
         if target.file:
             write(target.file, text)
             continue
-        if target.form not in _FOR_PEOPLE:
+        if target.format not in _FOR_PEOPLE:
             _speak_utf8()
         out().put(text)
 

@@ -1,4 +1,4 @@
-"""`whysync plan`: what a commit would do, before it is merged."""
+"""`whysync plan`: what a commit would change, before it is merged."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.plan.plan import AppPlan, Plan, Run
     from whysync.plan.trial import Trial
 
-_SEVERAL = 2
 _MOST_CAUSES = 3
 
-
-FORMS = ("text", "wide", "json", "markdown", "html", "svg", "junit", "github")
+FORMATS = ("text", "wide", "json", "markdown", "html", "svg", "junit", "github")
 
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
@@ -39,7 +37,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         default="",
         help="a folder or file of the checkout, or the name of an app; none means all apps",
     )
-    add_output_files_flag(verb, FORMS, example="html=plan.html")
+    add_output_files_flag(verb, FORMATS, example="html=plan.html")
     verb.add_argument("--base", metavar="REV", default="", help="base revision (default: merge base)")
     verb.add_argument("--head", metavar="REV", default="", help="head revision (default: the working tree)")
     verb.add_argument("--app", metavar="FILE", default="", help="file of the checkout with the Application")
@@ -61,7 +59,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.epilog = (
         "whysync plan apps/shop --base main -o markdown\n"
         "whysync plan --live --context prod -o html=plan.html\n\n"
-        "a flag that names a place (--bundle, --server, --context, …) asks for --live\n\n"
+        "A flag that names a source (--bundle, --server, --context, …) implies --live.\n\n"
         "exit codes: 0 would pass, 1 would fail, 2 an error, 3 unknown"
     )
 
@@ -73,66 +71,70 @@ def run(options: argparse.Namespace) -> int:
     from whysync.argocd.repo_server.git import GitFailed
     from whysync.cli.sources import with_progress
 
-    wanted = targets(options.output, FORMS, "plan")
-    place = _place(options)
-    live = with_progress(lambda progress: app.listing(place, progress=progress)) if place else None
+    outputs = targets(options.output, FORMATS, "plan")
+    source = _source(options)
+    live = (
+        with_progress(lambda progress: app.applications_snapshot(source, progress=progress))
+        if source
+        else None
+    )
     if live is not None and not live.applications:
         raise _no_apps(options)
     trials: dict[str, Trial] = {}
-    gc.disable()  # a run of the model has no cycles worth looking for, and the process ends soon
+    gc.disable()  # the simulation creates few cycles, and the process ends soon
     try:
         with _opened(options) as checkout:
-            made = _planned(checkout, options, place, live, trials)
+            plan = _planned(checkout, options, source, live, trials)
     except GitFailed as problem:
         raise WhysyncError(
-            what=f"git failed: {problem.message}", why=problem.complaint, next="look at the repository"
+            what=f"git failed: {problem.message}", why=problem.complaint, next="check the repository"
         ) from problem
     finally:
         gc.enable()
-    report = _diagnosed(made, trials, prove=not options.no_proof, deadline=options.deadline)
-    made = replace(made, apps=tuple(_every_cause(app) for app in made.apps))
-    show(wanted, lambda form, to: _shown(made, report, form, to), options.terminal)
-    return Exit.OK if options.exit_zero else _exit(made)
+    report = _diagnosed(plan, trials, prove=not options.no_proof, deadline=options.deadline)
+    plan = replace(plan, apps=tuple(_with_all_causes(app) for app in plan.apps))
+    show(outputs, lambda format, terminal: _rendered(plan, report, format, terminal), options.terminal)
+    return Exit.OK if options.exit_zero else _exit(plan)
 
 
-def _place(options: argparse.Namespace) -> app.FactSource | None:
-    """Where the cluster is looked at, if it is wanted; a flag that names a place asks for it, too."""
-    from whysync.cli.sources import is_told, place_of
+def _source(options: argparse.Namespace) -> app.FactSource | None:
+    """The live source, if `--live` or a flag that names a source is given."""
+    from whysync.cli.sources import names_live_source, source_of
 
     if options.empty and options.live is not None:
         raise UsageError(
-            what="--live and --empty exclude each other",
-            why="with --live both clusters are shown; --empty is for the empty one alone",
-            next="give one of them",
+            what="--live and --empty are mutually exclusive",
+            why="--live adds the live cluster; --empty plans on an empty cluster only",
+            next="use one of them",
         )
-    if options.empty or (options.live is None and not options.bundle and not is_told(options)):
+    if options.empty or (options.live is None and not options.bundle and not names_live_source(options)):
         return None
     if options.live:
         options.bundle = [options.live, *options.bundle]
-    return place_of(options)
+    return source_of(options)
 
 
 def _no_apps(options: argparse.Namespace) -> NotFound:
-    named = f"; --live {options.live} was read as a bundle" if options.live else ""
+    as_bundle = f"; --live {options.live} was read as a bundle" if options.live else ""
     return NotFound(
-        what="there is no Application among the facts of --live",
-        why=f"no object of kind Application (argoproj.io) was found{named}",
-        next="a bundle is what whysync collect makes; for the cluster itself put --live behind the path",
+        what="no Application found in the source of --live",
+        why=f"it has no object of kind Application (argoproj.io){as_bundle}",
+        next="pass a bundle from whysync collect; for the live cluster put --live after the path",
     )
 
 
 def _opened(options: argparse.Namespace) -> Checkout:
     from whysync.plan.checkout import open_checkout
 
-    place = next((one for one in (options.what, options.app) if one and Path(one).exists()), ".")
-    folder = place if Path(place).is_dir() else str(Path(place).parent)
+    path = next((path for path in (options.what, options.app) if path and Path(path).exists()), ".")
+    folder = path if Path(path).is_dir() else str(Path(path).parent)
     return open_checkout(folder, base=options.base, head=options.head, network=options.network)
 
 
 def _planned(
     checkout: Checkout,
     options: argparse.Namespace,
-    place: app.FactSource | None,
+    source: app.FactSource | None,
     live: Snapshot | None,
     trials: dict[str, Trial],
 ) -> Plan:
@@ -145,9 +147,9 @@ def _planned(
     file = _relative(options.app, checkout) if options.app else ""
     if file and not (checkout.head.tree.root / file).is_file():
         raise UsageError(
-            what=f"--app {options.app!r} is no file of the head",
-            why=f"{checkout.head.revision} does not hold it",
-            next="name a file of the checkout that holds an Application",
+            what=f"--app {options.app!r}: no such file in the head revision",
+            why=f"{checkout.head.revision} does not contain it",
+            next="pass a file of the checkout with an Application",
         )
     if is_path and (checkout.head.tree.root / path).is_file() and not file:
         file, path = path, ""
@@ -157,32 +159,34 @@ def _planned(
         name="" if is_path else what,
         file=file,
         live=live,
-        closely=(lambda names: app.closely(place, names)) if place and not place.bundles else None,
+        closely=(lambda names: app.detailed_snapshot(source, names))
+        if source and not source.bundles
+        else None,
         on_base=not options.empty,
         trials=trials,
     )
 
 
-def _relative(place: str, checkout: Checkout) -> str:
-    """As the repository names it; a path that exists only in the head is taken as that."""
-    found = Path(place)
-    if not found.exists():
-        return os.path.normpath(place).removeprefix("./")
+def _relative(path: str, checkout: Checkout) -> str:
+    """The path relative to the root of the checkout; it may exist in the head revision only."""
+    local = Path(path)
+    if not local.exists():
+        return os.path.normpath(path).removeprefix("./")
     try:
-        told = os.path.relpath(found.absolute().resolve(), checkout.root)
+        relative = os.path.relpath(local.absolute().resolve(), checkout.root)
     except ValueError:
-        told = ".."
-    if told.startswith(".."):
+        relative = ".."
+    if relative.startswith(".."):
         raise UsageError(
-            what=f"{place!r} lies outside of the checkout",
+            what=f"{path!r} is outside of the checkout",
             why=f"the checkout is {checkout.root}",
-            next="name a path inside of it",
+            next="pass a path inside of it",
         )
-    return "" if told == "." else told
+    return "" if relative == "." else relative
 
 
-def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool, deadline: Deadline) -> Report:
-    """What failed on a cluster is a case like any other."""
+def _diagnosed(plan: Plan, trials: dict[str, Trial], *, prove: bool, deadline: Deadline) -> Report:
+    """The diagnosis of the apps that would fail."""
     from msgspec.structs import replace
 
     from whysync import app
@@ -191,7 +195,7 @@ def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool, deadline: D
 
     cases = [
         case_in(run.snapshot, app.name)
-        for app in made.apps
+        for app in plan.apps
         if (run := app.decisive) is not None and not run.passed and run.snapshot is not None
     ]
     report = app.diagnose(cases, prove=prove, deadline=deadline)
@@ -201,14 +205,14 @@ def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool, deadline: D
     return replace(report, apps=apps)
 
 
-def _every_cause(one: AppPlan) -> AppPlan:
-    """The other clusters on which it fails have causes of their own: they are named, too."""
+def _with_all_causes(app: AppPlan) -> AppPlan:
+    """The plan with the causes for each cluster on which the app would fail."""
     from msgspec.structs import replace
 
-    if len([run for run in one.runs if not run.passed]) < _SEVERAL:
-        return one
-    runs = (run if run is one.decisive else _with_causes(run, one.name) for run in one.runs)
-    return replace(one, runs=tuple(runs))
+    if sum(not run.passed for run in app.runs) < 2:
+        return app
+    runs = (run if run is app.decisive else _with_causes(run, app.name) for run in app.runs)
+    return replace(app, runs=tuple(runs))
 
 
 def _with_causes(run: Run, name: str) -> Run:
@@ -228,31 +232,30 @@ def _with_causes(run: Run, name: str) -> Run:
     return replace(run, message="; ".join(roots[:_MOST_CAUSES])) if roots else run
 
 
-def _shown(made: Plan, report: Report, form: str, terminal: Terminal) -> Safe:
+def _rendered(plan: Plan, report: Report, format: str, terminal: Terminal) -> Safe:
     from whysync.reports import plan_html, plan_json, plan_markdown, plan_svg, plan_text
     from whysync.reports.annotations import github, junit
     from whysync.reports.annotations.plan_rows import app_rows, run_rows
 
-    match form:
+    match format:
         case "html":
-            return plan_html.render(made, report)
+            return plan_html.render(plan, report)
         case "svg":
-            return plan_svg.render(made, report)
+            return plan_svg.render(plan, report)
         case "junit":
-            return junit.render("whysync plan", run_rows(made, report), empty="nothing changes")
+            return junit.render("whysync plan", run_rows(plan, report), empty="nothing changes")
         case "github":
-            return github.render(app_rows(made, report))
+            return github.render(app_rows(plan, report))
         case "json":
-            return plan_json.render(made, report)
+            return plan_json.render(plan, report)
         case "markdown":
-            return plan_markdown.render(made, report)
+            return plan_markdown.render(plan, report)
         case _:
-            return plan_text.render(made, report, terminal, wide=form == "wide")
+            return plan_text.render(plan, report, terminal, wide=format == "wide")
 
 
-def _exit(made: Plan) -> Exit:
-
-    if not made.passed:
+def _exit(plan: Plan) -> Exit:
+    if not plan.passed:
         return Exit.FOUND
-    unsure = any(not app.runs or app.unseen for app in made.apps)
+    unsure = any(not app.runs or app.unseen for app in plan.apps)
     return Exit.UNSURE if unsure else Exit.OK

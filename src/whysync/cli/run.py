@@ -162,12 +162,12 @@ class _SafeLines(logging.Formatter):
         return "\n".join(map(one_safe_line, super().formatException(ei).split("\n")))
 
 
-def _let_speak(form: str) -> None:
+def _let_speak(format: str) -> None:
     """A terminal that knows fewer letters gets `?` for the others; data is UTF-8 wherever it goes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         out = cast("io.TextIOWrapper", sys.stdout)
         out.reconfigure(
-            encoding="utf-8" if form in ("json", "yaml", "patch", "commands") else None, errors="replace"
+            encoding="utf-8" if format in ("json", "yaml", "patch", "commands") else None, errors="replace"
         )
 
 

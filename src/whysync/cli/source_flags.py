@@ -127,7 +127,7 @@ def add_source_flags(verb: argparse.ArgumentParser, *, takes_local: bool = True)
     verb.set_defaults(deadline=Deadline())
 
 
-def same_place(options: argparse.Namespace) -> str | None:
+def same_source_flags(options: argparse.Namespace) -> str | None:
     """` --bundle end`, or nothing where the usual place is meant; `None` where it cannot be read again."""
     told: dict[str, object] = vars(options)
     words: list[str] = []

@@ -44,8 +44,8 @@ _PATIENCE = 1.0
 
 def facts(options: argparse.Namespace) -> SnapshotIndex:
     """The facts, with a line on how far it is where somebody watches a terminal."""
-    place = place_of(options)
-    return with_progress(lambda progress: app.read(place, progress=progress))
+    source = source_of(options)
+    return with_progress(lambda progress: app.read(source, progress=progress))
 
 
 def with_progress(work: Callable[[app.Progress | None], T]) -> T:
@@ -58,9 +58,9 @@ def with_progress(work: Callable[[app.Progress | None], T]) -> T:
         progress.wipe()
 
 
-def place_of(options: argparse.Namespace) -> FactSource:
+def source_of(options: argparse.Namespace) -> FactSource:
     if not options.bundle:
-        return live_place(options, os.environ)
+        return live_source(options, os.environ)
     usual = BundleLimits()
     limits = BundleLimits(
         unpacked_bytes=options.max_size or usual.unpacked_bytes,
@@ -89,7 +89,7 @@ class _Progress:
             err().progress("")
 
 
-def live_place(options: argparse.Namespace, environ: Mapping[str, str]) -> FactSource:
+def live_source(options: argparse.Namespace, environ: Mapping[str, str]) -> FactSource:
     """Argo CD's API, or Kubernetes', or a Place that is nowhere."""
     told = _Told(options, environ)
     if told.flag("core"):
@@ -106,7 +106,7 @@ def live_place(options: argparse.Namespace, environ: Mapping[str, str]) -> FactS
     return _cluster(told) if _has_kubeconfig(environ) else FactSource()
 
 
-def is_told(options: argparse.Namespace) -> bool:
+def names_live_source(options: argparse.Namespace) -> bool:
     """Does the line itself name a live source?"""
     flags = (
         "core",
@@ -181,7 +181,9 @@ def _argocd(told: _Told) -> FactSource:
     """With a kubeconfig named beside it, the cluster is asked too: for all that Argo CD does not show."""
     server = _server(told)
     named = bool(told.options.kubeconfig or told.options.context) and server.forward is None
-    return FactSource(server=server, kube=_access(told) if named else None, wanted=_selection(told.options))
+    return FactSource(
+        server=server, kube=_access(told) if named else None, selection=_selection(told.options)
+    )
 
 
 def _server(told: _Told) -> ArgoServer:
@@ -239,7 +241,7 @@ def _header(written: str) -> tuple[str, str]:
 
 
 def _cluster(told: _Told) -> FactSource:
-    return FactSource(kube=_access(told), wanted=_selection(told.options))
+    return FactSource(kube=_access(told), selection=_selection(told.options))
 
 
 def _access(told: _Told) -> KubeAccess:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from whysync.cli.exits import Exit
 from whysync.cli.flag_types import seconds
 from whysync.cli.output_flags import add_output_flag
-from whysync.cli.source_flags import add_source_flags, same_place
+from whysync.cli.source_flags import add_source_flags, same_source_flags
 from whysync.errors import UsageError
 from whysync.reports.output import Out, err, out
 from whysync.reports.terminal import Terminal
@@ -64,20 +64,20 @@ def run(
     pause: Callable[[float], None] = time.sleep,
 ) -> int:
     from whysync import app
-    from whysync.cli.sources import place_of
+    from whysync.cli.sources import source_of
     from whysync.wait.app_reader import AppReader
     from whysync.wait.loop import Times
     from whysync.wait.loop import wait as waited
 
     terminal: Terminal = options.terminal
     goal = _goal(options)
-    place = place_of(options)
-    if "-" in place.bundles:
+    source = source_of(options)
+    if "-" in source.bundles:
         raise UsageError(
             what="standard input is read once and cannot change",
             next="give --bundle PATH, which is read again each time, or a live source",
         )
-    looks = AppReader(place, options.apps)
+    looks = AppReader(source, options.apps)
     times = Times(timeout=options.timeout, interval=options.interval, patience=options.give_up)
     watcher = _watcher(options, terminal, goal)
     try:
@@ -157,7 +157,9 @@ def _ill(outcome: Outcome, goal: Goal, terminal: Terminal) -> list[str]:
 def _write(options: argparse.Namespace, terminal: Terminal, report: Report) -> None:
     from whysync.reports import diagnose_view
 
-    out().put(diagnose_view.render(report, terminal, form=options.output, place=same_place(options)))
+    out().put(
+        diagnose_view.render(report, terminal, format=options.output, source_flags=same_source_flags(options))
+    )
 
 
 def _say_goodbye(options: argparse.Namespace) -> None:

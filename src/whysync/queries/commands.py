@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlex import quote
+from shlex import quote, split
 from typing import TYPE_CHECKING, Final
 
 from whysync.kubernetes.api.ref import Ref
@@ -81,6 +81,15 @@ def on_object(verb: str, ref: Ref, *flags: str) -> str:
     """`kubectl -n production delete job.batch migrate …`."""
     kind = f"{ref.kind}.{ref.group}" if ref.group else ref.kind
     return kubectl(verb, kind.lower(), ref.name, *flags, namespace=ref.namespace)
+
+
+def is_sync(command: str) -> bool:
+    """Does this command sync an app?"""
+    try:
+        words = split(command, comments=True)
+    except ValueError:  # an unclosed quote
+        return False
+    return words[:3] == ["argocd", "app", "sync"]
 
 
 def is_read_only(words: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What `diff` has to say of an app, before it is put into words: one value for each resource and field."""
+"""The result of `diff` for an app: one value for each resource and each changed field."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from whysync.kubernetes.field_writers import ManagedFieldsIndex, Ownership
 class State(StrEnum):
     DIFFERS = "differs"
     MISSING = "missing"
-    """Git has it, the cluster does not."""
+    """In Git, but not in the cluster."""
     EXTRA = "extra"
-    """The cluster has it, Git does not."""
+    """In the cluster, but not in Git."""
     ERROR = "error"
     """It could not be compared."""
-    UNSEEN = "unseen"
-    """The facts lack one side of it, which Argo CD has seen."""
+    NOT_PROVIDED = "unseen"
+    """One side is not in the facts, although Argo CD has it."""
     EQUAL = "equal"
     IGNORED = "ignored"
-    """A hook, or an object that is not the app's own: it does not count."""
+    """A hook, or an object that the app does not manage."""
 
 
 COUNTED = frozenset({State.DIFFERS, State.MISSING, State.EXTRA})
@@ -44,52 +44,54 @@ class ResourceDiff(msgspec.Struct, frozen=True, kw_only=True):
     resource: ComparedResource
     state: State
     argocd_sync: str
-    """What Argo CD's own row says; empty: it has none, or no status in it."""
+    """The sync status in the Application's `status.resources`, or empty."""
     fields: tuple[ChangedField, ...] = ()
     ignored: tuple[IgnoredField, ...] = ()
 
     @property
     def title(self) -> str:
-        """As `argocd app diff` writes it."""
+        """The heading of `argocd app diff`."""
         ref = self.resource.ref
         return f"{ref.group}/{ref.kind} {ref.namespace}/{ref.name}"
 
     @property
     def disagreement(self) -> str:
-        """Where Argo CD's row says something else than this comparison."""
+        """How the status that Argo CD reports differs from this comparison, if it does."""
         ours, theirs = self.resource.sync, self.argocd_sync
-        if not theirs or self.state in (State.UNSEEN, State.ERROR, State.IGNORED) or ours is None:
+        if not theirs or self.state in (State.NOT_PROVIDED, State.ERROR, State.IGNORED) or ours is None:
             return ""
         if theirs == ours or SyncCode.UNKNOWN in (ours, theirs):
             return ""
         if theirs == SyncCode.OUT_OF_SYNC:
-            return "Argo CD says OutOfSync, this comparison finds no difference"
-        return f"Argo CD says {theirs}, this comparison finds a difference"
+            return "Argo CD reports OutOfSync, but this comparison finds no difference"
+        return f"Argo CD reports {theirs}, but this comparison finds a difference"
 
 
 class AppDiff:
-    """`wanted` chooses resources, as `--resource` does."""
+    """The diff of one app, of the resources that `selects` accepts."""
 
-    def __init__(self, case: Case, *, wanted: Callable[[ComparedResource], bool]) -> None:
+    def __init__(self, case: Case, *, selects: Callable[[ComparedResource], bool]) -> None:
         self.case = case
-        found = case.comparison
-        self.comparison = None if isinstance(found, NotCompared) else found
-        self.problem, self.next = (found.problem, found.next) if isinstance(found, NotCompared) else ("", "")
-        self._wanted = wanted
+        comparison = case.comparison
+        self.comparison = None if isinstance(comparison, NotCompared) else comparison
+        not_compared = comparison if isinstance(comparison, NotCompared) else None
+        self.problem = not_compared.problem if not_compared else ""
+        self.next = not_compared.next if not_compared else ""
+        self._selects = selects
         self._ignored = IgnoredFields(self.comparison) if self.comparison else None
 
     @property
     def settings_problem(self) -> str:
-        """Settings that cannot be read leave every app Unknown, and no condition says so."""
-        found = self.comparison.inputs.settings.comparison_problem if self.comparison else None
-        return f"{found.key} cannot be read: {found.message}" if found else ""
+        """Invalid settings: they make every app Unknown, without a condition."""
+        problem = self.comparison.inputs.settings.comparison_problem if self.comparison else None
+        return f"{problem.key} cannot be read: {problem.message}" if problem else ""
 
     @cached_property
     def resources(self) -> tuple[ResourceDiff, ...]:
-        found = self.comparison.resources if self.comparison else ()
-        diffs = [self._diff(one) for one in found if self._wanted(one)]
-        order = {state: place for place, state in enumerate(State)}
-        return tuple(sorted(diffs, key=lambda one: (order[one.state], one.resource.key)))
+        resources = self.comparison.resources if self.comparison else ()
+        diffs = [self._diff(resource) for resource in resources if self._selects(resource)]
+        order = {state: rank for rank, state in enumerate(State)}
+        return tuple(sorted(diffs, key=lambda resource: (order[resource.state], resource.resource.key)))
 
     def in_state(self, *states: State) -> tuple[ResourceDiff, ...]:
         return tuple(resource for resource in self.resources if resource.state in states)
@@ -100,25 +102,25 @@ class AppDiff:
 
     @property
     def failed(self) -> bool:
-        """Argo CD could not compare this app either."""
+        """Did the comparison fail, as it does in Argo CD?"""
         return self.comparison is not None and self.comparison.sync is SyncCode.UNKNOWN
 
     @property
     def differs(self) -> bool:
-        """The app is OutOfSync with its rows all Synced where only the namespace's metadata changed."""
-        whole = self.comparison is not None and self.comparison.sync is SyncCode.OUT_OF_SYNC
-        every = self.comparison.resources if self.comparison else ()
-        by_rows = any(one.sync is SyncCode.OUT_OF_SYNC for one in every)
-        return bool(self.in_state(*COUNTED)) or (whole and not by_rows)
+        """Whether anything differs; a change of managedNamespaceMetadata alone differs in no resource."""
+        is_out_of_sync = self.comparison is not None and self.comparison.sync is SyncCode.OUT_OF_SYNC
+        resources = self.comparison.resources if self.comparison else ()
+        has_out_of_sync_resource = any(resource.sync is SyncCode.OUT_OF_SYNC for resource in resources)
+        return bool(self.in_state(*COUNTED)) or (is_out_of_sync and not has_out_of_sync_resource)
 
     def _diff(self, resource: ComparedResource) -> ResourceDiff:
         row = self.case.rows.get(resource.key)
         state = self._state(resource)
         changed: tuple[ChangedField, ...] = ()
         if state is State.DIFFERS and resource.diff is not None and resource.live is not None:
-            ledger = ManagedFieldsIndex(resource.live)
+            managed_fields = ManagedFieldsIndex(resource.live)
             changed = tuple(
-                ChangedField(change=change, ownership=ledger.ownership(change.pointer))
+                ChangedField(change=change, ownership=managed_fields.ownership(change.pointer))
                 for change in resource.diff.changes
             )
         return ResourceDiff(
@@ -135,9 +137,9 @@ class AppDiff:
         if resource.sync is None:
             return State.IGNORED
         if is_not_provided(self.case, resource):
-            return State.UNSEEN
+            return State.NOT_PROVIDED
         if resource.live is None:
-            # A Namespace that the app makes itself may be absent.
+            # The Namespace of CreateNamespace=true may not exist yet.
             return State.EQUAL if resource.sync is SyncCode.SYNCED else State.MISSING
         if resource.target is None:
             return State.EXTRA

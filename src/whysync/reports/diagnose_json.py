@@ -1,4 +1,4 @@
-"""The report as data, version 1. Fields are only ever added within a version; the schema is generated."""
+"""`diagnose -o json`, version 1. Within a version fields are only added; the schema is generated."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class EvidenceV1(_Value, frozen=True):
     source: str
     ref: RefV1
     pointer: str
-    value: object  # any JSON; msgspec's schemas know no recursive type
+    value: object  # any JSON; msgspec's schemas do not support recursive types
     says: str
 
 
 class ProofV1(_Value, frozen=True):
-    """`kind`: what a proof rests on, or why there is none."""
+    """`kind`: what the proof depends on, or why there is none."""
 
     status: ProofStatus
     kind: ProofKind
@@ -108,7 +108,7 @@ class ReasonV1(_Value, frozen=True):
 
 
 class SafetyV1(_Value, frozen=True):
-    """`sync`: is nothing lost or interrupted? `outcome`: would the sync work?"""
+    """`sync`: whether a sync deletes or interrupts nothing. `outcome`: whether the sync would succeed."""
 
     sync: SyncSafety
     outcome: SyncOutcome
@@ -133,7 +133,7 @@ class CrashedV1(_Value, frozen=True):
 
 
 class HiddenV1(_Value, frozen=True):
-    """A field that differs although Argo CD does not show it. `null`: that side does not have the field."""
+    """A difference that Argo CD does not report. `null`: that side does not have the field."""
 
     ref: RefV1
     pointer: str
@@ -144,7 +144,7 @@ class HiddenV1(_Value, frozen=True):
 
 
 class ChangeV1(_Value, frozen=True):
-    """A change since the app was well; `time` is `null` where the facts do not contain it."""
+    """A change since the app was Synced and Healthy; `time` is `null` if it is not in the facts."""
 
     kind: ChangeKind
     what: str
@@ -157,7 +157,7 @@ class ChangeV1(_Value, frozen=True):
 
 
 class ChangesV1(_Value, frozen=True):
-    """The newest change first. `began`: when Argo CD first reports the trouble, in the field `shownBy`."""
+    """The newest change first. `began`: when Argo CD first reports the problem, in the field `shownBy`."""
 
     began: str | None
     shown_by: str
@@ -184,7 +184,7 @@ class AppV1(_Value, frozen=True):
 
 
 class GroupV1(_Value, frozen=True):
-    """`fix` helps all the apps at once; `checked`: it was tried on each of them."""
+    """`fix` fixes all the apps at once; `checked`: it was simulated for each of them."""
 
     cause: str
     rule: str
@@ -253,12 +253,12 @@ def _gap(gap: Gap) -> GapV1:
 
 
 def _changes(case: Case) -> ChangesV1 | None:
-    found = recent_changes(case)
-    if found is None:
+    recent = recent_changes(case)
+    if recent is None:
         return None
     return ChangesV1(
-        began=_time(found.began),
-        shown_by=found.shown_by,
+        began=_time(recent.began),
+        shown_by=recent.shown_by,
         items=tuple(
             ChangeV1(
                 kind=change.kind,
@@ -270,9 +270,9 @@ def _changes(case: Case) -> ChangesV1 | None:
                 after=change.after,
                 command=change.command,
             )
-            for change in found.changes
+            for change in recent.changes
         ),
-        gaps=tuple(map(_gap, found.gaps)),
+        gaps=tuple(map(_gap, recent.gaps)),
     )
 
 
@@ -370,8 +370,12 @@ def _ref(ref: Ref) -> RefV1:
 
 def schema() -> Object:
     """The published schema of `diagnose -o json`."""
-    made = msgspec.json.schema(ReportV1, schema_hook=_plain_json)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "whysync report", **made}
+    generated = msgspec.json.schema(ReportV1, schema_hook=_plain_json)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "whysync report",
+        **generated,
+    }
 
 
 def _plain_json(_: type) -> Object:

@@ -1,4 +1,4 @@
-"""The report as a page to hand to a colleague: what, why, evidence, what not to do, steps, how to go on."""
+"""`diagnose -o markdown`: a page with state, cause, evidence, what not to do, steps, and how to verify."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from whysync.fixes.patches import patch_text
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.advice import advice_for
 from whysync.queries.commands import app_argument, refresh
-from whysync.reports.diagnose_text import answer_of, safety_of, state_of
+from whysync.reports.diagnose_text import SyncVerdict, answer_of, state_of, sync_verdict
 from whysync.reports.list_view import since
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, joined, md, page, row, rule
 from whysync.reports.output import Safe
-from whysync.reports.proof_text import in_a_sentence
+from whysync.reports.proof_text import proof_sentence
 from whysync.reports.terminal import ago, one_line
 
 
@@ -58,11 +58,12 @@ def _app(report: AppReport) -> Iterator[Md]:
     yield md("# {}: {}", report.case.app.name, answer_of(report))
     yield BLANK
     if report.findings or report.unexplained:
-        verdict, space, rest = safety_of(report).partition(" ")
-        yield md("Sync now? **{}**{}{}", verdict, md(" ") if space else "", rest)
+        verdict, reasons = sync_verdict(report)
+        stop = "" if verdict is SyncVerdict.SAFE_BUT or not reasons else "."
+        yield md("Sync now? **{}{}** {}", verdict, stop, reasons)
         yield BLANK
     yield from _what(report)
-    roots = [finding for finding in report.findings if not _is_news(finding)]
+    roots = [finding for finding in report.findings if not _is_prevention(finding)]
     for number, finding in enumerate(roots):
         yield from _why(finding, first=number == 0)
         yield from _evidence(finding, report)
@@ -81,8 +82,8 @@ def _app(report: AppReport) -> Iterator[Md]:
     yield from _remainder(report)
 
 
-def _is_news(finding: Finding) -> bool:
-    """What only follows from another finding, and is no trouble of its own: how to prevent the next time."""
+def _is_prevention(finding: Finding) -> bool:
+    """An informational finding caused by another one: it shows how to prevent the problem next time."""
     return finding.severity is Severity.INFO and bool(finding.caused_by)
 
 
@@ -99,17 +100,17 @@ def _what(report: AppReport) -> Iterator[Md]:
         place, revision = source.chart or source.path, source.target_revision or "HEAD"
         yield md("- from {} {} at {}", code(source.repo_url), code(place), code(revision))
     if begun is not None and (report.findings or report.unexplained):
-        yield md("- began {}, as far as Argo CD tells", ago(report.case.now - begun))
+        yield md("- began {}, according to its status", ago(report.case.now - begun))
     yield BLANK
 
 
 def _why(finding: Finding, *, first: bool) -> Iterator[Md]:
-    yield md("## Why" if first else "## What follows from it" if finding.caused_by else "## And also")
+    yield md("## Why" if first else "## Consequences" if finding.caused_by else "## Also")
     yield BLANK
     yield md("{}.", finding.verdict)
     yield BLANK
     if finding.root:
-        yield md("The root: **{}**", finding.root)
+        yield md("Root cause: **{}**", finding.root)
         yield BLANK
 
 
@@ -127,7 +128,7 @@ def _evidence(finding: Finding, report: AppReport) -> Iterator[Md]:
     if finding.writer is not None:
         yield md("- written by: {} {}", phrase(finding.writer), ago(report.case.age(finding.writer.time)))
     if finding.caused_by:
-        yield md("- follows from: {}", joined(", ", map(code, finding.caused_by)))
+        yield md("- caused by: {}", joined(", ", map(code, finding.caused_by)))
     yield BLANK
     yield row("evidence", "where", "value")
     yield rule(3)
@@ -139,19 +140,19 @@ def _evidence(finding: Finding, report: AppReport) -> Iterator[Md]:
 
 
 def _dont(report: AppReport) -> Iterator[Md]:
-    told: dict[str, None] = {}
+    warnings: dict[str, None] = {}
     for finding in report.findings:
         advice = advice_for(finding.cause, finding.side)
-        if advice.dont and not _is_news(finding):
-            told.setdefault(advice.dont)
-    lines = [Md(f"- {line}") for line in told]  # whysync's own Markdown
+        if advice.dont and not _is_prevention(finding):
+            warnings.setdefault(advice.dont)
+    lines = [Md(f"- {line}") for line in warnings]  # whysync's own Markdown
     for finding in report.findings:
         for fix in finding.fixes:
             if fix.destroys:
                 lost = ", ".join(fix.destroys)
                 lines.append(md("- “{}” destroys {}", fix.title, lost))
         for rejected in finding.rejected_fixes:
-            lines.append(md("- Not “{}”: {}", rejected.title, rejected.why))
+            lines.append(md("- Do not use “{}”: {}", rejected.title, rejected.why))
     if lines:
         yield md("## What not to do")
         yield BLANK
@@ -160,17 +161,17 @@ def _dont(report: AppReport) -> Iterator[Md]:
 
 
 def _steps(finding: Finding, report: AppReport, *, alone: bool) -> Iterator[Md]:
-    """The first fix is the one to take; the others are other ways, not further steps."""
+    """The fixes of a finding, the preferred one first; the others are alternatives, not further steps."""
     if not alone:
-        lead = md("To get by, until that is done:") if finding.caused_by else md("For “{}”:", finding.verdict)
+        lead = md("Workaround until then:") if finding.caused_by else md("For “{}”:", finding.verdict)
         yield lead
         yield BLANK
     for number, fix in enumerate(finding.fixes, start=1):
-        lead = "" if len(finding.fixes) == 1 else md("Way {}: ", number)
+        lead = "" if len(finding.fixes) == 1 else md("Option {}: ", number)
         yield md("### {}{}", lead, fix.title)
         yield BLANK
         if fix.proof.status is not ProofStatus.NOT_RUN and not fix.destroys:
-            yield md("*{}*", in_a_sentence(fix))
+            yield md("*{}*", proof_sentence(fix))
             yield BLANK
         yield from _notes(fix)
         yield from fenced(patch_text(fix, report.case).splitlines())
@@ -188,7 +189,7 @@ def _notes(fix: Fix) -> Iterator[Md]:
 
 
 def _after(fix: Fix, report: AppReport) -> Iterator[Md]:
-    """A patch is half of it: it has to come into Git, and Argo CD has to look again."""
+    """The commands to run after the change, such as a refresh."""
     steps = following(fix, report.case)
     lead = md("Commit it and push, then:") if is_in_git(fix) else md("Then:")
     if steps:
@@ -202,37 +203,37 @@ def _verify(report: AppReport) -> Iterator[Md]:
     app = app_argument(report.case)
     yield md("## How to verify")
     yield BLANK
-    yield md("1. {} shows {}", code(refresh(report.case)), _wanted(report))
+    yield md("1. {} shows {}", code(refresh(report.case)), _expected_state(report))
     first = report.first
     if first is not None and first.side is Side.DRIFT:
         diff = code(f"argocd app diff {app}")
-        yield md("2. It still does some minutes later, after the next reconciliation: {}", diff)
+        yield md("2. {} is still empty after the next reconciliation", diff)
     elif first is not None and first.side is Side.APPLY:
-        yield md("2. {} ends well", code(f"argocd app wait {app} --operation --health"))
+        yield md("2. {} succeeds", code(f"argocd app wait {app} --operation --health"))
     else:
-        yield md("2. {} ends well", code(f"argocd app wait {app} --sync --health --timeout 600"))
-    yield md("3. whysync, on fresh facts, says that nothing is wrong")
+        yield md("2. {} succeeds", code(f"argocd app wait {app} --sync --health --timeout 600"))
+    yield md("3. {} with fresh facts finds nothing wrong", code(f"whysync diagnose {app}"))
     yield BLANK
 
 
-def _wanted(report: AppReport) -> str:
+def _expected_state(report: AppReport) -> str:
     if report.side is Side.COMPARE:
-        return "no ComparisonError any more, and a sync status that is not Unknown"
+        return "no ComparisonError, and a sync status other than Unknown"
     return "Synced and Healthy"
 
 
 def _prevent(report: AppReport) -> Iterator[Md]:
     yield md("## How to prevent")
     yield BLANK
-    told: dict[str, None] = {}
+    measures: dict[str, None] = {}
     for finding in report.findings:
         advice = advice_for(finding.cause, finding.side)
         if advice.prevent:
-            told.setdefault(advice.prevent)
-    yield from (Md(f"- {line}") for line in told)  # whysync's own Markdown
+            measures.setdefault(advice.prevent)
+    yield from (Md(f"- {line}") for line in measures)  # whysync's own Markdown
     yield BLANK
     for finding in report.findings:
-        if _is_news(finding):
+        if _is_prevention(finding):
             yield md("{}:", finding.verdict)
             yield BLANK
             for fix in finding.fixes[:1]:
@@ -257,7 +258,7 @@ def _remainder(report: AppReport) -> Iterator[Md]:
             yield md("- {}: {}", code(str(symptom.ref or report.case.application.ref)), symptom.words)
         yield BLANK
     if report.gaps:
-        yield md("## What could not be seen")
+        yield md("## Not readable")
         yield BLANK
         for gap in report.gaps:
             help = md("; {}", gap.how_to_get) if gap.how_to_get else ""

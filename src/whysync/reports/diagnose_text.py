@@ -1,9 +1,11 @@
-"""The answer on one screen: the first line says what is wrong, then the proof, then what to do."""
+"""`diagnose` and `diagnose -o wide`: the cause on the first line, then the evidence, then the fixes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import TypedDict
 
 from whysync.diagnosis.drift import HiddenBy
@@ -16,14 +18,15 @@ from whysync.fixes.follow_up import is_in_git, worth_telling
 from whysync.fixes.patches import patch_text
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.field_writers import phrase
-from whysync.queries.commands import app_argument
+from whysync.queries.commands import app_argument, is_sync
 from whysync.queries.hidden_drift import unreported_differences
+from whysync.queries.recent_changes import Change, recent_changes
+from whysync.queries.sources import is_commit
 from whysync.reports import output
-from whysync.reports.changes_view import change_lines
 from whysync.reports.list_view import common_lines
 from whysync.reports.output import Safe
 from whysync.reports.proof_text import mark_of, notes_of, rejected_in, unproven_note
-from whysync.reports.terminal import Terminal, ago, one_line
+from whysync.reports.terminal import LABEL_WIDTH, Terminal, ago, one_line, short_age
 
 SIDE_WORDS = {
     Side.COMPARE: "cannot compare",
@@ -34,88 +37,114 @@ SIDE_WORDS = {
     Side.NONE: "",
 }
 _HIDDEN_WORDS = {
-    HiddenBy.IGNORE_RULE: "an ignore rule hides it",
-    HiddenBy.NORMALIZATION: "equal to Argo CD, or only live has it",
-    HiddenBy.CONVERSION: "Argo CD reads the live object in Git's API version",
+    HiddenBy.IGNORE_RULE: "hidden by an ignore rule",
+    HiddenBy.NORMALIZATION: "equal after normalization, or only in the live object",
+    HiddenBy.CONVERSION: "Argo CD converts the live object to the API version in Git",
     HiddenBy.FAILED_COMPARISON: "Argo CD could not compare the resource",
     HiddenBy.REPORTED_SYNCED: "Argo CD reports the resource as Synced",
 }
-_INDENT = 17
 _DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 _LONGEST_PATCH = 40
 _LONGEST_COMPARED = 2_000
-_BEFORE_THEY_PART = 12
+_COMMON_PREFIX_SHOWN = 12
 _MOST_UNEXPLAINED = 8
-_VERDICTS = {SyncSafety.SAFE: "Safe", SyncSafety.UNSAFE: "NO", SyncSafety.UNKNOWN: "Unknown"}
-# The longer one first: each of them begins a verdict.
-_VERDICT_COLORS = {
-    "Safe, but": "yellow",
-    "Safe": "green",
-    "NO": "red",
-    "Not now": "yellow",
-    "Unknown": "yellow",
-}
+
 _MOST_GAPS = 5
+_MOST_CHANGES = 15
 _LONGEST_CHAIN = 6
-_MOST_SEEN = 4
+_MOST_EVIDENCE = 4
 _USELESS = frozenset({ReasonKind.DOES_NOT_HELP, ReasonKind.DOES_NOT_LAST})
-# Nothing is broken by it, and nothing is gained.
+# Safe, but the sync does not achieve anything.
 _BUT = _USELESS | {
     ReasonKind.SYNC_FAILS,
     ReasonKind.FAILED_BEFORE,
     ReasonKind.SYNC_HANGS,
     ReasonKind.STAYS_DEGRADED,
 }
-# It cannot even be tried: neither safe nor unsafe is a word for that.
+# A sync cannot start now, so it is neither safe nor unsafe.
 _NOT_NOW = frozenset({ReasonKind.SYNC_RUNNING, ReasonKind.REFUSED})
 
 
-def render(
-    report: Report, terminal: Terminal, *, wide: bool = False, proofs: bool = False, place: str | None = ""
-) -> Safe:
-    """Apps that are fine take one line each when there are several; one alone says so in a sentence.
+class SyncVerdict(StrEnum):
+    """The answer to "sync now?", as it is printed."""
 
-    `proofs`: with what happened on the model, without each fix and with it. `place` are the flags with which
-    `whysync fix` finds the same facts; `None` where it cannot, as they were made up for this run.
+    SAFE = "Safe"
+    SAFE_BUT = "Safe, but"
+    UNSAFE = "NO"
+    NOT_NOW = "Not now"
+    UNKNOWN = "Unknown"
+
+
+_VERDICTS = {
+    SyncSafety.SAFE: SyncVerdict.SAFE,
+    SyncSafety.UNSAFE: SyncVerdict.UNSAFE,
+    SyncSafety.UNKNOWN: SyncVerdict.UNKNOWN,
+}
+_VERDICT_COLORS = {
+    SyncVerdict.SAFE: "green",
+    SyncVerdict.SAFE_BUT: "yellow",
+    SyncVerdict.UNSAFE: "red",
+    SyncVerdict.NOT_NOW: "yellow",
+    SyncVerdict.UNKNOWN: "yellow",
+}
+
+
+def render(
+    report: Report,
+    terminal: Terminal,
+    *,
+    wide: bool = False,
+    proofs: bool = False,
+    source_flags: str | None = "",
+) -> Safe:
+    """The report as text.
+
+    `proofs` adds the trace of the simulation without and with each fix. `source_flags` are the flags with
+    which `whysync fix` reads the same facts; `None` if they cannot be read again.
     """
-    return output.text(lines_of(report, terminal, wide=wide, proofs=proofs, place=place))
+    return output.text(lines_of(report, terminal, wide=wide, proofs=proofs, source_flags=source_flags))
 
 
 def lines_of(
-    report: Report, terminal: Terminal, *, wide: bool = False, proofs: bool = False, place: str | None = ""
+    report: Report,
+    terminal: Terminal,
+    *,
+    wide: bool = False,
+    proofs: bool = False,
+    source_flags: str | None = "",
 ) -> Iterator[str]:
     for number, app in enumerate(report.apps):
         yield from ([""] if number else [])
-        yield from _app(app, terminal, wide=wide, proofs=proofs, place=place)
+        yield from _app(app, terminal, wide=wide, proofs=proofs, source_flags=source_flags)
     yield from common_lines(report, terminal)
     if note := unproven_note(report.apps):
         yield note
 
 
 def _app(
-    report: AppReport, terminal: Terminal, *, wide: bool, proofs: bool, place: str | None
+    report: AppReport, terminal: Terminal, *, wide: bool, proofs: bool, source_flags: str | None
 ) -> Iterator[str]:
     yield from _headline(report, terminal)
     if report.findings or report.unexplained:
-        yield from _verdict(report, terminal)
+        yield from _safety(report, terminal)
     for number, finding in enumerate(finding for finding in report.findings if wide or not finding.caused_by):
         yield ""
         yield from _finding(finding, report, terminal, wide=wide, first=number == 0)
         yield from _fixes(finding, report, terminal, wide=wide, proofs=proofs)
-        if number == 0 and place is not None and finding.fixes and not finding.fixes[0].commands:
-            # On one line, however long: it is there to be copied.
-            command = _how_to_apply(finding.fixes[0], report, place)
-            yield f"    {terminal.paint('apply', 'dim')}{'':<{_INDENT - 9}}{command}"
+        if number == 0 and source_flags is not None and finding.fixes and not finding.fixes[0].commands:
+            # Not wrapped, so that it can be copied.
+            command = _how_to_apply(finding.fixes[0], report, source_flags)
+            yield f"    {terminal.paint('apply', 'dim')}{'':<{LABEL_WIDTH - 9}}{command}"
     if wide:
         yield from _hidden(report, terminal)
-        yield from change_lines(report, terminal)
+        yield from _recent_changes(report, terminal)
     else:
         yield from _consequences(report, terminal)
     yield from _remainder(report, terminal, wide=wide)
 
 
 def _hidden(report: AppReport, terminal: Terminal) -> Iterator[str]:
-    """Differences that Argo CD does not show, with what hides each."""
+    """Differences that Argo CD does not report, and the reason for each."""
     for number, difference in enumerate(unreported_differences(report.case)):
         yield from ([""] if number == 0 else [])
         desired, live = (
@@ -123,7 +152,50 @@ def _hidden(report: AppReport, terminal: Terminal) -> Iterator[str]:
         )
         rule = f" ({difference.ignore_rule})" if difference.ignore_rule else ""
         text = f"{difference.ref} {difference.pointer}: {_both_sides(desired, live, terminal)}"
-        yield from _labelled(terminal, "hidden", f"{text}; {_HIDDEN_WORDS[difference.hidden_by]}{rule}")
+        yield from terminal.labeled("hidden", f"{text}; {_HIDDEN_WORDS[difference.hidden_by]}{rule}")
+
+
+def _recent_changes(report: AppReport, terminal: Terminal) -> Iterator[str]:
+    """What changed since the app was Synced and Healthy."""
+    recent = recent_changes(report.case)
+    if recent is None:
+        return
+    yield ""
+    if recent.began is not None:
+        began = f"{_when(recent.began, report)}, Application {recent.shown_by}"
+        yield from terminal.labeled("began", began)
+    for number, change in enumerate(recent.changes[:_MOST_CHANGES]):
+        yield from terminal.labeled("" if number else "changed", _change(change, report, terminal))
+    if not recent.changes:
+        yield from terminal.labeled("changed", "no change in the facts")
+    if len(recent.changes) > _MOST_CHANGES:
+        yield from terminal.labeled("", f"and {len(recent.changes) - _MOST_CHANGES} more (-o json)")
+    if recent.gaps:
+        gaps = "; ".join(f"{gap.what} ({gap.why})" for gap in recent.gaps)
+        yield from terminal.labeled("not known", gaps)
+
+
+def _change(change: Change, report: AppReport, terminal: Terminal) -> str:
+    about = "" if change.about == report.case.application.ref else f"{change.about} "
+    what = change.what if change.what.startswith(about.strip() or "\0") else f"{about}{change.what}"
+    who = f" by {change.who}" if change.who else ""
+    values = ""
+    if change.before is not None or change.after is not None:
+        before, after = (_brief_revision(value) for value in (change.before, change.after))
+        values = f": {before} {terminal.mark('arrow')} {after}"
+    command = f"; {change.command}" if change.command else ""
+    return one_line(f"{_when(change.time, report)}  {what}{who}{values}{command}")
+
+
+def _brief_revision(value: Json) -> str:
+    """A value on one line; a commit is cut to 8 characters."""
+    return value[:8] if isinstance(value, str) and is_commit(value) else _brief(value, 60)
+
+
+def _when(time: datetime | None, report: AppReport) -> str:
+    if time is None:
+        return "time unknown"
+    return f"{time:%Y-%m-%d %H:%M:%S} ({ago(report.case.age(time))})"
 
 
 def state_of(report: AppReport) -> str:
@@ -133,12 +205,15 @@ def state_of(report: AppReport) -> str:
     if operation is not None and operation.phase in ("Failed", "Error"):
         parts.append(f"sync failed {ago(report.case.age(operation.finished_at))}".rstrip())
     elif operation is not None and operation.phase in ("Running", "Terminating"):
-        doing = "retrying" if operation.finished_at else operation.phase.lower()
-        parts.append(f"sync {doing} since {ago(report.case.age(operation.started_at))}".removesuffix(" ago"))
+        activity = "retrying" if operation.finished_at else operation.phase.lower()
+        parts.append(f"sync {activity}{_for(report.case.age(operation.started_at))}")
     if app.metadata.deletion_timestamp is not None:
-        since = ago(report.case.age(app.metadata.deletion_timestamp)).removesuffix(" ago")
-        parts.append(f"being deleted since {since}")
+        parts.append(f"terminating{_for(report.case.age(app.metadata.deletion_timestamp))}")
     return " · ".join(parts)
+
+
+def _for(age: timedelta | None) -> str:
+    return f" for {short_age(age)}" if age is not None else ""
 
 
 def _headline(report: AppReport, terminal: Terminal) -> Iterator[str]:
@@ -166,26 +241,26 @@ def _headline(report: AppReport, terminal: Terminal) -> Iterator[str]:
 
 
 def answer_of(report: AppReport) -> str:
-    """In one sentence. "Nothing found" and "could not look" are different answers."""
+    """The answer in one sentence. "Nothing found" and "could not be checked" are different answers."""
     if report.first is not None:
-        return f"{_word(report)}: {one_line(report.first.verdict)}"
+        return f"{_state_word(report)}: {one_line(report.first.verdict)}"
     if report.unexplained and report.side is Side.NONE:
-        return "a problem is reported, and nothing that whysync knows explains it"
+        return "a problem is reported, but no rule explains it"
     if report.unexplained:
-        return f"{_word(report)}: nothing that whysync knows explains it"
+        return f"{_state_word(report)}: no rule explains it"
     if not report.was_compared:
         return "Argo CD has not compared it yet"
     return "nothing found, but evidence is missing" if report.is_unsure else "nothing is wrong"
 
 
-def _word(report: AppReport) -> str:
-    """The side in words; a sync that still runs has not failed."""
+def _state_word(report: AppReport) -> str:
+    """The side in words; a sync that is still running has not failed."""
     operation = report.case.operation
-    runs = operation is not None and operation.phase in ("Running", "Terminating")
+    is_running = operation is not None and operation.phase in ("Running", "Terminating")
     waiting = report.first is not None and report.first.severity.weight == 0
-    if report.side is Side.APPLY and (waiting or (runs and report.first is None)):
+    if report.side is Side.APPLY and (waiting or (is_running and report.first is None)):
         return "waiting"
-    if report.side is Side.APPLY and runs:
+    if report.side is Side.APPLY and is_running:
         return "sync hangs"
     failed = operation is not None and operation.phase in ("Failed", "Error")
     if report.side is Side.APPLY and not failed and report.case.app.metadata.deletion_timestamp is not None:
@@ -208,24 +283,24 @@ def _finding(
     if values:
         yield from terminal.wrap(values, indent=4)
     if not first:
-        yield from _labelled(terminal, "why", one_line(finding.verdict))
+        yield from terminal.labeled("why", one_line(finding.verdict))
     if finding.root:
         yield from _chain(finding, terminal, wide=wide)
     if finding.writer is not None:
         when = ago(report.case.age(finding.writer.time))
-        yield from _labelled(terminal, "written by", f"{phrase(finding.writer)}{', ' if when else ''}{when}")
+        yield from terminal.labeled("written by", f"{phrase(finding.writer)}{', ' if when else ''}{when}")
     if not finding.root:
-        for words in _all(finding) if wide else _telling(finding, terminal):
-            yield from _labelled(terminal, "seen", words)
+        for line in _all_evidence(finding) if wide else _key_evidence(finding, terminal):
+            yield from terminal.labeled("evidence", line)
     if finding.confidence is not Confidence.HIGH:
-        yield from _labelled(terminal, "confidence", finding.confidence.value)
+        yield from terminal.labeled("confidence", finding.confidence.value)
 
 
 def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     """From what Argo CD shows down to the root cause."""
     shown = finding.evidence if wide else finding.evidence[-_LONGEST_CHAIN:]
     for depth, evidence in enumerate(shown):
-        yield from terminal.wrap(_seen(evidence, finding, wide=wide), **_step(depth, terminal))
+        yield from terminal.wrap(_evidence(evidence, finding, wide=wide), **_step(depth, terminal))
     mark = f"{terminal.mark('left')} root cause"
     *lines, last = terminal.wrap(one_line(finding.root or ""), **_step(len(shown), terminal))
     yield from (terminal.paint(line, "bold") for line in lines)
@@ -242,7 +317,7 @@ class _Step(TypedDict):
 
 
 def _step(depth: int, terminal: Terminal) -> _Step:
-    """The indentation of one link of a chain."""
+    """The indentation at this depth of a chain."""
     if not depth:
         return _Step(indent=4, first="")
     indent = 4 + 2 * min(depth, 7)
@@ -250,7 +325,7 @@ def _step(depth: int, terminal: Terminal) -> _Step:
 
 
 def _values(finding: Finding, terminal: Terminal) -> str:
-    """`Git 1 → live 3`, where the evidence holds both sides of the field."""
+    """`Git 1 → live 3`, if the evidence has both values of the field."""
     sides = {e.source: e.value for e in finding.evidence if e.pointer == finding.field}
     if "desired" not in sides or "live" not in sides:
         return ""
@@ -258,14 +333,14 @@ def _values(finding: Finding, terminal: Terminal) -> str:
 
 
 def _both_sides(desired: Json, live: Json, terminal: Terminal) -> str:
-    """Long values that begin alike are shown from where they part: two images differ in their tags."""
-    wanted, found = _brief(desired), _brief(live)
-    if wanted == found and desired != live:
-        whole = [_brief(value, _LONGEST_COMPARED) for value in (desired, live)]
-        parts = (at for at, pair in enumerate(zip(*whole, strict=False)) if pair[0] != pair[1])
-        alike = max(next(parts, min(map(len, whole))) - _BEFORE_THEY_PART, 0)
-        wanted, found = (one_line(f"…{text[alike:]}", 40) for text in whole)
-    return f"Git {wanted} {terminal.mark('arrow')} live {found}"
+    """Long values with a common prefix, such as two images, are shown from the end of that prefix."""
+    desired_text, live_text = _brief(desired), _brief(live)
+    if desired_text == live_text and desired != live:
+        full = [_brief(value, _LONGEST_COMPARED) for value in (desired, live)]
+        differing = (at for at, pair in enumerate(zip(*full, strict=False)) if pair[0] != pair[1])
+        start = max(next(differing, min(map(len, full))) - _COMMON_PREFIX_SHOWN, 0)
+        desired_text, live_text = (one_line(f"…{text[start:]}", 40) for text in full)
+    return f"Git {desired_text} {terminal.mark('arrow')} live {live_text}"
 
 
 def _brief(value: Json, longest: int = 40) -> str:
@@ -273,64 +348,64 @@ def _brief(value: Json, longest: int = 40) -> str:
     return one_line(text, longest)
 
 
-def _all(finding: Finding) -> Iterator[str]:
-    return (_seen(evidence, finding, wide=True) for evidence in finding.evidence)
+def _all_evidence(finding: Finding) -> Iterator[str]:
+    return (_evidence(evidence, finding, wide=True) for evidence in finding.evidence)
 
 
-def _telling(finding: Finding, terminal: Terminal) -> list[str]:
-    """What the line of values above does not show already; both sides of a further field are one line."""
-    told = {"desired", "live"} if finding.field else set[str]()
-    rest = [e for e in finding.evidence if e.source not in told or e.pointer != finding.field]
+def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
+    """Evidence that the title does not show already; both values of another field share a line."""
+    in_title = {"desired", "live"} if finding.field else set[str]()
+    rest = [e for e in finding.evidence if e.source not in in_title or e.pointer != finding.field]
     live = {(e.ref.kind, e.ref.name, e.pointer): e for e in rest if e.source == "live"}
-    wanted = {(e.ref.kind, e.ref.name, e.pointer) for e in rest if e.source == "desired"}
+    desired = {(e.ref.kind, e.ref.name, e.pointer) for e in rest if e.source == "desired"}
     lines: list[str] = []
     for evidence in rest:
         field = (evidence.ref.kind, evidence.ref.name, evidence.pointer)
-        if field not in live or field not in wanted:
-            lines.append(_seen(evidence, finding, wide=False))
+        if field not in live or field not in desired:
+            lines.append(_evidence(evidence, finding, wide=False))
         elif evidence.source == "desired":
             values = _both_sides(evidence.value, live[field].value, terminal)
             lines.append(f"{evidence.pointer}: {values}")
-    more = len(lines) - _MOST_SEEN
-    return lines if more <= 0 else [*lines[:_MOST_SEEN], f"and {more} more (-o wide)"]
+    more = len(lines) - _MOST_EVIDENCE
+    return lines if more <= 0 else [*lines[:_MOST_EVIDENCE], f"and {more} more (-o wide)"]
 
 
-def _seen(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
-    """What it says, its value where that is short, or everything is asked for, and where it stands."""
+def _evidence(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
+    """The statement, its value if that is short or `wide`, and the location."""
     value = _brief(evidence.value, 2_000 if wide else 300)
     if not wide and isinstance(evidence.value, dict):
-        value = _gist(evidence.value)
-    told_already = finding.root is not None and one_line(finding.root) in value
+        value = _summary(evidence.value)
+    is_repeated = finding.root is not None and one_line(finding.root) in value
     if (
         evidence.value is None
         or not value
-        or (not wide and (told_already or isinstance(evidence.value, list)))
+        or (not wide and (is_repeated or isinstance(evidence.value, list)))
     ):
-        return f"{evidence.says}: {_where(evidence)}"
-    return f"{evidence.says}: {value} ({_where(evidence)})"
+        return f"{evidence.says}: {_location(evidence)}"
+    return f"{evidence.says}: {value} ({_location(evidence)})"
 
 
-def _where(evidence: Evidence) -> str:
+def _location(evidence: Evidence) -> str:
     """`live Pod shop/web /status`, `log of Pod shop/web, container web, line 3`."""
     if evidence.source == "application":
         return f"Application {evidence.pointer}"
     container, _, line = evidence.pointer.removeprefix("/").rpartition("/")
     if evidence.source == "log" and container and line.isdigit():
         name, dot, _ = container.partition(".previous")
-        run = ", the run before" if dot else ""
-        return f"log of {evidence.ref}, container {name}{run}, line {line}"
+        previous = " (previous)" if dot else ""
+        return f"log of {evidence.ref}, container {name}{previous}, line {line}"
     return f"{evidence.source} {evidence.ref} {evidence.pointer}"
 
 
-def _gist(value: dict[str, Json]) -> str:
-    """Of a condition or a container's end: its kind, its reason, and what it says."""
+def _summary(value: dict[str, Json]) -> str:
+    """Type, reason, exit code and message of a condition or of a terminated container."""
     head = [one_line(str(value[name])) for name in ("type", "reason") if isinstance(value.get(name), str)]
     code = value.get("exitCode")
     if isinstance(code, int):
         head.append(f"exit code {code}")
-    said = value.get("message")
+    message = value.get("message")
     return ": ".join(
-        [", ".join(head), *([one_line(said, 200)] if isinstance(said, str) and said else [])]
+        [", ".join(head), *([one_line(message, 200)] if isinstance(message, str) and message else [])]
     ).strip(": ")
 
 
@@ -339,49 +414,50 @@ def _fixes(
 ) -> Iterator[str]:
     for number, fix in enumerate(finding.fixes, start=1):
         label = "fix" if len(finding.fixes) == 1 else f"fix {number}"
-        yield from _marked(terminal, label, fix)
+        yield from _fix_title(terminal, label, fix)
         for note in notes_of(fix, everything=wide or proofs):
-            yield from _labelled(terminal, "", note)
+            yield from terminal.labeled("", note)
         if fix.risk:
-            yield from _labelled(terminal, "", f"risk: {one_line(fix.risk)}")
+            yield from terminal.labeled("", f"risk: {one_line(fix.risk)}")
         if fix.destroys:
-            lost = terminal.wrap(f"destroys: {one_line(', '.join(fix.destroys))}", indent=_INDENT)
+            lost = terminal.wrap(f"destroys: {one_line(', '.join(fix.destroys))}", indent=LABEL_WIDTH)
             yield from (terminal.paint(line, "red") for line in lost)
         yield from _patch(fix, report, terminal, wide=wide)
-        for place, step in enumerate(worth_telling(fix, report.case)):
-            yield f"{'' if place else '    then':<{_INDENT}}{step}"
+        for index, step in enumerate(worth_telling(fix, report.case)):
+            yield f"{'' if index else '    then':<{LABEL_WIDTH}}{step}"
         if proofs:
-            yield from (f"{'':<{_INDENT}}{line}".rstrip() for line in fix.proof.trace)
+            yield from (f"{'':<{LABEL_WIDTH}}{line}".rstrip() for line in fix.proof.trace)
     if wide or proofs:
-        for words in rejected_in(finding):
-            yield from _labelled(terminal, "refuted", words, "red")
+        for rejected in rejected_in(finding):
+            yield from terminal.labeled("rejected", rejected, "red")
 
 
-def _marked(terminal: Terminal, label: str, fix: Fix) -> Iterator[str]:
-    """Title and mark of a fix; the mark is below the title if there is no room behind it."""
+def _fix_title(terminal: Terminal, label: str, fix: Fix) -> Iterator[str]:
+    """Title and proof mark of a fix; the mark is below the title if it does not fit on the line."""
     title, mark = one_line(fix.title), mark_of(fix, terminal)
     color = "red" if fix.destroys else "green"
-    lines = list(_labelled(terminal, label, title, color))
+    lines = list(terminal.labeled(label, title, color))
     if (
         mark
-        and _INDENT + len(terminal.wrap(title, indent=_INDENT)[-1].strip()) + 3 + len(mark) <= terminal.width
+        and LABEL_WIDTH + len(terminal.wrap(title, indent=LABEL_WIDTH)[-1].strip()) + 3 + len(mark)
+        <= terminal.width
     ):
         lines[-1] += f"   {terminal.paint(mark, color)}"
     elif mark:
-        lines.append(f"{'':<{_INDENT}}{terminal.paint(mark, color)}")
+        lines.append(f"{'':<{LABEL_WIDTH}}{terminal.paint(mark, color)}")
     yield from lines
 
 
-def _how_to_apply(fix: Fix, report: AppReport, place: str) -> str:
-    """Where it goes: into the files of a checkout, or onto the object itself."""
-    command = f"whysync fix {app_argument(report.case) + place}"
+def _how_to_apply(fix: Fix, report: AppReport, source_flags: str) -> str:
+    """The command that applies the fix to a checkout, or to the object itself."""
+    command = f"whysync fix {app_argument(report.case) + source_flags}"
     if is_in_git(fix):
         return f"{command} --checkout DIR | git apply"
     return f"{command} -o yaml | kubectl apply -f -" if fix.create is not None else f"{command} -o commands"
 
 
 def _patch(fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator[str]:
-    """Whole where it is short; else the lines that change."""
+    """The whole patch if it is short; otherwise the changed lines."""
     lines = patch_text(fix, report.case).splitlines()
     if len(lines) > _LONGEST_PATCH and not wide:
         changed = [line for line in lines if line[:1] in "+-" and line[:3] not in ("---", "+++")]
@@ -390,105 +466,105 @@ def _patch(fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool) -> It
     is_diff = any(line.startswith("@@") for line in lines)
     for line in lines:
         color = _DIFF_COLORS.get(line[:1], "") if is_diff else ""
-        yield f"{'':<{_INDENT}}{terminal.paint(line, color) if color else line}".rstrip()
+        yield f"{'':<{LABEL_WIDTH}}{terminal.paint(line, color) if color else line}".rstrip()
 
 
 def _consequences(report: AppReport, terminal: Terminal) -> Iterator[str]:
-    """What follows from a root; news that rest on one tell how to prevent the next."""
-    following = [finding for finding in report.findings if finding.caused_by]
-    if following:
+    """Findings that follow from another one; informational ones show how to prevent it next time."""
+    consequences = [finding for finding in report.findings if finding.caused_by]
+    if consequences:
         yield ""
-    for finding in following:
-        news = finding.severity is Severity.INFO
+    for finding in consequences:
+        is_info = finding.severity is Severity.INFO
         text = one_line(finding.verdict)
-        if news and finding.fixes and not (_is_discouraged(report) and _syncs(finding.fixes[0])):
+        if is_info and finding.fixes and not (_is_discouraged(report) and _syncs(finding.fixes[0])):
             text += f" {terminal.mark('arrow')} {one_line(finding.fixes[0].title)} (-o wide)"
-        lines = terminal.wrap(text, indent=_INDENT, first="    also" if news else "    consequences")
+        lines = terminal.wrap(text, indent=LABEL_WIDTH, first="    also" if is_info else "    consequences")
         yield from (terminal.paint(line, "dim") for line in lines)
 
 
 def _is_discouraged(report: AppReport) -> bool:
-    """May a sync hurt, or does it nothing for it?"""
+    """Is a sync harmful, or of no use?"""
     safety = report.safety
     useless = any(reason.kind in _USELESS for reason in safety.reasons)
     return safety.sync is not SyncSafety.SAFE or useless
 
 
 def _syncs(fix: Fix) -> bool:
-    return any(command.startswith("argocd app sync ") for command in fix.commands)
+    return any(map(is_sync, fix.commands))
 
 
-def _verdict(report: AppReport, terminal: Terminal) -> Iterator[str]:
-    """Whether to sync now: directly below the headline, its first word in color."""
-    text = safety_of(report)
+def _safety(report: AppReport, terminal: Terminal) -> Iterator[str]:
+    """Whether to sync now: directly below the headline, with the verdict in color."""
+    verdict, reasons = sync_verdict(report)
     label = "  sync now?"
-    lines = terminal.wrap(text, indent=len(label) + 3, first=label)
-    word = next(word for word in _VERDICT_COLORS if text.startswith(word))
-    painted = terminal.paint(word, "bold", _VERDICT_COLORS[word])
-    lines[0] = lines[0].replace(label, terminal.paint(label, "dim"), 1).replace(word, painted, 1)
+    lines = terminal.wrap(_sentence(verdict, reasons), indent=len(label) + 3, first=label)
+    painted = terminal.paint(verdict, "bold", _VERDICT_COLORS[verdict])
+    lines[0] = lines[0].replace(label, terminal.paint(label, "dim"), 1).replace(verdict, painted, 1)
     yield from lines
 
 
-def safety_of(report: AppReport) -> str:
+def sync_verdict(report: AppReport) -> tuple[SyncVerdict, str]:
+    """The verdict on a sync now, and its reasons."""
+    safety = report.safety
+    verdict = _VERDICTS[safety.sync]
+    first = safety.reasons[0].kind if safety.reasons else None
+    if verdict is SyncVerdict.SAFE and first in _NOT_NOW:
+        verdict = SyncVerdict.NOT_NOW
+    elif verdict is SyncVerdict.SAFE and first in _BUT:
+        verdict = SyncVerdict.SAFE_BUT
+    reasons = "; ".join(one_line(reason.text) for reason in safety.reasons)
+    return verdict, reasons if verdict is SyncVerdict.SAFE_BUT else f"{reasons[:1].upper()}{reasons[1:]}"
+
+
+def safety_text(report: AppReport) -> str:
     """`NO. It drops 2 running pods; …`, `Safe, but it will fail the same way until …`."""
-    reasons = [one_line(reason.text) for reason in report.safety.reasons]
-    word = _VERDICTS[report.safety.sync]
+    return _sentence(*sync_verdict(report))
+
+
+def _sentence(verdict: SyncVerdict, reasons: str) -> str:
     if not reasons:
-        return word
-    first = report.safety.reasons[0].kind
-    if report.safety.sync is SyncSafety.SAFE and first in _NOT_NOW:
-        word = "Not now"
-    if report.safety.sync is SyncSafety.SAFE and first in _BUT:
-        return f"{word}, but {'; '.join(reasons)}"
-    reasons[0] = f"{reasons[0][:1].upper()}{reasons[0][1:]}"
-    return f"{word}. {'; '.join(reasons)}"
+        return verdict
+    return f"{verdict}{' ' if verdict is SyncVerdict.SAFE_BUT else '. '}{reasons}"
 
 
 def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator[str]:
-    """What nothing explains, what could not be looked at, and rules that failed: never dropped."""
+    """Unexplained symptoms, facts that could not be read, and rules that failed: never dropped."""
     unexplained = [symptom for symptom in report.unexplained if not symptom.unread]
     for symptom in unexplained[:_MOST_UNEXPLAINED]:
-        yield from _labelled(terminal, "unexplained", one_line(symptom.text), "yellow")
+        yield from terminal.labeled("unexplained", one_line(symptom.text), "yellow")
     more = len(unexplained) - _MOST_UNEXPLAINED
     if more > 0:
-        yield from _labelled(terminal, "", f"and {more} more (-o json has them all)")
+        yield from terminal.labeled("", f"and {more} more (-o json has them all)")
     yield from _not_understood(report, terminal, wide=wide)
     for gap in report.gaps[:_MOST_GAPS]:
         help = f"; {gap.how_to_get}" if gap.how_to_get else ""
-        yield from _labelled(terminal, "not readable", one_line(f"{gap.what}: {gap.why}{help}"), "yellow")
+        yield from terminal.labeled("not readable", one_line(f"{gap.what}: {gap.why}{help}"), "yellow")
     if len(report.gaps) > _MOST_GAPS:
-        yield from _labelled(terminal, "", f"and {len(report.gaps) - _MOST_GAPS} more gaps (-o json)")
+        yield from terminal.labeled("", f"and {len(report.gaps) - _MOST_GAPS} more gaps (-o json)")
     for crashed in report.crashed:
         text = f"rule {crashed.rule} failed: {crashed.error}; please report it"
-        yield from _labelled(terminal, "unchecked", one_line(text), "yellow")
+        yield from terminal.labeled("not checked", one_line(text), "yellow")
     unmet = sorted({need for skipped in report.skipped for need in skipped.needs})
     if unmet and (report.findings or report.unexplained):
-        yield from _labelled(terminal, "not provided", ", ".join(unmet))
+        yield from terminal.labeled("not provided", ", ".join(unmet))
 
 
 def _not_understood(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator[str]:
-    """Quoted under the object that they are about. A certain finding makes what only echoes it redundant."""
+    """Messages that no pattern matches, by object; after a certain finding only those it does not explain."""
     certain = report.first is not None and report.first.confidence is Confidence.HIGH
-    kept = report.unexplained if certain and not wide else report.not_understood
+    symptoms = report.unexplained if certain and not wide else report.not_understood
     texts: dict[str, list[str]] = {}
-    for symptom in kept:
+    for symptom in symptoms:
         if symptom.unread:
             texts.setdefault(str(symptom.ref or report.case.application.ref), []).append(symptom.words)
     if texts:
         yield f"    {terminal.paint('reported, not understood', 'yellow')}"
-    quotes = [(about, words) for about, reported in texts.items() for words in dict.fromkeys(reported)]
+    quotes = [(about, quote) for about, reported in texts.items() for quote in dict.fromkeys(reported)]
     shown = len(quotes) if wide else _MOST_UNEXPLAINED
-    for number, (about, words) in enumerate(quotes[:shown]):
+    for number, (about, quote) in enumerate(quotes[:shown]):
         if not number or quotes[number - 1][0] != about:
             yield f"      {terminal.paint(about, 'cyan')}"
-        yield from terminal.wrap(one_line(words), indent=8)
+        yield from terminal.wrap(one_line(quote), indent=8)
     if len(quotes) > shown:
         yield f"      and {len(quotes) - shown} more (-o wide)"
-
-
-def _labelled(terminal: Terminal, label: str, text: str, color: str = "") -> Iterator[str]:
-    first = f"    {label}"
-    lines = terminal.wrap(text, indent=_INDENT, first=first)
-    if terminal.color and label:
-        lines[0] = lines[0].replace(label, terminal.paint(label, color or "dim"), 1)
-    yield from lines

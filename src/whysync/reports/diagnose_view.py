@@ -1,4 +1,4 @@
-"""The result of a diagnosis in each form that `-o` takes."""
+"""`diagnose` in every output format."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from whysync.reports.terminal import Terminal
 
 
 def render(
-    report: Report, terminal: Terminal, *, form: str, proofs: bool = False, place: str | None = None
+    report: Report, terminal: Terminal, *, format: str, proofs: bool = False, source_flags: str | None = None
 ) -> Safe:
-    """`place`: the flags that lead another command to the same facts, or `None` if there are none."""
-    match form:
+    """`source_flags`: flags with which another command reads the same facts; `None` if it cannot."""
+    match format:
         case "json":
             return as_json(diagnose_json.report_v1(report))
         case "yaml":
@@ -23,4 +23,6 @@ def render(
         case "name":
             return list_view.names(report)
         case _:
-            return diagnose_text.render(report, terminal, wide=form == "wide", proofs=proofs, place=place)
+            return diagnose_text.render(
+                report, terminal, wide=format == "wide", proofs=proofs, source_flags=source_flags
+            )

@@ -18,48 +18,48 @@ def as_object(apps: Sequence[AppDiff]) -> Object:
 
 
 def _app(app: AppDiff) -> Object:
-    found = app.comparison
+    comparison = app.comparison
     status = app.case.app.status
     return {
         "name": app.case.app.name,
         "namespace": app.case.app.namespace,
         "differs": app.differs,
         "problem": app.problem or app.settings_problem or None,
-        "sync": str(found.sync) if found else None,
-        "health": str(found.health.code) if found and found.health else None,
+        "sync": str(comparison.sync) if comparison else None,
+        "health": str(comparison.health.code) if comparison and comparison.health else None,
         "argocd": {"sync": status.sync.status, "health": status.health.status},
-        "strategy": str(found.strategy) if found else None,
-        "notes": list(found.notes) if found else [],
+        "strategy": str(comparison.strategy) if comparison else None,
+        "notes": list(comparison.notes) if comparison else [],
         "conditions": [
-            {"type": condition.type, "message": condition.message} for condition in found.conditions
+            {"type": condition.type, "message": condition.message} for condition in comparison.conditions
         ]
-        if found
+        if comparison
         else [],
         "resources": [_resource(resource) for resource in app.resources],
         "idleRules": [_idle(idle_rule) for idle_rule in app.idle_rules],
     }
 
 
-def _resource(one: ResourceDiff) -> Object:
-    ref, diff = one.resource.ref, one.resource.diff
+def _resource(resource: ResourceDiff) -> Object:
+    ref, diff = resource.resource.ref, resource.resource.diff
     return {
         "group": ref.group,
         "version": ref.version,
         "kind": ref.kind,
         "namespace": ref.namespace,
         "name": ref.name,
-        "state": str(one.state),
-        "sync": str(one.resource.sync) if one.resource.sync else None,
-        "argocdSync": one.argocd_sync or None,
-        "disagreement": one.disagreement or None,
-        "strategy": str(one.resource.strategy),
+        "state": str(resource.state),
+        "sync": str(resource.resource.sync) if resource.resource.sync else None,
+        "argocdSync": resource.argocd_sync or None,
+        "disagreement": resource.disagreement or None,
+        "strategy": str(resource.resource.strategy),
         "way": diff.way if diff else None,
-        "hook": one.resource.hook,
-        "requiresPruning": one.resource.requires_pruning,
-        "error": one.resource.error or None,
-        "changes": [_changed(field) for field in one.fields],
-        "ignored": [_ignored(field) for field in one.ignored],
-        "diff": "\n".join(unified_lines(one)) if one.state is not State.EQUAL else "",
+        "hook": resource.resource.hook,
+        "requiresPruning": resource.resource.requires_pruning,
+        "error": resource.resource.error or None,
+        "changes": [_changed(field) for field in resource.fields],
+        "ignored": [_ignored(field) for field in resource.ignored],
+        "diff": "\n".join(unified_lines(resource)) if resource.state is not State.EQUAL else "",
     }
 
 

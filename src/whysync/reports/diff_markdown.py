@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from whysync.reports.app_diff import AppDiff, ResourceDiff, State
 from whysync.reports.diff_text import (
     answer,
-    extra_words,
-    rule_words,
-    strategy_words,
+    extra_text,
+    ignore_rule_text,
+    strategy_text,
     unified_lines,
-    value_words,
-    writer_words,
+    value_text,
+    writer_text,
 )
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, md, page, row, rule
 from whysync.reports.output import Safe
@@ -32,7 +32,7 @@ def _page(app: AppDiff) -> Iterator[Md]:
         yield md("{}", app.next)
         yield BLANK
         return
-    yield md("Compared by {}.", strategy_words(app))
+    yield md("Compared by {}.", strategy_text(app))
     yield BLANK
     if app.settings_problem:
         yield md("- argocd-cm: {}", app.settings_problem)
@@ -40,33 +40,33 @@ def _page(app: AppDiff) -> Iterator[Md]:
         yield md("- {}", note)
     for condition in app.comparison.conditions:
         yield md("- **{}** {}", condition.type, condition.message)
-    for one in app.in_state(State.ERROR):
-        yield md("- cannot compare {}: {}", one.title, one.resource.error)
+    for resource in app.in_state(State.ERROR):
+        yield md("- cannot compare {}: {}", resource.title, resource.resource.error)
     yield BLANK
-    for one in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
-        yield from _section(one, app)
+    for resource in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
+        yield from _section(resource, app)
     yield from _hidden(app)
 
 
-def _section(one: ResourceDiff, app: AppDiff) -> Iterator[Md]:
-    yield md("## {}: {}", one.title, one.state)
+def _section(resource: ResourceDiff, app: AppDiff) -> Iterator[Md]:
+    yield md("## {}: {}", resource.title, resource.state)
     yield BLANK
-    if one.state is State.EXTRA:
-        yield md("{}.", extra_words(one).capitalize())
+    if resource.state is State.EXTRA:
+        yield md("{}.", extra_text(resource).capitalize())
         yield BLANK
-    if one.disagreement:
-        yield md("{}.", one.disagreement)
+    if resource.disagreement:
+        yield md("{}.", resource.disagreement)
         yield BLANK
-    if one.fields:
+    if resource.fields:
         yield row("field", "Git", "live", "written by")
         yield rule(4)
-        for field in one.fields:
+        for field in resource.fields:
             change = field.change
-            _, writer = writer_words(field.ownership, app.case)
-            values = (code(value_words(value)) for value in (change.desired, change.live))
+            writer = writer_text(field.ownership, app.case)
+            values = (code(value_text(value)) for value in (change.desired, change.live))
             yield row(code(change.path), *values, writer)
         yield BLANK
-    yield from fenced(list(unified_lines(one)), "diff")
+    yield from fenced(list(unified_lines(resource)), "diff")
     yield BLANK
 
 
@@ -77,5 +77,5 @@ def _hidden(app: AppDiff) -> Iterator[Md]:
     yield md("## Ignored differences")
     yield BLANK
     for one, field in hidden:
-        yield md("- {} {}: {}", one.title, code(field.change.path), rule_words(field))
+        yield md("- {} {}: {}", one.title, code(field.change.path), ignore_rule_text(field))
     yield BLANK

@@ -1,4 +1,4 @@
-"""`diff` as text: like `argocd app diff`, with who wrote each field and what is ignored."""
+"""`diff` as text: like `argocd app diff`, with the writer of each field and the ignored fields."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from whysync.reports.yaml_diff import TooLong, side_by_side, unified
 WIDE = 140
 _LABEL = 15
 _STRATEGIES = {
-    Strategy.LEGACY: "three-way: Git, live, and what was applied last (two-way where that is unknown)",
-    Strategy.STRUCTURED_MERGE: "structured merge: as server-side apply would merge it",
+    Strategy.LEGACY: "three-way diff: Git, live, and last applied (two-way if that is unknown)",
+    Strategy.STRUCTURED_MERGE: "structured merge, as in server-side apply",
     Strategy.SERVER_SIDE: "server-side diff: a dry run of the API server",
 }
-_WORDS = {
-    State.MISSING: "missing: Git has it, the cluster does not",
-    State.EXTRA: "extra: the cluster has it, Git does not",
+_STATE_TEXTS = {
+    State.MISSING: "missing: in Git, but not in the cluster",
+    State.EXTRA: "extra: in the cluster, but not in Git",
 }
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for beside the differences."""
+    """What to show in addition to the differences."""
 
     ignored: bool = False
     managers: bool = False
@@ -43,7 +43,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render(apps: Sequence[AppDiff], terminal: Terminal, shown: Shown) -> Safe:
-    """An app of many of which nothing is to be said takes one line."""
+    """The diffs; an app without differences takes one line if there are several apps."""
     out: list[str] = []
     was_long = False
     for app in apps:
@@ -63,23 +63,25 @@ def _app(app: AppDiff, terminal: Terminal, shown: Shown, *, alone: bool) -> Iter
         return
     if alone or app.differs or app.failed:
         yield ""
-        yield from _label("compared by", strategy_words(app), terminal)
+        yield from _label("compared by", strategy_text(app), terminal)
         for note in app.comparison.notes:
             yield from _label("but", note, terminal)
     if app.settings_problem:
         yield from _label("argocd-cm", one_line(app.settings_problem, 2_000), terminal)
     for condition in app.comparison.conditions:
         yield from _label(condition.type, one_line(condition.message, 2_000), terminal)
-    for one in app.in_state(State.ERROR):
-        yield from _label("cannot compare", one_line(f"{one.title}: {one.resource.error}", 2_000), terminal)
-    for one in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
+    for resource in app.in_state(State.ERROR):
+        yield from _label(
+            "cannot compare", one_line(f"{resource.title}: {resource.resource.error}", 2_000), terminal
+        )
+    for resource in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
         yield ""
-        yield from _resource(one, app.case, terminal, shown)
-    yield from _below(app, terminal, shown)
+        yield from _resource(resource, app.case, terminal, shown)
+    yield from _footer(app, terminal, shown)
 
 
 def answer(app: AppDiff, terminal: Terminal) -> str:
-    """The first line."""
+    """The first line of an app."""
     name = app.case.app.name
     if app.comparison is None:
         return f"{terminal.mark('unsure')} {name}   cannot be compared: {one_line(app.problem)}"
@@ -91,69 +93,71 @@ def answer(app: AppDiff, terminal: Terminal) -> str:
         (len(app.in_state(State.MISSING)), "is missing", "are missing"),
         (len(app.in_state(State.EXTRA)), "is extra", "are extra"),
     ]
-    told = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counted if count)
+    counts = ", ".join(
+        f"{count} {singular if count == 1 else plural}" for count, singular, plural in counted if count
+    )
     total = len(app.resources)
-    if told:
+    if counts:
         mark = terminal.paint(terminal.mark("bad"), "red")
-        return f"{mark} {name}   {told}, of {total} {'resource' if total == 1 else 'resources'}"
+        return f"{mark} {name}   {counts}, of {total} {'resource' if total == 1 else 'resources'}"
     if app.differs:
         mark = terminal.paint(terminal.mark("bad"), "red")
         return f"{mark} {name}   OutOfSync: managedNamespaceMetadata changed since the last sync"
     mark = terminal.paint(terminal.mark("good"), "green")
-    unseen = len(app.in_state(State.UNSEEN))
-    but = f"; {unseen} more cannot be compared, as the facts lack one side" if unseen else ""
-    seen = total - unseen
-    return f"{mark} {name}   no difference in {seen} {'resource' if seen == 1 else 'resources'}{but}"
+    unavailable = len(app.in_state(State.NOT_PROVIDED))
+    note = f"; {unavailable} more cannot be compared: one side is not in the facts" if unavailable else ""
+    compared = total - unavailable
+    return f"{mark} {name}   no difference in {compared} {'resource' if compared == 1 else 'resources'}{note}"
 
 
-def strategy_words(app: AppDiff) -> str:
+def strategy_text(app: AppDiff) -> str:
     assert app.comparison is not None
-    words = _STRATEGIES[app.comparison.strategy]
-    others = {resource.resource.strategy for resource in app.resources if resource.state is State.DIFFERS}
-    if app.comparison.strategy is Strategy.LEGACY and Strategy.STRUCTURED_MERGE in others:
-        words += "; resources that ask for server-side apply by structured merge"
-    return words
+    text = _STRATEGIES[app.comparison.strategy]
+    strategies = {resource.resource.strategy for resource in app.resources if resource.state is State.DIFFERS}
+    if app.comparison.strategy is Strategy.LEGACY and Strategy.STRUCTURED_MERGE in strategies:
+        text += "; structured merge for resources with ServerSideApply=true"
+    return text
 
 
 def _label(label: str, text: str, terminal: Terminal) -> list[str]:
     return terminal.wrap(text, indent=max(_LABEL, len(label) + 4), first=f"  {label}")
 
 
-def _resource(one: ResourceDiff, case: Case, terminal: Terminal, shown: Shown) -> Iterator[str]:
-    yield terminal.paint(f"===== {one.title} ======", "bold")
-    if one.state in _WORDS:
-        words = _WORDS[one.state]
-        if one.state is State.EXTRA:
-            words += f" ({extra_words(one)})"
-        yield f"  {words}"
-    for changed in one.fields:
+def _resource(resource: ResourceDiff, case: Case, terminal: Terminal, shown: Shown) -> Iterator[str]:
+    yield terminal.paint(f"===== {resource.title} ======", "bold")
+    if resource.state in _STATE_TEXTS:
+        text = _STATE_TEXTS[resource.state]
+        if resource.state is State.EXTRA:
+            text += f" ({extra_text(resource)})"
+        yield f"  {text}"
+    for changed in resource.fields:
         yield from _field(changed, case, terminal, shown)
     if shown.ignored:
-        for field in one.ignored:
+        for field in resource.ignored:
             yield from _ignored(field, terminal)
-    if one.disagreement:
-        yield from terminal.wrap(f"{one.disagreement}: {reason_for(one, case)}", indent=2)
-    yield from _yaml(one, terminal, shown)
+    if resource.disagreement:
+        yield from terminal.wrap(f"{resource.disagreement}: {reason_for(resource, case)}", indent=2)
+    yield from _yaml(resource, terminal, shown)
 
 
-def extra_words(one: ResourceDiff) -> str:
-    if one.resource.requires_deletion_confirmation:
-        return "a sync with pruning asks before it deletes it"
-    return "a sync with pruning deletes it"
+def extra_text(resource: ResourceDiff) -> str:
+    if resource.resource.requires_deletion_confirmation:
+        return "a sync with --prune asks for confirmation, then deletes it"
+    return "a sync with --prune deletes it"
 
 
 def _field(changed: ChangedField, case: Case, terminal: Terminal, shown: Shown) -> Iterator[str]:
     yield from _values(changed.change, terminal)
-    label, words = writer_words(changed.ownership, case)
-    yield from terminal.wrap(words, indent=_LABEL + 4, first=f"    {label}")
+    text = writer_text(changed.ownership, case)
+    yield from terminal.wrap(text, indent=_LABEL + 4, first="    written by")
     if shown.managers:
         for writer in (*changed.ownership.writers[1:], *changed.ownership.around[1:]):
-            yield from terminal.wrap(named(writer, case), indent=_LABEL + 4, first="    also")
+            yield from terminal.wrap(_writer(writer, case), indent=_LABEL + 4, first="    also")
 
 
 def _values(change: FieldChange, terminal: Terminal) -> list[str]:
     """On one line where they fit."""
-    git, live = value_words(change.desired), value_words(change.live)
+    git, live = value_text(change.desired), value_text(change.live)
     arrow = terminal.mark("arrow")
     path = change.path
     line = f"  {terminal.paint(path, 'cyan')}   Git {git} {arrow} live {live}"
@@ -166,29 +170,29 @@ def _values(change: FieldChange, terminal: Terminal) -> list[str]:
     ]
 
 
-def value_words(value: Json | Missing) -> str:
+def value_text(value: Json | Missing) -> str:
     if isinstance(value, Missing):
         return "(not set)"
     return one_line(json.dumps(value, ensure_ascii=False), 300)
 
 
-def writer_words(ownership: Ownership, case: Case) -> tuple[str, str]:
-    """A label and a sentence: who wrote the live value."""
+def writer_text(ownership: Ownership, case: Case) -> str:
+    """Who wrote the live value."""
     match ownership.standing:
         case OwnershipState.OWNED:
-            return "written by", named(ownership.writers[0], case)
+            return _writer(ownership.writers[0], case)
         case OwnershipState.NOBODY:
-            return "written by", "nobody on record: a default of the API server, or of its definition"
+            return "no manager: a default of the API server, or of the CRD"
         case OwnershipState.ABSENT:
-            around = (
-                f"; {named(ownership.around[0], case)} owns what is around it" if ownership.around else ""
+            parent = (
+                f"; its parent is owned by {_writer(ownership.around[0], case)}" if ownership.around else ""
             )
-            return "written by", f"nobody: the cluster does not have it{around}"
+            return f"nobody: the live object does not have the field{parent}"
         case OwnershipState.NO_RECORD:
-            return "written by", "not on record: the live object came without managedFields"
+            return "unknown: the live object has no managedFields"
 
 
-def named(writer: Writer, case: Case) -> str:
+def _writer(writer: Writer, case: Case) -> str:
     age: timedelta | None = None
     if writer.time is not None and writer.time.tzinfo is not None:
         age = case.age(writer.time)
@@ -198,46 +202,46 @@ def named(writer: Writer, case: Case) -> str:
 
 def _ignored(field: IgnoredField, terminal: Terminal) -> Iterator[str]:
     yield from _values(field.change, terminal)
-    yield from terminal.wrap(rule_words(field), indent=_LABEL + 4, first="    ignored by")
+    yield from terminal.wrap(ignore_rule_text(field), indent=_LABEL + 4, first="    ignored by")
 
 
-def rule_words(field: IgnoredField) -> str:
+def ignore_rule_text(field: IgnoredField) -> str:
     if field.rule is None:
         return "the ignore rules together"
     return one_line(f"{field.rule.origin}: {field.selector}")
 
 
-def reason_for(one: ResourceDiff, case: Case) -> str:
-    """Why Argo CD's row may be another, as far as the facts tell."""
-    drifts = [drift for drift in case.drifts if drift.ref.key == one.resource.key]
-    if one.ignored:
-        return f"ignore rules hide {one.ignored[0].change.path}, which it may not have heard of yet"
-    if one.state is State.EQUAL and drifts:
-        places = ", ".join(drift.pointer for drift in drifts[:3])
+def reason_for(resource: ResourceDiff, case: Case) -> str:
+    """Why Argo CD may report another sync status for the resource."""
+    drifts = [drift for drift in case.drifts if drift.ref.key == resource.resource.key]
+    if resource.ignored:
+        return f"ignore rules hide {resource.ignored[0].change.path}, and Argo CD may not use them yet"
+    if resource.state is State.EQUAL and drifts:
+        pointers = ", ".join(drift.pointer for drift in drifts[:3])
         more = f" and {len(drifts) - 3} more" if len(drifts) > 3 else ""
         if not all(drift.only_live for drift in drifts):
-            return f"the texts differ at {places}{more}, in what Kubernetes takes for the same"
-        blind = ", and what was applied last is not among the facts" if _is_blind(one) else ""
-        return f"only the cluster has {places}{more}{blind}"
+            return f"the values differ at {pointers}{more}, but are equal to Kubernetes"
+        unknown = ", and the last applied configuration is unknown" if _lacks_last_applied(resource) else ""
+        return f"only the live object has {pointers}{more}{unknown}"
     compared = case.app.status.reconciled_at
     if compared is not None and (age := case.age(compared)) is not None and age > timedelta(minutes=5):
-        return f"it compared last {ago(age)}, these facts are newer"
-    return "it compared at another moment, or it knows what the facts do not show"
+        return f"it last compared {ago(age)}, these facts are newer"
+    return "it compared at another time, or uses something that is not in the facts"
 
 
-def _is_blind(one: ResourceDiff) -> bool:
-    """A removal from Git shows only against what was applied last."""
-    live = one.resource.live
-    return one.resource.strategy is Strategy.LEGACY and live is not None and last_applied(live) is None
+def _lacks_last_applied(resource: ResourceDiff) -> bool:
+    """Without the last applied configuration, a field removed from Git is not detected."""
+    live = resource.resource.live
+    return resource.resource.strategy is Strategy.LEGACY and live is not None and last_applied(live) is None
 
 
-def _yaml(one: ResourceDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
-    diff = one.resource.diff
+def _yaml(resource: ResourceDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
+    diff = resource.resource.diff
     if diff is None:
         return
     try:
         if shown.side_by_side:
-            yield from _beside(one, terminal)
+            yield from _side_by_side(resource, terminal)
             return
         yield terminal.paint("--- live", "red")
         yield terminal.paint("+++ after a sync", "green")
@@ -249,7 +253,7 @@ def _yaml(one: ResourceDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
 
 def unified_lines(resource: ResourceDiff) -> Iterator[str]:
     diff = resource.resource.diff
-    if diff is None or resource.state is State.UNSEEN:
+    if diff is None or resource.state is State.NOT_PROVIDED:
         return
     try:
         for mark, text in unified(diff.normalized_live, diff.predicted_live):
@@ -270,8 +274,8 @@ def _line(mark: str, text: str, terminal: Terminal) -> str:
             return f" {text}".rstrip()
 
 
-def _beside(one: ResourceDiff, terminal: Terminal) -> Iterator[str]:
-    diff = one.resource.diff
+def _side_by_side(resource: ResourceDiff, terminal: Terminal) -> Iterator[str]:
+    diff = resource.resource.diff
     assert diff is not None
     half = max((terminal.width - 3) // 2, 20)
     yield f"{terminal.paint('live'.ljust(half), 'red')}   {terminal.paint('after a sync', 'green')}"
@@ -291,15 +295,15 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _below(app: AppDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
-    """What counts for less: hidden differences, other opinions, what could not be seen."""
+def _footer(app: AppDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
+    """Ignored fields, resources for which Argo CD reports another status, and missing facts."""
     lines: list[str] = []
     hidden = [(resource, field) for resource in app.resources for field in resource.ignored]
     if shown.ignored:
         for resource in app.resources:
             if resource.state is State.EQUAL and resource.ignored:
                 lines += ["", terminal.paint(f"===== {resource.title} ======", "bold")]
-                lines.append("  equal, but for what is ignored")
+                lines.append("  equal except for ignored fields")
                 for field in resource.ignored:
                     lines += _ignored(field, terminal)
         lines += _idle_rules(app, terminal)
@@ -307,19 +311,19 @@ def _below(app: AppDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
         fields = f"{len(hidden)} {'field' if len(hidden) == 1 else 'fields'}"
         lines += [
             "",
-            *_label("ignored", f"{fields} would differ but for ignore rules: --show-ignored", terminal),
+            *_label("ignored", f"{fields} hidden by ignore rules: see --show-ignored", terminal),
         ]
-    for one in app.in_state(State.EQUAL):
-        if one.disagreement:
-            told = f"{one.title}: {one.disagreement}: {reason_for(one, app.case)}"
-            lines += ["", *_label("otherwise", told, terminal)]
-    unseen = app.in_state(State.UNSEEN)
-    for side, lack in (("live object", "live"), ("manifest of Git's", "target")):
-        names = [str(one.resource.ref) for one in unseen if getattr(one.resource, lack) is None]
+    for resource in app.in_state(State.EQUAL):
+        if resource.disagreement:
+            text = f"{resource.title}: {resource.disagreement}: {reason_for(resource, app.case)}"
+            lines += ["", *_label("but", text, terminal)]
+    unavailable = app.in_state(State.NOT_PROVIDED)
+    for side, attribute in (("live object", "live"), ("rendered manifest", "target")):
+        names = [str(diff.resource.ref) for diff in unavailable if getattr(diff.resource, attribute) is None]
         if names:
             more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            told = f"{', '.join(names[:5])}{more}: no {side} among the facts, and Argo CD has one"
-            lines += ["", *_label("not seen", told, terminal)]
+            text = f"{', '.join(names[:5])}{more}: the {side} is not in the facts, but Argo CD has it"
+            lines += ["", *_label("not provided", text, terminal)]
     yield from lines
 
 
@@ -327,10 +331,10 @@ def _idle_rules(app: AppDiff, terminal: Terminal) -> Iterator[str]:
     if not app.idle_rules:
         return
     yield ""
-    yield "  rules that hide nothing"
+    yield "  ignore rules without effect"
     for idle in app.idle_rules:
         about = f" ({idle.about.ref})" if idle.about else ""
-        better = f"; write {idle.suggestion}" if idle.suggestion else ""
-        told = f"{idle.why}{about}{better}"
+        suggestion = f"; write {idle.suggestion}" if idle.suggestion else ""
+        text = f"{idle.why}{about}{suggestion}"
         origin = idle.rule.origin
-        yield from terminal.wrap(one_line(told), indent=len(origin) + 7, first=f"    {origin}")
+        yield from terminal.wrap(one_line(text), indent=len(origin) + 7, first=f"    {origin}")

@@ -1,4 +1,4 @@
-"""`explain TEXT`: the causes that a pasted text can have, in every form."""
+"""`explain TEXT` in every output format: the possible causes of a pasted error message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whysync.reports import output
 from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, joined, md, page
 from whysync.reports.output import Safe
-from whysync.reports.terminal import Terminal, one_line
+from whysync.reports.terminal import LABEL_WIDTH, Terminal, one_line
 
 VERSION: Final = 1
 _PLACES: Final = {
@@ -32,19 +32,18 @@ _PLACES: Final = {
 }
 _SIDES: Final = {
     Side.COMPARE: "Argo CD could not compare: it could not read or render the source, or read the cluster",
-    Side.APPLY: "a sync failed: something was refused or did not finish",
-    Side.HEALTH: "it is applied, but does not run as it should",
+    Side.APPLY: "a sync failed: something was rejected or did not finish",
+    Side.HEALTH: "it is applied, but not healthy",
     Side.DRIFT: "Git and the cluster differ",
-    Side.FRESH: "Argo CD has not looked again",
-    Side.NONE: "the text does not tell",
+    Side.FRESH: "Argo CD has not refreshed the app",
+    Side.NONE: "unknown",
 }
-_CUT: Final = "the middle of the text, which is too long"
-_INDENT: Final = 17
+_TRUNCATED: Final = "the middle of the text, which is too long"
 _LONGEST_QUOTE: Final = 300
 
 
-def render(answer: TextAnswer, terminal: Terminal, *, form: str) -> Safe:
-    match form:
+def render(answer: TextAnswer, terminal: Terminal, *, format: str) -> Safe:
+    match format:
         case "json":
             return as_json(_as_object(answer))
         case "yaml":
@@ -54,22 +53,22 @@ def render(answer: TextAnswer, terminal: Terminal, *, form: str) -> Safe:
         case "markdown":
             return page(_markdown(answer))
         case _:
-            return output.text(_lines(answer, terminal, wide=form == "wide"))
+            return output.text(_lines(answer, terminal, wide=format == "wide"))
 
 
 def _headline(answer: TextAnswer) -> str:
     if not answer.causes:
-        return "not understood: no rule knows this text"
+        return "not understood: no rule matches this text"
     first = answer.causes[0].finding
     if len(answer.causes) == 1:
         return f"{first.cause}: {one_line(first.verdict)}"
     return f"{len(answer.causes)} possible causes, the likeliest first"
 
 
-def _placeholders(answer: TextAnswer) -> str:
+def _next_step(answer: TextAnswer) -> str:
     case = answer.causes[0].case if answer.causes else answer.not_understood[0].case
-    more = "replace words in capitals; " if answer.causes else ""
-    return f"{more}whysync diagnose {app_argument(case)} reads the facts behind the text"
+    placeholders = "replace words in capitals; " if answer.causes else ""
+    return f"{placeholders}whysync diagnose {app_argument(case)} reads the facts behind the text"
 
 
 def _lines(answer: TextAnswer, terminal: Terminal, *, wide: bool) -> Iterator[str]:
@@ -88,38 +87,38 @@ def _lines(answer: TextAnswer, terminal: Terminal, *, wide: bool) -> Iterator[st
         yield from _unknown_lines(text, terminal)
     yield ""
     if answer.is_cut:
-        yield from _labelled(terminal, "not read", _CUT)
-    yield from _labelled(terminal, "next", _placeholders(answer))
+        yield from terminal.labeled("not read", _TRUNCATED)
+    yield from terminal.labeled("next", _next_step(answer))
 
 
 def _cause_lines(cause: PossibleCause, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     finding = cause.finding
-    yield from _labelled(terminal, "read as", _places(cause))
+    yield from terminal.labeled("read as", _places(cause))
     if finding.root and one_line(finding.root) not in one_line(finding.verdict):
-        yield from _labelled(terminal, "because", one_line(finding.root))
+        yield from terminal.labeled("because", one_line(finding.root))
     if finding.confidence is not Confidence.HIGH:
-        yield from _labelled(terminal, "confidence", finding.confidence.value)
+        yield from terminal.labeled("confidence", finding.confidence.value)
     for number, command in enumerate(checks_for(finding, cause.case)):
-        yield f"{'' if number else '    check':<{_INDENT}}{one_line(command)}"
+        yield f"{'' if number else '    check':<{LABEL_WIDTH}}{one_line(command)}"
     for number, fix in enumerate(finding.fixes if wide else finding.fixes[:1], start=1):
-        yield from _labelled(terminal, f"fix {number}" if number > 1 else "fix", one_line(fix.title))
+        yield from terminal.labeled(f"fix {number}" if number > 1 else "fix", one_line(fix.title))
         if fix.risk:
-            yield from _labelled(terminal, "", f"risk: {one_line(fix.risk)}")
+            yield from terminal.labeled("", f"risk: {one_line(fix.risk)}")
         if fix.destroys:
-            yield from _labelled(terminal, "", f"destroys: {one_line(', '.join(fix.destroys))}")
-    yield f"{'    page':<{_INDENT}}whysync explain {finding.rule}"
+            yield from terminal.labeled("", f"destroys: {one_line(', '.join(fix.destroys))}")
+    yield f"{'    page':<{LABEL_WIDTH}}whysync explain {finding.rule}"
 
 
 def _unknown_lines(unknown: NotUnderstood, terminal: Terminal) -> Iterator[str]:
-    yield from _labelled(terminal, "text", one_line(unknown.text, _LONGEST_QUOTE))
-    for label, words in _known_about(unknown):
-        yield from _labelled(terminal, label, words)
+    yield from terminal.labeled("text", one_line(unknown.text, _LONGEST_QUOTE))
+    for label, value in _known_about(unknown):
+        yield from terminal.labeled(label, value)
     for number, command in enumerate(_checks(unknown)):
-        yield f"{'' if number else '    check':<{_INDENT}}{command}"
+        yield f"{'' if number else '    check':<{LABEL_WIDTH}}{command}"
 
 
 def _known_about(unknown: NotUnderstood) -> Iterator[tuple[str, str]]:
-    """What is known all the same: the family, who reported it, and the side."""
+    """What is known about a text that no rule matches: its family, its reporter and its side."""
     if unknown.family:
         yield "family", unknown.family
     if unknown.reported_by:
@@ -136,14 +135,6 @@ def _checks(unknown: NotUnderstood) -> tuple[str, ...]:
 
 def _places(cause: PossibleCause) -> str:
     return " or ".join(_PLACES[place] for place in cause.places)
-
-
-def _labelled(terminal: Terminal, label: str, text: str) -> Iterator[str]:
-    first = f"    {label}"
-    lines = terminal.wrap(text, indent=_INDENT, first=first)
-    if terminal.color and label:
-        lines[0] = lines[0].replace(label, terminal.paint(label, "dim"), 1)
-    yield from lines
 
 
 def _as_object(answer: TextAnswer) -> Object:
@@ -207,9 +198,9 @@ def _markdown(answer: TextAnswer) -> Iterator[Md]:
         yield BLANK
     for unknown in answer.not_understood:
         yield md("- not understood: {}", code(unknown.text, _LONGEST_QUOTE))
-        for label, words in _known_about(unknown):
-            yield md("- {}: {}", label, words)
+        for label, value in _known_about(unknown):
+            yield md("- {}: {}", label, value)
         yield joined("", (md("- check: "), joined(", ", map(code, _checks(unknown)))))
     if answer.is_cut:
-        yield md("- not read: {}", _CUT)
-    yield md("{}.", _placeholders(answer))
+        yield md("- not read: {}", _TRUNCATED)
+    yield md("{}.", _next_step(answer))

@@ -1,4 +1,4 @@
-"""`explain`: the page of each rule, or the list of them, in every form."""
+"""`explain RULE|CAUSE` in every output format: the page of each rule, or a list of rules."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Safe
 
 
-def render(rules: Sequence[AnyRule], *, form: str, pages: bool) -> Safe:
-    """`pages` are whole; without them it is one line for each rule."""
-    match form:
+def render(rules: Sequence[AnyRule], *, format: str, pages: bool) -> Safe:
+    """The page of each rule if `pages`; otherwise one line per rule."""
+    match format:
         case "json":
             return as_json({"version": 1, "rules": [_as_object(rule) for rule in rules]})
         case "yaml":
@@ -36,7 +36,7 @@ def _joined(pages: Iterable[str]) -> list[str]:
 
 
 def _runbook(rule: AnyRule) -> str:
-    """What the pages of a single app say too, in general."""
+    """The general advice that `diagnose -o markdown` also shows."""
     if rule.side is Side.NONE:
         return ""
     advice = advice_for(rule.cause, rule.side)
@@ -47,17 +47,17 @@ def _runbook(rule: AnyRule) -> str:
 
 
 _VERIFY = {
-    Side.COMPARE: "`argocd app get APP --hard-refresh` shows no ComparisonError any more.",
+    Side.COMPARE: "`argocd app get APP --hard-refresh` shows no ComparisonError.",
     Side.DRIFT: "`argocd app diff APP` is empty, now and after the next reconciliation.",
-    Side.APPLY: "`argocd app wait APP --operation --health` ends well.",
-    Side.HEALTH: "`argocd app wait APP --health` ends well, and stays so for some minutes.",
-    Side.FRESH: "`argocd app get APP --refresh` shows the commit that Git has.",
+    Side.APPLY: "`argocd app wait APP --operation --health` succeeds.",
+    Side.HEALTH: "`argocd app wait APP --health` succeeds, and again after some minutes.",
+    Side.FRESH: "`argocd app get APP --refresh` shows the latest commit in Git.",
     Side.NONE: "`argocd app get APP` shows Synced and Healthy.",
 }
 
 
-def _filled(words: str) -> str:
-    return textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
+def _filled(text: str) -> str:
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def _as_object(rule: AnyRule) -> Object:
@@ -89,12 +89,12 @@ def _group(rule: AnyRule) -> str:
 
 
 def _list(rules: Sequence[AnyRule]) -> list[str]:
-    """By side, then those for files and for audits."""
+    """Rules by side, then those of lint and audit."""
     lines: list[str] = []
     for group in GROUPS:
-        found = [rule for rule in rules if rule.group == group]
-        lines += [f"{group}:"] if found else []
-        lines += [f"  {rule.cause:<26} {rule.id:<44} {rule.title}" for rule in found]
+        group_rules = [rule for rule in rules if rule.group == group]
+        lines += [f"{group}:"] if group_rules else []
+        lines += [f"  {rule.cause:<26} {rule.id:<44} {rule.title}" for rule in group_rules]
     return lines
 
 

@@ -1,4 +1,4 @@
-"""`fix`: one fix, as a text that can be piped into `git apply` or a shell, and as data."""
+"""`fix` in every output format: text for `git apply` or a shell, YAML for kubectl, and JSON."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from whysync.reports import output
 from whysync.reports.diagnose_json import FixV1, fix_v1
 from whysync.reports.json_yaml import as_json, yaml_text
 from whysync.reports.output import Exact, Safe
-from whysync.reports.proof_text import in_a_sentence
+from whysync.reports.proof_text import proof_sentence
 from whysync.reports.terminal import one_line
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """One fix of one finding of one app; `number` counts from 1. `change` is what it does to a checkout."""
+    """The chosen fix of a finding; `number` counts from 1. `change` is the edit of a file in the checkout."""
 
     case: Case
     finding: Finding
@@ -34,14 +34,14 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     fix: Fix
     change: FileChange | None = None
     written: bool = False
-    # why the checkout does not help, where the fix can be shown without it
     note: str = ""
-    # the apps that it is for, where it is for several at once
+    """Why the fix is not shown against the checkout, or which apps it is for."""
     many: tuple[str, ...] = ()
+    """The apps, if the fix is for several at once."""
 
 
 class FileV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`diff` is empty where the file says it already, and where it would show secrets."""
+    """`diff` is empty if the file has the change already, and if it would show secrets."""
 
     path: str
     diff: str
@@ -51,7 +51,7 @@ class FileV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ChosenV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`apps` are all that it is for."""
+    """`apps` are all apps that the fix is for."""
 
     app: str
     apps: tuple[str, ...]
@@ -65,19 +65,19 @@ class ChosenV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     file: FileV1 | None
 
 
-def render(every: Sequence[Chosen], *, form: str, exact: bool = False) -> Safe:
-    """`exact`: lines of a file are written byte for byte, as `git apply` needs them; not for a terminal."""
-    match form:
+def render(fixes: Sequence[Chosen], *, format: str, exact: bool = False) -> Safe:
+    """`exact`: lines of files are written byte for byte, as `git apply` needs them; not for a terminal."""
+    match format:
         case "json":
-            return as_json({"version": 1, "fixes": [_as_data(one) for one in every]})
+            return as_json({"version": 1, "fixes": [_as_data(fix) for fix in fixes]})
         case "yaml":
-            return yaml_text([_yaml(one) for one in every] or [dump(EMPTY_LIST)])
+            return yaml_text([_yaml(fix) for fix in fixes] or [dump(EMPTY_LIST)])
         case "commands":
-            return output.text(word for one in every for word in as_commands(one.fix, one.case))
+            return output.text(command for fix in fixes for command in as_commands(fix.fix, fix.case))
         case "patch":
-            return output.text(line for one in every for line in _patch(one, exact=exact))
+            return output.text(line for fix in fixes for line in _patch(fix, exact=exact))
         case _:
-            return output.text(_texts(every, exact=exact))
+            return output.text(_texts(fixes, exact=exact))
 
 
 def _yaml(chosen: Chosen) -> str:
@@ -87,15 +87,15 @@ def _yaml(chosen: Chosen) -> str:
     return f"{comments}{as_yaml(chosen.fix, chosen.case)}"
 
 
-def _texts(every: Sequence[Chosen], *, exact: bool) -> Iterator[str]:
-    """Lines that begin with `#` are for the reader: `git apply`, `kubectl` and a shell pass over them."""
-    for number, one in enumerate(every):
+def _texts(fixes: Sequence[Chosen], *, exact: bool) -> Iterator[str]:
+    """Comments and patches; `git apply`, `kubectl` and a shell ignore lines that begin with `#`."""
+    for number, chosen in enumerate(fixes):
         yield from [""] if number else []
-        yield from _head(one)
-        if one.change is None:
-            yield from _lines(patch_text(one.fix, one.case))
-        elif one.change.changes:
-            yield from _diff(one.change, exact=exact)
+        yield from _head(chosen)
+        if chosen.change is None:
+            yield from _lines(patch_text(chosen.fix, chosen.case))
+        elif chosen.change.changes:
+            yield from _diff(chosen.change, exact=exact)
 
 
 def _lines(text: str) -> list[str]:
@@ -107,8 +107,8 @@ def _diff(change: FileChange, *, exact: bool) -> list[str]:
     return [Exact(line) for line in lines] if exact else lines
 
 
-def _then(chosen: Chosen) -> Iterator[str]:
-    """What the change alone does not do."""
+def _afterwards(chosen: Chosen) -> Iterator[str]:
+    """Steps to run after the change."""
     if chosen.change is None or chosen.change.changes:
         for step in worth_telling(chosen.fix, chosen.case):
             yield f"# afterwards: {step.removeprefix('# ')}"
@@ -120,22 +120,22 @@ def _head(chosen: Chosen) -> Iterator[str]:
     yield f"# {about}{one_line(chosen.finding.verdict)}"
     yield f"# fix {chosen.number} of {len(fixes)}: {one_line(chosen.fix.title)}"
     if chosen.fix.proof.status is not ProofStatus.NOT_RUN:
-        yield f"# {one_line(in_a_sentence(chosen.fix))}"
+        yield f"# {one_line(proof_sentence(chosen.fix))}"
     if chosen.fix.risk:
         yield f"# risk: {one_line(chosen.fix.risk)}"
     if chosen.fix.destroys:
         yield f"# destroys: {one_line(', '.join(chosen.fix.destroys))}"
     for number, other in enumerate(fixes, start=1):
         if number != chosen.number:
-            yield f"# --pick {number} is another: {one_line(other.title)}"
-    yield from _then(chosen)
+            yield f"# alternative: --pick {number}: {one_line(other.title)}"
+    yield from _afterwards(chosen)
     if chosen.note:
         yield f"# {one_line(chosen.note)}"
     change = chosen.change
     if change is not None and not change.changes:
-        yield f"# {one_line(change.path)} says it already: nothing to change"
+        yield f"# {one_line(change.path)} has this change already"
     elif change is None and chosen.fix.kind is FixKind.MANIFEST and (chosen.fix.edits or chosen.fix.drops):
-        yield "# against the manifest as rendered: with --checkout DIR, against the file itself"
+        yield "# this patch is for the rendered manifest; use --checkout DIR to patch the file in Git"
 
 
 def _patch(chosen: Chosen, *, exact: bool) -> list[str]:
@@ -145,19 +145,19 @@ def _patch(chosen: Chosen, *, exact: bool) -> list[str]:
 
 
 def shown_diff(change: FileChange) -> str:
-    """With as little around it as keeps secrets out of sight."""
+    """The diff of a file, with as much context as does not show secrets."""
     context = largest_context(change.before or "", change.after, change.secret_lines())
     if context is None:
         raise Refused(
             what=f"the change of {change.path} cannot be shown",
-            why="the lines beside it hold secrets",
-            next="--write changes the file without showing it",
+            why="the lines next to it contain secrets",
+            next="use --write to change the file without showing it",
         )
     return unified(change.path, change.before, change.after, context=context)
 
 
 def written_text(chosen: Chosen, *, dry_run: bool, exact: bool = False) -> Safe:
-    """What was done, and what comes next."""
+    """What was written, and the next step."""
     change = chosen.change
     assert change is not None
     lines = list(_head(chosen))
@@ -169,12 +169,12 @@ def written_text(chosen: Chosen, *, dry_run: bool, exact: bool = False) -> Safe:
         except Refused as problem:
             lines.append(f"# not shown: {problem.why}")
         if not dry_run:
-            lines.append("# next: read it (git diff), commit, push, and let Argo CD look again")
+            lines.append("# next: review it (git diff), commit, push, and refresh the app")
     return output.text(lines)
 
 
 def _as_data(chosen: Chosen) -> ChosenV1:
-    change, made = chosen.change, fix_v1(chosen.fix, chosen.case)
+    change, fix = chosen.change, fix_v1(chosen.fix, chosen.case)
     file: FileV1 | None = None
     if change is not None:
         try:
@@ -200,7 +200,7 @@ def _as_data(chosen: Chosen) -> ChosenV1:
         verdict=chosen.finding.verdict,
         number=chosen.number,
         of=len(chosen.finding.fixes),
-        fix=made,
+        fix=fix,
         commands=commands,
         file=file,
     )

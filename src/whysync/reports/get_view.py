@@ -1,4 +1,4 @@
-"""`get`: one Application as `argocd app get` shows it, with the operation and what each resource says."""
+"""`get` in every output format: an Application as in `argocd app get`, with the message of each resource."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from whysync.reports.terminal import Terminal, ago, one_line, table
 _LABEL = 20
 
 
-def render(cases: Sequence[Case], terminal: Terminal, *, form: str, show_operation: bool) -> Safe:
-    match form:
+def render(cases: Sequence[Case], terminal: Terminal, *, format: str, show_operation: bool) -> Safe:
+    match format:
         case "json":
             bodies = [case.application.body for case in cases]
             return as_json(bodies[0] if len(bodies) == 1 else {"kind": "List", "items": bodies})
@@ -29,12 +29,12 @@ def render(cases: Sequence[Case], terminal: Terminal, *, form: str, show_operati
         case "markdown":
             return page(line for case in cases for line in _markdown(case))
         case _:
-            wide = form == "wide" or show_operation
+            wide = format == "wide" or show_operation
             return output.text(line for case in cases for line in _app(case, terminal, operation=wide))
 
 
 def _markdown(case: Case) -> Iterator[Md]:
-    """The same facts."""
+    """`get -o markdown`."""
     yield md("# {}", case.app.qualified_name)
     yield BLANK
     yield from (md("- {}: {}", label, value) for label, value in _head(case))
@@ -95,12 +95,12 @@ def _head(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _windows(case: Case) -> str:
-    """As `argocd app get` says it, and when a sync may run where it may not."""
+    """The sync window as in `argocd app get`, and the time until which syncs are denied."""
     if case.project is None:
-        return "unknown: the AppProject is not among the facts"
+        return "unknown: the AppProject is not in the facts"
     windows = matching(case.project.spec.sync_windows, case.app)
     if not windows:
-        return "Sync Allowed (no window concerns this app)"
+        return "Sync Allowed (no window matches this app)"
     automatic = can_sync(windows, case.now, manual=False).allowed
     manual = can_sync(windows, case.now, manual=True).allowed
     if automatic:
@@ -134,7 +134,7 @@ def _resources(case: Case, terminal: Terminal) -> list[str]:
 
 
 def _rows(case: Case) -> list[tuple[str, ...]]:
-    """The rows of the app, and the hooks and resources that only the operation knows."""
+    """The app's resources, and the hooks and resources that only the operation lists."""
     results = {result.key: result for result in case.results}
     keys: dict[Key, None] = dict.fromkeys([*case.rows, *results])
     rows: list[tuple[str, ...]] = [
@@ -142,11 +142,11 @@ def _rows(case: Case) -> list[tuple[str, ...]]:
     ]
     for key in keys:
         row, result = case.rows.get(key), results.get(key)
-        health, told = _health(case, row) if row else ("", "")
+        health, health_message = _health(case, row) if row else ("", "")
         status = (row.status if row else "") or (result.hook_phase or result.status if result else "")
         if row and row.requires_pruning:
             status += " (extra)"
-        message = (result.message if result else "") or told
+        message = (result.message if result else "") or health_message
         rows.append(
             (key.group, key.kind, key.namespace, key.name, status, health,
                  result.hook_type if result else "", str(row.sync_wave) if row and row.sync_wave else "",
@@ -156,7 +156,7 @@ def _rows(case: Case) -> list[tuple[str, ...]]:
 
 
 def _health(case: Case, row: ResourceRow) -> tuple[str, str]:
-    """Argo CD's own word; where the Application does not keep it (as of 3.0), that of the same check."""
+    """The health Argo CD reports, or computed if the Application does not contain it (since Argo CD 3.0)."""
     if row.health is not None:
         return row.health.status, row.health.message
     live = case.live_of(row.key)

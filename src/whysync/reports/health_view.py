@@ -1,4 +1,4 @@
-"""`health`: the status and the reason of each object, and who judged it."""
+"""`health` in every output format: status, message and health check of each object."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class JudgedObject(msgspec.Struct, frozen=True, kw_only=True):
 class HealthReport(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[JudgedObject, ...]
     failing: frozenset[HealthCode]
-    """The codes that make the answer a bad one."""
+    """The statuses that make the command exit 1."""
     unread: tuple[Gap, ...] = ()
 
     @property
@@ -59,23 +59,23 @@ class HealthReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def worst_first(objects: Sequence[JudgedObject]) -> tuple[JudgedObject, ...]:
-    def key(one: JudgedObject) -> tuple[int, str, str, str, str]:
-        rank = -_RANK[one.code] if one.code else 1
-        return rank, one.ref.kind, one.ref.namespace, one.ref.name, one.ref.group
+    def key(obj: JudgedObject) -> tuple[int, str, str, str, str]:
+        rank = -_RANK[obj.code] if obj.code else 1
+        return rank, obj.ref.kind, obj.ref.namespace, obj.ref.name, obj.ref.group
 
     return tuple(sorted(objects, key=key))
 
 
-def render(report: HealthReport, terminal: Terminal, *, form: str) -> Safe:
-    match form:
+def render(report: HealthReport, terminal: Terminal, *, format: str) -> Safe:
+    match format:
         case "json":
             return as_json(as_object(report))
         case "yaml":
             return as_yaml(as_object(report))
         case "name":
-            return output.text(_kubectl_name(one.ref) for one in report.failed)
+            return output.text(_kubectl_name(obj.ref) for obj in report.failed)
         case _:
-            return output.text(_text(report, terminal, wide=form == "wide"))
+            return output.text(_text(report, terminal, wide=format == "wide"))
 
 
 def as_object(report: HealthReport) -> Object:
@@ -87,17 +87,17 @@ def as_object(report: HealthReport) -> Object:
     }
 
 
-def _object(one: JudgedObject) -> Object:
-    ref = one.ref
+def _object(obj: JudgedObject) -> Object:
+    ref = obj.ref
     return {
         "group": ref.group,
         "version": ref.version,
         "kind": ref.kind,
         "namespace": ref.namespace,
         "name": ref.name,
-        "health": None if one.code is None else {"status": str(one.code), "message": one.message},
-        "judgedBy": str(one.judged.by),
-        "origin": one.origin,
+        "health": None if obj.code is None else {"status": str(obj.code), "message": obj.message},
+        "judgedBy": str(obj.judged.by),
+        "origin": obj.origin,
     }
 
 
@@ -118,19 +118,19 @@ def _text(report: HealthReport, terminal: Terminal, *, wide: bool) -> list[str]:
 
 def _answer(report: HealthReport, terminal: Terminal) -> str:
     counts = Counter(obj.word for obj in report.objects)
-    words = [f"{counts[str(code)]} {code}" for code in reversed(HealthCode) if counts[str(code)]]
+    counted = [f"{counts[str(code)]} {code}" for code in reversed(HealthCode) if counts[str(code)]]
     if counts["-"]:
-        words.append(f"{counts['-']} without a health check")
-    told = ", ".join(words)
+        counted.append(f"{counts['-']} without a health check")
+    summary = ", ".join(counted)
     total = len(report.objects)
     failed = len(report.failed)
     if not failed:
         mark = terminal.paint(terminal.mark("good"), "green")
-        return f"{mark} {_objects(total)}: {told}"
+        return f"{mark} {_objects(total)}: {summary}"
     first = report.failed[0]
     mark = terminal.paint(terminal.mark("bad"), "red")
     more = "" if failed == 1 else f" and {failed - 1} more"
-    return f"{mark} {one_line(str(first.ref))} is {first.word}{more}; {_objects(total)}: {told}"
+    return f"{mark} {one_line(str(first.ref))} is {first.word}{more}; {_objects(total)}: {summary}"
 
 
 def _objects(count: int) -> str:
@@ -138,12 +138,12 @@ def _objects(count: int) -> str:
 
 
 def _colored(lines: list[str], report: HealthReport, terminal: Terminal) -> list[str]:
-    """The line of an object in the colour of its health; the first line is the heading."""
+    """The table with failing objects in color; the first line is the heading."""
     if not terminal.color:
         return lines
     painted = lines[:1]
-    for line, one in zip(lines[1:], report.objects, strict=True):
-        color = _COLORS[one.code] if one.code in report.failing and one.code else None
+    for line, obj in zip(lines[1:], report.objects, strict=True):
+        color = _COLORS[obj.code] if obj.code in report.failing and obj.code else None
         painted.append(terminal.paint(line, color) if color else line)
     return painted
 

@@ -16,10 +16,10 @@ from whysync.unsafe_text import CI_MARK, escaped
 def as_json(value: object) -> Safe:
     """With line ends: made to be read, and to be compared line by line."""
     try:
-        made = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     except UnicodeEncodeError:  # half a surrogate pair, in the name of a file for example
-        made = json.dumps(tree(value), ensure_ascii=False, indent=2)
-    return Safe(CI_MARK.sub(r"\\u0023", escaped(made)) + "\n")
+        text = json.dumps(tree(value), ensure_ascii=False, indent=2)
+    return Safe(CI_MARK.sub(r"\\u0023", escaped(text)) + "\n")
 
 
 def as_yaml(*documents: object) -> Safe:

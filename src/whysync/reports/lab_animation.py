@@ -56,37 +56,39 @@ class Progress:
 
     def _plan(self, manifest: Manifest) -> None:
         ref = _bare(manifest.ref)
-        beginning = "" if ref.name else text(dig(manifest.body, "metadata", "generateName"))
+        prefix = "" if ref.name else text(dig(manifest.body, "metadata", "generateName"))
         for phase in hooks.sync_phases(manifest.body):
             if phase in _ORDER:
-                key = _ORDER.index(phase), replace(ref, name=beginning) if beginning else ref
+                key = _ORDER.index(phase), replace(ref, name=prefix) if prefix else ref
                 self._planned[key] = hooks.wave_of(manifest.body)
-                if beginning:
+                if prefix:
                     self._nameless.add(key)
 
-    def feed(self, moment: TraceEvent) -> None:
-        match moment.what:
+    def feed(self, event: TraceEvent) -> None:
+        match event.what:
             case TraceKind.STATUS:
-                self.sync, _, self.health = moment.text.partition(", ")
+                self.sync, _, self.health = event.text.partition(", ")
             case TraceKind.STARTED:
                 # What an earlier sync has applied is there, whether this one touches it or not.
-                before = self._states if self.phase == "Succeeded" else {}
-                kept = [key for key, state in before.items() if state != "Pruned" and not self._plan_of(key)]
-                self._states = dict.fromkeys(kept, "Synced")
-                self._waves = {key: self._waves[key] for key in kept} | self._planned
+                previous = self._states if self.phase == "Succeeded" else {}
+                retained = [
+                    key for key, state in previous.items() if state != "Pruned" and not self._plan_of(key)
+                ]
+                self._states = dict.fromkeys(retained, "Synced")
+                self._waves = {key: self._waves[key] for key in retained} | self._planned
                 self.phase, self.message = "Running", ""
-            case TraceKind.RESULT if moment.about is not None:
-                phase = _ORDER.index(SyncPhase(moment.phase)) if moment.phase in _NAMES else 1
-                key = phase, _bare(moment.about)
+            case TraceKind.RESULT if event.about is not None:
+                phase = _ORDER.index(SyncPhase(event.phase)) if event.phase in _NAMES else 1
+                key = phase, _bare(event.about)
                 plan = self._plan_of(key)
                 if plan is None:
-                    self._waves.setdefault(key, moment.wave or 0)
+                    self._waves.setdefault(key, event.wave or 0)
                 else:
                     self._waves[key] = self._planned[plan]
                     self._waves.pop(plan, None)
-                self._states[key] = "Pruned" if moment.text == "pruned" else moment.status
+                self._states[key] = "Pruned" if event.text == "pruned" else event.status
             case TraceKind.STEP | TraceKind.RETRY | TraceKind.ENDED:
-                self.phase, self.message = moment.phase, moment.text
+                self.phase, self.message = event.phase, event.text
             case _:
                 pass
 
@@ -106,39 +108,39 @@ class Progress:
         states = f"{self.sync or 'never compared'} {terminal.mark('dot')} {self.health or 'health unknown'}"
         if not self.phase:
             return f"{self.name}   {states}"
-        said = f": {one_line(self.message)}" if self.message else ""
-        return f"{self.name}   {states}   sync {self.phase}{said}"
+        message = f": {one_line(self.message)}" if self.message else ""
+        return f"{self.name}   {states}   sync {self.phase}{message}"
 
     def waves(self, terminal: Terminal) -> Iterator[str]:
         """One line for each wave: phase, number, its objects with their marks."""
         groups: dict[tuple[int, int], list[PicturePlace]] = {}
         for (phase, ref), wave in self._waves.items():
-            place = PicturePlace(phase=phase, wave=wave, kind=hooks.kind_rank(ref.kind), ref=ref)
-            groups.setdefault((phase, wave), []).append(place)
-        shown = -1
+            position = PicturePlace(phase=phase, wave=wave, kind=hooks.kind_rank(ref.kind), ref=ref)
+            groups.setdefault((phase, wave), []).append(position)
+        shown_phase = -1
         for phase, wave in sorted(groups):
-            places = sorted(groups[phase, wave])
-            marks = [self._mark(place) for place in places]
-            words = [self._words(place) for place in places]
+            positions = sorted(groups[phase, wave])
+            marks = [self._mark(position) for position in positions]
+            labels = [self._words(position) for position in positions]
             if _ORDER[phase] is SyncPhase.SYNC_FAIL and all(mark == "dot" for mark in marks):
                 continue
-            head = f"  {_ORDER[phase] if phase != shown else '':<9}{wave:>3}  "
-            shown = phase
-            yield from _wrapped(head, list(zip(marks, words, strict=True)), terminal)
+            head = f"  {_ORDER[phase] if phase != shown_phase else '':<9}{wave:>3}  "
+            shown_phase = phase
+            yield from _wrapped(head, list(zip(marks, labels, strict=True)), terminal)
 
-    def _words(self, place: PicturePlace) -> str:
-        pruned = self._states.get((place.phase, place.ref)) == "Pruned"
-        more = "…" if (place.phase, place.ref) in self._nameless else " (pruned)" if pruned else ""
-        return f"{place.ref.kind} {place.ref.name}{more}"
+    def _words(self, position: PicturePlace) -> str:
+        pruned = self._states.get((position.phase, position.ref)) == "Pruned"
+        suffix = "…" if (position.phase, position.ref) in self._nameless else " (pruned)" if pruned else ""
+        return f"{position.ref.kind} {position.ref.name}{suffix}"
 
-    def _mark(self, place: PicturePlace) -> str:
+    def _mark(self, position: PicturePlace) -> str:
         """Argo CD does not go on before a wave is done, even where it no longer says so of every object."""
-        state = self._states.get((place.phase, place.ref), "")
+        state = self._states.get((position.phase, position.ref), "")
         if state in _FAILED:
             return "bad"
-        over = self.phase == "Succeeded" or (place.phase, place.wave) < self._farthest()
-        over = over or place.ref.kind == "Namespace"  # which has no health to wait for
-        if state in _DONE or (state == "Running" and over):
+        finished = self.phase == "Succeeded" or (position.phase, position.wave) < self._farthest()
+        finished = finished or position.ref.kind == "Namespace"  # which has no health to wait for
+        if state in _DONE or (state == "Running" and finished):
             return "good"
         return "hourglass" if state else "dot"
 
@@ -156,17 +158,17 @@ def _bare(ref: Ref) -> Ref:
 
 def _wrapped(head: str, marked: list[tuple[str, str]], terminal: Terminal) -> Iterator[str]:
     line, used = head, len(head)
-    fresh = True
-    most = max(terminal.width - len(head) - 5, 10)
-    for mark, words in marked:
-        words = words if len(words) <= most else f"{words[: most - 1]}…"
-        size = len(words) + 5  # an hourglass takes two columns
-        if not fresh and used + size > terminal.width:
+    is_empty = True
+    longest = max(terminal.width - len(head) - 5, 10)
+    for mark, label in marked:
+        label = label if len(label) <= longest else f"{label[: longest - 1]}…"
+        size = len(label) + 5  # an hourglass takes two columns
+        if not is_empty and used + size > terminal.width:
             yield line.rstrip()
             line, used = " " * len(head), len(head)
-        line += f"{terminal.paint(terminal.mark(mark), _COLORS[mark])} {words}  "
+        line += f"{terminal.paint(terminal.mark(mark), _COLORS[mark])} {label}  "
         used += size
-        fresh = False
+        is_empty = False
     yield line.rstrip()
 
 
@@ -174,19 +176,21 @@ class Picture:
     """All apps of a run, and the clock."""
 
     def __init__(
-        self, title: str, began: datetime, lasts: timedelta, desired: Mapping[str, Iterable[Manifest]]
+        self, title: str, began: datetime, duration: timedelta, desired: Mapping[str, Iterable[Manifest]]
     ) -> None:
         self._title = title
         self._began = began
-        self._lasts = lasts
+        self._lasts = duration
         self._now = began
         self._last = ""
-        self._apps = {name: Progress(name.rpartition("/")[2], made) for name, made in desired.items()}
+        self._apps = {
+            name: Progress(name.rpartition("/")[2], manifests) for name, manifests in desired.items()
+        }
 
-    def feed(self, moment: TraceEvent) -> None:
-        self._now = max(self._now, moment.at)
-        if moment.app in self._apps:
-            self._apps[moment.app].feed(moment)
+    def feed(self, event: TraceEvent) -> None:
+        self._now = max(self._now, event.at)
+        if event.app in self._apps:
+            self._apps[event.app].feed(event)
 
     def note(self, at: datetime, text: str) -> None:
         """Somebody did something."""
@@ -222,8 +226,8 @@ class Picture:
         return lines
 
     def _bar(self, terminal: Terminal) -> str:
-        whole = self._lasts.total_seconds() or 1.0
-        filled = round(24 * min((self._now - self._began).total_seconds() / whole, 1.0))
+        total = self._lasts.total_seconds() or 1.0
+        filled = round(24 * min((self._now - self._began).total_seconds() / total, 1.0))
         full, empty = ("━", "─") if terminal.unicode else ("=", "-")
         return full * filled + terminal.paint(empty * (24 - filled), "dim")
 

@@ -30,11 +30,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(self.causes)
 
 
-def listing(entries: list[Entry], terminal: Terminal, *, form: str) -> Safe:
-    match form:
+def listing(entries: list[Entry], terminal: Terminal, *, format: str) -> Safe:
+    match format:
         case "json" | "yaml":
             data: Json = {"scenarios": [_data(entry) for entry in entries]}
-            return as_json(data) if form == "json" else as_yaml(data)
+            return as_json(data) if format == "json" else as_yaml(data)
         case "markdown":
             head = [row("scenario", "what happens", "cause"), rule(3)]
             return markdown_page(
@@ -45,7 +45,7 @@ def listing(entries: list[Entry], terminal: Terminal, *, form: str) -> Safe:
         case _:
             rows = [("NAME", "CAUSE", "WHAT HAPPENS")]
             rows += [(entry.name, entry.cause, entry.title) for entry in entries]
-            most = None if form == "wide" else terminal.width
+            most = None if format == "wide" else terminal.width
             lines = table([tuple(row) for row in rows], terminal, most=most)
             return output.text([*lines, "", "whysync lab run NAME plays one; whysync lab show NAME tells it"])
 
@@ -59,15 +59,15 @@ def _data(entry: Entry) -> Object:
     }
 
 
-def page(name: str, written: str, terminal: Terminal, *, form: str, file: str = "") -> Safe:
+def page(name: str, source: str, terminal: Terminal, *, format: str, path: str = "") -> Safe:
     """The story, then what is there, then what happens; the file itself is `-o yaml`.
 
     `file` is where it lies, of a scenario that is the user's own.
     """
-    body = fields(yaml.load(written))
-    if form == "json":
+    body = fields(yaml.load(source))
+    if format == "json":
         return as_json(body)
-    return output.text([*_page(name, body, terminal), *_next(name, file)])
+    return output.text([*_page(name, body, terminal), *_next(name, path)])
 
 
 def _page(name: str, body: Object, terminal: Terminal) -> Iterator[str]:
@@ -93,19 +93,19 @@ def _next(name: str, file: str) -> Iterator[str]:
 
 def _settings(body: Object, terminal: Terminal) -> Iterator[str]:
     argocd = fields(body.get("argocd"))
-    told = [f"{key} {text(argocd.get(key))}" for key in ("version",) if argocd.get(key)]
+    lines = [f"{key} {text(argocd.get(key))}" for key in ("version",) if argocd.get(key)]
     for name, values in fields(argocd.get("settings")).items():
-        told += [f"{name}: {key}" for key in fields(values)]
+        lines += [f"{name}: {key}" for key in fields(values)]
     cluster = fields(body.get("cluster"))
-    for what in ("webhooks", "writers", "pods", "autoscalers"):
-        for one in items(cluster.get(what)):
-            one = fields(one)
-            label = text(one.get("name")) or text(one.get("image")) or text(one.get("object"))
-            told.append(f"{what.removesuffix('s')} {label}")
-    if told:
+    for section in ("webhooks", "writers", "pods", "autoscalers"):
+        for entry in items(cluster.get(section)):
+            entry = fields(entry)
+            label = text(entry.get("name")) or text(entry.get("image")) or text(entry.get("object"))
+            lines.append(f"{section.removesuffix('s')} {label}")
+    if lines:
         yield ""
         yield terminal.paint("  told beside the manifests", "bold")
-        for line in told:
+        for line in lines:
             yield from terminal.wrap(line, indent=4)
 
 
@@ -114,10 +114,10 @@ def _timeline(body: Object, terminal: Terminal) -> Iterator[str]:
     yield terminal.paint("  what happens, in simulated time", "bold")
     rows = [("0s", "the app is created")]
     for step in items(body.get("happens")):
-        one = fields(step)
-        note = text(one.get("note"))
-        said = _deed(one)
-        rows.append((_duration(one.get("at")), f"{note}: {said}" if note else said))
+        action = fields(step)
+        note = text(action.get("note"))
+        said = _deed(action)
+        rows.append((_duration(action.get("at")), f"{note}: {said}" if note else said))
     rows.append((_duration(body.get("ends")), "the end"))
     for at, said in rows:
         yield from terminal.wrap(" ".join(said.split()), indent=12, first=f"    {at:<6}")
@@ -144,23 +144,26 @@ def _files(body: Object, terminal: Terminal) -> Iterator[str]:
     for repo in items(body.get("git")) or [body.get("git")]:
         git = fields(repo)
         for commit in items(git.get("commits")) or [git]:
-            one = fields(commit)
+            fields_of_commit = fields(commit)
             yield ""
-            message = text(one.get("message"))
+            message = text(fields_of_commit.get("message"))
             yield terminal.paint(f"  git: {message}" if message else "  git", "bold")
-            for path, content in {**fields(one.get("files")), **fields(one.get("renders"))}.items():
+            for path, content in {
+                **fields(fields_of_commit.get("files")),
+                **fields(fields_of_commit.get("renders")),
+            }.items():
                 yield f"    {terminal.paint(path, 'cyan')}"
                 shown = content if isinstance(content, str) else yaml.dump(content)
                 yield from (f"      {line}".rstrip() for line in shown.rstrip().split("\n"))
 
 
-def verdict(name: str, found: list[str], terminal: Terminal) -> Iterator[str]:
+def verdict(name: str, differences: list[str], terminal: Terminal) -> Iterator[str]:
     """One line for a scenario that came out as expected, more for one that did not."""
-    mark, color = ("bad", "red") if found else ("good", "green")
+    mark, color = ("bad", "red") if differences else ("good", "green")
     yield terminal.paint(f"{terminal.mark(mark)} {name}", color)
-    for one in found:
-        yield from terminal.wrap(one, indent=6)
+    for difference in differences:
+        yield from terminal.wrap(difference, indent=6)
 
 
-def end_of(lasted: timedelta) -> str:
-    return elapsed(lasted)
+def end_of(duration: timedelta) -> str:
+    return elapsed(duration)

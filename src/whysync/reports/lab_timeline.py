@@ -27,38 +27,38 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 _States = dict[tuple[str, str, str], str]
 
 
-def lines_of(moments: Iterable[TraceEvent]) -> Iterator[Line]:
+def lines_of(events: Iterable[TraceEvent]) -> Iterator[Line]:
     """What is worth telling: no refresh that changed nothing, no result that is as it was."""
     states: _States = {}
-    for moment in moments:
-        app = moment.app.rpartition("/")[2]
-        match moment.what:
+    for event in events:
+        app = event.app.rpartition("/")[2]
+        match event.what:
             case TraceKind.STATUS:
-                yield Line(at=moment.at, app=app, text=moment.text.replace(", ", " · "))
+                yield Line(at=event.at, app=app, text=event.text.replace(", ", " · "))
             case TraceKind.CONDITION:
-                yield Line(at=moment.at, app=app, mark="bad", text=f"{moment.status}: {moment.text}")
+                yield Line(at=event.at, app=app, mark="bad", text=f"{event.status}: {event.text}")
             case TraceKind.CLEARED:
-                yield Line(at=moment.at, app=app, mark="good", text=f"{moment.text} is gone")
+                yield Line(at=event.at, app=app, mark="good", text=f"{event.text} is gone")
             case TraceKind.STARTED:
-                states = _without(states, moment.app)
-                yield Line(at=moment.at, app=app, text=_shortened(moment.text), starts_round=True)
+                states = _without(states, event.app)
+                yield Line(at=event.at, app=app, text=_shortened(event.text), starts_round=True)
             case TraceKind.STEP:
-                if moment.text != "one or more tasks are running":
-                    yield Line(at=moment.at, app=app, text=moment.text)
+                if event.text != "one or more tasks are running":
+                    yield Line(at=event.at, app=app, text=event.text)
             case TraceKind.RETRY:
-                states = _without(states, moment.app)  # the next attempt begins anew
-                yield Line(at=moment.at, app=app, mark="bad", text=moment.text)
+                states = _without(states, event.app)  # the next attempt begins anew
+                yield Line(at=event.at, app=app, mark="bad", text=event.text)
             case TraceKind.ENDED:
-                mark = "good" if moment.phase == "Succeeded" else "bad"
-                said = f"sync {moment.phase}: {moment.text}" if moment.text else f"sync {moment.phase}"
-                yield Line(at=moment.at, app=app, mark=mark, text=said)
+                mark = "good" if event.phase == "Succeeded" else "bad"
+                text = f"sync {event.phase}: {event.text}" if event.text else f"sync {event.phase}"
+                yield Line(at=event.at, app=app, mark=mark, text=text)
             case TraceKind.RESULT:
-                key = moment.app, str(moment.about), moment.phase
-                if states.get(key) != moment.status:
-                    yield _result(moment, app, again=key in states)
-                states[key] = moment.status
+                key = event.app, str(event.about), event.phase
+                if states.get(key) != event.status:
+                    yield _result(event, app, is_repeated=key in states)
+                states[key] = event.status
             case TraceKind.DELETED:
-                yield Line(at=moment.at, app=app, text="the Application is gone")
+                yield Line(at=event.at, app=app, text="the Application is gone")
             case _:
                 pass
 
@@ -67,11 +67,11 @@ def _without(states: _States, app: str) -> _States:
     return {key: value for key, value in states.items() if key[0] != app}
 
 
-def _result(moment: TraceEvent, app: str, *, again: bool) -> Line:
-    mark = "bad" if moment.status in _FAILED else "arrow" if moment.status == "Running" else "good"
-    where = f"{moment.phase} " if moment.phase and moment.phase != "Sync" else ""
-    said = moment.text if not again or mark == "bad" else {"good": "healthy"}.get(mark, moment.text)
-    return Line(at=moment.at, app=app, mark=mark, text=f"{where}{moment.about}   {said}".rstrip())
+def _result(event: TraceEvent, app: str, *, is_repeated: bool) -> Line:
+    mark = "bad" if event.status in _FAILED else "arrow" if event.status == "Running" else "good"
+    phase = f"{event.phase} " if event.phase and event.phase != "Sync" else ""
+    text = event.text if not is_repeated or mark == "bad" else {"good": "healthy"}.get(mark, event.text)
+    return Line(at=event.at, app=app, mark=mark, text=f"{phase}{event.about}   {text}".rstrip())
 
 
 def _shortened(text: str) -> str:
@@ -89,8 +89,8 @@ def told(lines: list[Line], began: datetime, terminal: Terminal) -> Iterator[str
     at = 0
     while at < len(rounds):
         length, times = _repeats(rounds, at)
-        for round in rounds[at : at + length]:
-            for line in round:
+        for sync_round in rounds[at : at + length]:
+            for line in sync_round:
                 yield from _written(line, began, terminal, several=several)
         if times > 1:
             last = rounds[at + length * times - 1][-1].at
@@ -106,17 +106,17 @@ def _rounds(lines: list[Line]) -> list[list[Line]]:
         if line.starts_round and rounds[-1]:
             rounds.append([])
         rounds[-1].append(line)
-    return [round for round in rounds if round]
+    return [sync_round for sync_round in rounds if sync_round]
 
 
 def _repeats(rounds: list[list[Line]], at: int) -> tuple[int, int]:
     """How long the loop is that begins here, and how often it comes; (1, 1) where there is none."""
     for length in range(1, _LONGEST + 1):
-        pattern = [_signature(round) for round in rounds[at : at + length]]
+        pattern = [_signature(sync_round) for sync_round in rounds[at : at + length]]
         times = 1
         while True:
             following = rounds[at + length * times : at + length * (times + 1)]
-            if len(following) < length or [_signature(round) for round in following] != pattern:
+            if len(following) < length or [_signature(sync_round) for sync_round in following] != pattern:
                 break
             times += 1
         if times > 1:
@@ -124,15 +124,15 @@ def _repeats(rounds: list[list[Line]], at: int) -> tuple[int, int]:
     return 1, 1
 
 
-def _signature(round: list[Line]) -> tuple[tuple[str, str, str], ...]:
-    return tuple((line.app, line.mark, line.text) for line in round)
+def _signature(sync_round: list[Line]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((line.app, line.mark, line.text) for line in sync_round)
 
 
 def _written(line: Line, began: datetime, terminal: Terminal, *, several: bool) -> Iterator[str]:
     mark = terminal.mark(line.mark) if line.mark else " "
     color = {"bad": "red", "good": "green"}.get(line.mark)
-    app = f"{line.app}: " if several and line.app else ""
+    prefix = f"{line.app}: " if several and line.app else ""
     first = f"{elapsed(line.at - began):>9}  {mark} "
-    text = one_line(f"{app}{line.text}", 600).replace("·", terminal.mark("dot"))
-    for number, written in enumerate(terminal.wrap(text, indent=len(first), first=first)):
-        yield terminal.paint(written, color) if color and number == 0 and line.mark == "bad" else written
+    text = one_line(f"{prefix}{line.text}", 600).replace("·", terminal.mark("dot"))
+    for number, wrapped in enumerate(terminal.wrap(text, indent=len(first), first=first)):
+        yield terminal.paint(wrapped, color) if color and number == 0 and line.mark == "bad" else wrapped

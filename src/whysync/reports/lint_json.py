@@ -117,8 +117,8 @@ def _object(ref: Ref) -> ObjectV1:
     )
 
 
-def _suppressed(one: Suppressed) -> SuppressedV1:
-    finding = one.finding
+def _suppressed(suppressed: Suppressed) -> SuppressedV1:
+    finding = suppressed.finding
     return SuppressedV1(
-        check=finding.rule, path=finding.path, line=finding.line, reason=one.reason, how=one.how
+        check=finding.rule, path=finding.path, line=finding.line, reason=suppressed.reason, how=suppressed.how
     )

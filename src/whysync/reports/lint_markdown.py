@@ -22,7 +22,7 @@ _MARKS = {Severity.CRITICAL: "🔴", Severity.WARNING: "🟡", Severity.INFO: "�
 def render(outcome: Outcome) -> Safe:
     lines = [*_verdict(outcome)]
     used = sum(len(line) + 1 for line in lines)
-    left: list[Finding] = []
+    omitted: list[Finding] = []
     ordered = sorted(outcome.findings, key=lambda one: -one.severity.weight)
     if ordered:
         head = [row("", "where", "what"), rule(3)]
@@ -31,43 +31,43 @@ def render(outcome: Outcome) -> Safe:
     for number, finding in enumerate(ordered):
         line = _row(finding)
         if used + len(line) + 1 > LONGEST - 2 * _ROOM:
-            left = ordered[number:]
+            omitted = ordered[number:]
             break
         lines.append(line)
         used += len(line) + 1
-    if left:
-        lines += _summary(left)
+    if omitted:
+        lines += _summary(omitted)
     used = sum(len(line) + 1 for line in lines)
     lines += _notes(outcome, LONGEST - used - 200)
     return page(lines)
 
 
 def _verdict(outcome: Outcome) -> Iterator[Md]:
-    looked = f"{outcome.objects:,} objects in {outcome.files:,} files"
+    checked = f"{outcome.objects:,} objects in {outcome.files:,} files"
     if not outcome.findings:
         yield md("## ✅ whysync lint: nothing found")
     else:
-        worst = max((finding.severity for finding in outcome.findings), key=lambda one: one.weight)
+        worst = max((finding.severity for finding in outcome.findings), key=lambda severity: severity.weight)
         yield md("## {} whysync lint: {}", _MARKS[worst], told_counts(outcome))
     yield BLANK
-    aside = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
-    aside += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
-    yield md("{}.", ", ".join([looked, *aside]))
+    hidden = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
+    hidden += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
+    yield md("{}.", ", ".join([checked, *hidden]))
     yield BLANK
 
 
 def _row(finding: Finding) -> Md:
     hint = md("<br>→ {}", one_line(finding.hint, 200)) if finding.hint else ""
-    said = md("{}{}<br><sub>{}</sub>", one_line(finding.verdict, 400), hint, finding.rule)
-    return row(_MARKS[finding.severity], code(finding.place, 200), said)
+    text = md("{}{}<br><sub>{}</sub>", one_line(finding.verdict, 400), hint, finding.rule)
+    return row(_MARKS[finding.severity], code(finding.place, 200), text)
 
 
-def _summary(left: list[Finding]) -> Iterator[Md]:
+def _summary(omitted: list[Finding]) -> Iterator[Md]:
     """What has no room is counted, by rule."""
     yield BLANK
-    yield md("And {} more, for which there is no room here:", f"{len(left):,}")
+    yield md("And {} more, for which there is no room here:", f"{len(omitted):,}")
     yield BLANK
-    counts = Counter((finding.rule, finding.severity) for finding in left).most_common(15)
+    counts = Counter((finding.rule, finding.severity) for finding in omitted).most_common(15)
     for (check, severity), count in counts:
         yield md("- {} × {} ({})", f"{count:,}", code(check), severity.value)
 

@@ -25,27 +25,29 @@ def render(outcome: Outcome, terminal: Terminal, *, wide: bool = False) -> Safe:
 
 def verdict(outcome: Outcome, terminal: Terminal) -> str:
     """One line: how many of what, in how much."""
-    looked = f"{_many(outcome.objects, 'object')} in {_many(outcome.files, 'file')}"
+    checked = f"{_many(outcome.objects, 'object')} in {_many(outcome.files, 'file')}"
     hidden = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
     hidden += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
-    behind = f" ({', '.join(hidden)})" if hidden else ""
+    hidden_note = f" ({', '.join(hidden)})" if hidden else ""
     if not outcome.findings:
         good = terminal.paint(terminal.mark("good"), "green")
-        return f"{good} nothing found: {looked}{behind}"
+        return f"{good} nothing found: {checked}{hidden_note}"
     counts = told_counts(outcome)
     bad = any(finding.severity is not Severity.INFO for finding in outcome.findings)
     mark = terminal.paint(terminal.mark("bad"), "red") if bad else terminal.mark("dot")
-    return f"{mark} {counts}: {looked}{behind}"
+    return f"{mark} {counts}: {checked}{hidden_note}"
 
 
 def told_counts(outcome: Outcome) -> str:
-    words = (
+    severities = (
         (Severity.CRITICAL, "critical", ""),
         (Severity.WARNING, "warning", "s"),
         (Severity.INFO, "info", ""),
     )
-    found = [(outcome.count(severity), word, plural) for severity, word, plural in words]
-    return ", ".join(f"{count} {word}{plural if count > 1 else ''}" for count, word, plural in found if count)
+    counts = [(outcome.count(severity), word, plural) for severity, word, plural in severities]
+    return ", ".join(
+        f"{count} {word}{plural if count > 1 else ''}" for count, word, plural in counts if count
+    )
 
 
 def _by_file(outcome: Outcome) -> Iterator[tuple[str, list[Finding]]]:
@@ -71,8 +73,8 @@ def _file(path: str, findings: list[Finding], terminal: Terminal) -> Iterator[st
 
 
 def _suppressed(outcome: Outcome) -> Iterator[str]:
-    for one in outcome.suppressed:
-        yield f"ignored  {one.finding.place}  {one.finding.rule}: {one_line(one.reason)}"
+    for suppressed in outcome.suppressed:
+        yield f"ignored  {suppressed.finding.place}  {suppressed.finding.rule}: {one_line(suppressed.reason)}"
     if outcome.suppressed:
         yield ""
 

@@ -1,4 +1,4 @@
-"""`list`: one line per Application, as `argocd app list`, with the cause behind it."""
+"""`list` in every output format: one line per Application, as in `argocd app list`, with its cause."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def row_of(report: AppReport) -> Row:
 
 
 def since(report: AppReport) -> datetime | None:
-    """When it began, as far as Argo CD tells: its conditions, the operation, the change of health."""
+    """When the problem began, from the conditions, operation and health in the Application's status."""
     return trouble_began(report.case)[0]
 
 
 def _age(report: AppReport) -> timedelta:
-    """The youngest trouble sorts first; where nothing began, or nothing tells when, last."""
+    """The age of the problem; the maximum if there is none, or its time is unknown."""
     begun = since(report) if report.findings or report.unexplained else None
     return report.case.now - begun if begun else timedelta.max
 
@@ -107,15 +107,15 @@ def _cell(row: Row, column: str) -> str:
 
 
 def _summary(report: Report) -> str:
-    need = sum(1 for app in report.apps if _needs_you(app))
-    waiting = sum(1 for app in report.apps if app.findings and not _needs_you(app))
+    need = sum(1 for app in report.apps if _needs_attention(app))
+    waiting = sum(1 for app in report.apps if app.findings and not _needs_attention(app))
     total = len(report.apps)
-    parts = [f"{need} of {total} need you", f"{waiting} in progress", f"{total - need - waiting} fine"]
+    parts = [f"{need} of {total} need attention", f"{waiting} in progress", f"{total - need - waiting} fine"]
     return " · ".join(parts)
 
 
 def common_lines(report: Report, terminal: Terminal) -> Iterator[str]:
-    """Causes that several apps share, the largest first, with the one fix for all where there is one."""
+    """Causes that several apps share, the most frequent first, with the fix for all if there is one."""
     for group in [group for group in report.groups if len(group.apps) > 1][:_MOST_GROUPS]:
         head = f"{len(group.apps)} apps, one cause: "
         arrow = terminal.mark("arrow")
@@ -128,7 +128,7 @@ def common_lines(report: Report, terminal: Terminal) -> Iterator[str]:
             yield f"    {arrow} whysync fix --for-all --cause {group.cause}"
 
 
-def _needs_you(app: AppReport) -> bool:
+def _needs_attention(app: AppReport) -> bool:
     return bool(app.unexplained) or any(finding.severity.weight > 0 for finding in app.findings)
 
 
@@ -157,7 +157,7 @@ def names(report: Report) -> Safe:
 
 
 def as_object(report: Report) -> Object:
-    """The rows, and the causes that apps share, as in the report of `diagnose`."""
+    """The rows, and the shared causes as in `diagnose -o json`."""
     cases = {app.case.app.qualified_name: app.case for app in report.apps}
     return {
         "version": 1,

@@ -47,8 +47,8 @@ def words(value: object) -> Md:
     return Md(_SPECIAL.sub(_escape, one_line(str(value), _LONGEST)))
 
 
-def _escape(found: re.Match[str]) -> str:
-    special = found[0]
+def _escape(match: re.Match[str]) -> str:
+    special = match[0]
     if special == "&":
         return "&amp;"
     return f"`{special}`" if len(special) > 1 else f"\\{special}"
@@ -84,5 +84,5 @@ def fenced(lines: Sequence[str], language: LiteralString = "", *, indent: Litera
 
 
 def page(lines: Iterable[Md], *, longest: int | None = None) -> Safe:
-    made = "\n".join(one_safe_line(words(line)) for line in lines)
-    return Safe((made if longest is None else made[: longest - 1]).rstrip() + "\n")
+    text = "\n".join(one_safe_line(words(line)) for line in lines)
+    return Safe((text if longest is None else text[: longest - 1]).rstrip() + "\n")

@@ -33,12 +33,12 @@ class Exact(str):
     __slots__ = ()
 
 
-def styled(words: str, codes: str) -> str:
-    return f"{_STYLE}[{codes}m{words}{_STYLE}[0m"
+def styled(text: str, codes: str) -> str:
+    return f"{_STYLE}[{codes}m{text}{_STYLE}[0m"
 
 
-def is_styled(words: str) -> bool:
-    return _STYLE in words
+def is_styled(text: str) -> bool:
+    return _STYLE in text
 
 
 def one_safe_line(line: str) -> str:
@@ -55,8 +55,8 @@ def _visible(line: str) -> str:
     return "".join(parts)
 
 
-def _replaced(letter: str) -> str:
-    return letter if is_safe(letter) else " " if letter in "\n\r\t" else "\ufffd"
+def _replaced(char: str) -> str:
+    return char if is_safe(char) else " " if char in "\n\r\t" else "\ufffd"
 
 
 def text(lines: Iterable[str]) -> Safe:

@@ -58,9 +58,9 @@ class Drawing:
     height: int = 0
     parts: list[Xml] = field(default_factory=list[Xml])
 
-    def text(self, x: int, y: int, told: str, look: str = "", **more: str | int) -> None:
+    def text(self, x: int, y: int, text: str, css_class: str = "", **more: str | int) -> None:
         self.parts.append(
-            tag("text", one_line(told, 2_000), x=x, y=y, **{"class": look} if look else {}, **more)
+            tag("text", one_line(text, 2_000), x=x, y=y, **{"class": css_class} if css_class else {}, **more)
         )
 
 
@@ -92,10 +92,10 @@ def shown_of(step: Step) -> list[Item]:
         return list(step.items)
     bad = [item for item in step.items if item.state in (State.FAILED, State.WAITING)][:_MOST_CHIPS]
     rest = (item for item in step.items if item.state not in (State.FAILED, State.WAITING))
-    kept = {id(one) for one in bad} | {
+    shown = {id(one) for one in bad} | {
         id(one) for one, _ in zip(rest, range(_MOST_CHIPS - len(bad)), strict=False)
     }
-    return [item for item in step.items if id(item) in kept]
+    return [item for item in step.items if id(item) in shown]
 
 
 def lasted(step: Step) -> str:
@@ -185,16 +185,19 @@ class _Picture:
     def _chip(self, item: Item, label: str, notes: list[str], box: tuple[int, int, int, int]) -> None:
         x, y, width, height = box
         self.places.setdefault((item.ref.kind, item.ref.name), box)
-        look = item.state.value
+        css_class = item.state.value
         kind, _, name = label.partition(" ")
         inside = [
             tag(
                 "title",
                 one_line(f"{item.ref.kind} {item.ref.name}: {STATE_WORDS[item.state]} {item.note}", 600),
             ),
-            tag("rect", x=x, y=y, width=width, height=height, rx=7, class_=f"chip {look}"),
+            tag("rect", x=x, y=y, width=width, height=height, rx=7, class_=f"chip {css_class}"),
             tag(
-                "path", d=_ICONS[item.state], transform=f"translate({x + 15} {y + 14})", class_=f"mark {look}"
+                "path",
+                d=_ICONS[item.state],
+                transform=f"translate({x + 15} {y + 14})",
+                class_=f"mark {css_class}",
             ),
             tag(
                 "text",
@@ -205,14 +208,16 @@ class _Picture:
                 **{"class": "soft"} if item.state is State.NOT_REACHED else {},
             ),
         ]
-        at = x + 28 + _size(label) + 8
+        offset = x + 28 + _size(label) + 8
         if item.hook:
-            inside.append(tag("rect", x=at, y=y + 6, width=38, height=16, rx=8, class_="tag"))
-            inside.append(tag("text", "hook", x=at + 19, y=y + 18, class_="news", text_anchor="middle"))
-            at += 46
+            inside.append(tag("rect", x=offset, y=y + 6, width=38, height=16, rx=8, class_="tag"))
+            inside.append(tag("text", "hook", x=offset + 19, y=y + 18, class_="news", text_anchor="middle"))
+            offset += 46
         sort = self._mark(item)
         if sort is not None:
-            inside.append(tag("text", MARKS[sort], x=at, y=y + 18, class_=_COLOURS[sort], font_weight=700))
+            inside.append(
+                tag("text", MARKS[sort], x=offset, y=y + 18, class_=_COLOURS[sort], font_weight=700)
+            )
         for number, note in enumerate(notes):
             bad = "bad" if item.state is State.FAILED else "wait" if item.state is State.WAITING else "soft"
             inside.append(tag("text", one_line(note), x=x + 28, y=y + 18 + (number + 1) * _LINE, class_=bad))
@@ -222,22 +227,22 @@ class _Picture:
         """Where the sync stops, between what was reached and what was not."""
         states = {item.state for step in self.run.steps for item in step.items}
         applied = states.isdisjoint({State.FAILED, State.NOT_REACHED})
-        told = "all is applied, and not healthy" if applied else "the sync ends here,"
-        told += f" after {took(self.run.seconds)}"
+        text = "all is applied, and not healthy" if applied else "the sync ends here,"
+        text += f" after {took(self.run.seconds)}"
         y += 2 if between else -8
         self.above.parts.append(
-            tag("path", d=f"M{_SPINE + 22} {y + 10}H{WIDTH - 36 - _size(told)}", class_="end")
+            tag("path", d=f"M{_SPINE + 22} {y + 10}H{WIDTH - 36 - _size(text)}", class_="end")
         )
-        self.above.text(WIDTH - 24, y + 14, told, "bad", text_anchor="end")
+        self.above.text(WIDTH - 24, y + 14, text, "bad", text_anchor="end")
         return y + 24 if between else y + 28
 
     def _spine(self) -> Iterator[Xml]:
         for (y, _, _), (below, state, _) in zip(self.stops, self.stops[1:], strict=False):
-            look = "spine not-reached" if state is State.NOT_REACHED else "spine"
-            yield tag("path", d=f"M{_SPINE} {y}V{below}", class_=look)
+            css_class = "spine not-reached" if state is State.NOT_REACHED else "spine"
+            yield tag("path", d=f"M{_SPINE} {y}V{below}", class_=css_class)
         for y, state, wave in self.stops:
-            told = str(wave).replace("-", "−")
-            half = max(14, _size(told) // 2 + 7)
+            label = str(wave).replace("-", "−")
+            half = max(14, _size(label) // 2 + 7)
             yield tag(
                 "g",
                 tag("title", one_line(f"wave {wave}: {STATE_WORDS[state]}")),
@@ -250,24 +255,26 @@ class _Picture:
                     rx=13,
                     class_=f"stop {state.value}",
                 ),
-                tag("text", one_line(told), x=_SPINE, y=y + 4, text_anchor="middle"),
+                tag("text", one_line(label), x=_SPINE, y=y + 4, text_anchor="middle"),
             )
 
     def _needs(self) -> Iterator[Xml]:
         """From what waits to what it waits for, where that comes later."""
         for step in self.run.steps:
             for item in step.items:
-                here = self.places.get((item.ref.kind, item.ref.name))
-                if item.waits_for is None or here is None or item.state is State.DONE:
+                box = self.places.get((item.ref.kind, item.ref.name))
+                if item.waits_for is None or box is None or item.state is State.DONE:
                     continue
-                there = self.places.get((item.waits_for.kind, item.waits_for.name))
-                if there is None or there[1] <= here[1]:
+                target_box = self.places.get((item.waits_for.kind, item.waits_for.name))
+                if target_box is None or target_box[1] <= box[1]:
                     continue
-                to, end = there[0] + there[2] // 2, there[1] - 3
-                x, y = min(max(to, here[0] + 24), here[0] + here[2] - 24), here[1] + here[3]
+                target_x, end = target_box[0] + target_box[2] // 2, target_box[1] - 3
+                x, y = min(max(target_x, box[0] + 24), box[0] + box[2] - 24), box[1] + box[3]
                 middle = (y + end) // 2
-                yield tag("path", d=f"M{x} {y}C{x} {middle} {to} {middle} {to} {end}", class_="needs")
-                yield tag("path", d=f"M{to} {end + 2}l-4.5-8h9z", class_="head")
+                yield tag(
+                    "path", d=f"M{x} {y}C{x} {middle} {target_x} {middle} {target_x} {end}", class_="needs"
+                )
+                yield tag("path", d=f"M{target_x} {end + 2}l-4.5-8h9z", class_="head")
 
 
 def _chosen(steps: tuple[Step, ...]) -> list[Step]:

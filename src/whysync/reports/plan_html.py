@@ -53,15 +53,15 @@ def render(plan: Plan, report: Report) -> Safe:
     reports = by_app(report)
     apps = sorted(plan.apps, key=lambda one: one.passed)
     sections: list[Xml] = []
-    left: list[AppPlan] = []
+    omitted: list[AppPlan] = []
     used = 0
     for number, app in enumerate(apps):
-        made = Xml("") if left else joined(_app(app, reports.get(app.name), number), "\n")
-        if left or used + len(made) > LARGEST:
-            left.append(app)
+        section = Xml("") if omitted else joined(_app(app, reports.get(app.name), number), "\n")
+        if omitted or used + len(section) > LARGEST:
+            omitted.append(app)
             continue
-        used += len(made)
-        sections.append(made)
+        used += len(section)
+        sections.append(section)
     parts = [
         Xml('<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml">\n<head>'),
         Xml('<meta charset="utf-8"/>'),
@@ -73,7 +73,7 @@ def render(plan: Plan, report: Report) -> Safe:
         *_header(plan, apps, reports),
         Xml("<main>"),
         *sections,
-        *_left(left, reports),
+        *_left(omitted, reports),
         Xml("</main>"),
         *_footer(plan),
         Xml("</body>\n</html>\n"),
@@ -121,9 +121,9 @@ def _app(app: AppPlan, report: AppReport | None, number: int) -> Iterator[Xml]:
         yield tag("p", one_line(app.name), ", from ", tag("code", one_line(app.file)), class_="soft")
     yield from _clusters(app)
     run = app.decisive
-    for one in sorted(app.runs, key=lambda one: one is not run):
-        if one.steps:
-            yield from _figure(one, app, number, opened=one is run)
+    for app_run in sorted(app.runs, key=lambda app_run: app_run is not run):
+        if app_run.steps:
+            yield from _figure(app_run, app, number, open=app_run is run)
     yield from _changes(app)
     yield from _safe(app)
     if report is not None and run is not None and not run.passed:
@@ -137,12 +137,12 @@ def _clusters(app: AppPlan) -> Iterator[Xml]:
     for run in app.runs:
         where = GROUNDS[run.cluster] if run.steps or run.passed else "on any cluster"
         ending = f"would {'pass in' if run.passed else 'fail after'} {took(run.seconds)}"
-        look, mark = ("good", "✓") if run.passed else ("bad", "✗")
+        css_class, mark = ("good", "✓") if run.passed else ("bad", "✗")
         rows.append(
             tag(
                 "tr",
                 tag("th", one_line(where), scope="row"),
-                tag("td", f"{mark} {ending}", class_=look),
+                tag("td", f"{mark} {ending}", class_=css_class),
                 tag("td", one_line(run.message, 600) or " "),
             )
         )
@@ -150,7 +150,7 @@ def _clusters(app: AppPlan) -> Iterator[Xml]:
         yield tag("table", *rows, class_="clusters")
 
 
-def _figure(run: Run, app: AppPlan, number: int, *, opened: bool) -> Iterator[Xml]:
+def _figure(run: Run, app: AppPlan, number: int, *, open: bool) -> Iterator[Xml]:
     """The picture, and the same in words. That of another cluster is folded away."""
     title = f"Phases and waves, {GROUNDS[run.cluster]}"
     picture = drawn(run, marks_of(app.changes), top=2)
@@ -179,7 +179,7 @@ def _figure(run: Run, app: AppPlan, number: int, *, opened: bool) -> Iterator[Xm
         steps.append(tag("li", f"and {len(run.steps) - _MOST_WAVES} more waves"))
     listed = tag("details", tag("summary", "The same as a list"), tag("ol", *steps, id=f"{name}-list"))
     figure = tag("figure", svg, tag("figcaption", _CAPTION, class_="soft"))
-    if opened:
+    if open:
         yield tag("h3", one_line(title))
         yield figure
         yield listed
@@ -203,15 +203,15 @@ def _changes(app: AppPlan) -> Iterator[Xml]:
     if len(app.changes) > _MOST_CHANGES:
         more = f"and {len(app.changes) - _MOST_CHANGES:,} more: see whysync plan -o json"
         rows.append(tag("tr", tag("td", " "), tag("td", more, colspan=2)))
-    head = tag("tr", *(tag("th", one, scope="col") for one in (" ", "Resource", "From")))
+    head = tag("tr", *(tag("th", heading, scope="col") for heading in (" ", "Resource", "From")))
     yield tag("table", tag("thead", head), tag("tbody", joined(rows, "\n")))
 
 
 def _safe(app: AppPlan) -> Iterator[Xml]:
     if app.safety is None:
         return
-    look = _SAFETY[app.safety.sync]
-    yield tag("h3", "Is it safe? ", tag("span", safety_words(app), class_=f"badge {look}"))
+    css_class = _SAFETY[app.safety.sync]
+    yield tag("h3", "Is it safe? ", tag("span", safety_words(app), class_=f"badge {css_class}"))
     if app.safety.reasons:
         yield tag("ul", *(tag("li", one_line(reason.text)) for reason in app.safety.reasons))
     else:
@@ -227,18 +227,18 @@ def _diagnosis(report: AppReport) -> Iterator[Xml]:
     if len(report.findings) > _MOST_FINDINGS:
         yield tag("p", f"and {len(report.findings) - _MOST_FINDINGS} more findings", class_="soft")
     if report.unexplained:
-        told = (tag("li", one_line(one.text)) for one in report.unexplained[:_MOST_FINDINGS])
+        entries = (tag("li", one_line(symptom.text)) for symptom in report.unexplained[:_MOST_FINDINGS])
         yield tag("h4", "Unexplained")
-        yield tag("ul", *told)
+        yield tag("ul", *entries)
     if report.gaps:
-        missing = (tag("li", one_line(f"{gap.what}: {gap.why}")) for gap in report.gaps[:_MOST_FINDINGS])
+        gaps = (tag("li", one_line(f"{gap.what}: {gap.why}")) for gap in report.gaps[:_MOST_FINDINGS])
         yield tag("h4", "Could not be seen")
-        yield tag("ul", *missing)
+        yield tag("ul", *gaps)
 
 
 def _finding(finding: Finding, report: AppReport) -> Xml:
-    look = "card follows" if finding.caused_by else "card"
-    return tag("article", BREAK, joined(_parts(finding, report), "\n"), BREAK, class_=look)
+    css_class = "card follows" if finding.caused_by else "card"
+    return tag("article", BREAK, joined(_parts(finding, report), "\n"), BREAK, class_=css_class)
 
 
 def _parts(finding: Finding, report: AppReport) -> Iterator[Xml]:
@@ -253,26 +253,26 @@ def _parts(finding: Finding, report: AppReport) -> Iterator[Xml]:
     if finding.root:
         yield tag("p", "Root: ", tag("b", one_line(finding.root)))
     if finding.evidence:
-        seen = [tag("li", _seen(citation)) for citation in finding.evidence[:_MOST_EVIDENCE]]
-        yield tag("details", tag("summary", "Evidence"), tag("ul", *seen))
+        entries = [tag("li", _seen(evidence)) for evidence in finding.evidence[:_MOST_EVIDENCE]]
+        yield tag("details", tag("summary", "Evidence"), tag("ul", *entries))
     for fix in finding.fixes:
         yield tag("div", BREAK, joined(_fix(fix, report), "\n"), BREAK, class_="fix")
 
 
 def _seen(evidence: Evidence) -> Xml:
     value = json.dumps(evidence.value, ensure_ascii=False) if evidence.value is not None else ""
-    where = one_line(f"{evidence.source} {evidence.ref} {evidence.pointer}")
-    shown = (": ", tag("code", one_line(value, 300))) if value else ()
-    return joined((one_line(evidence.says), *shown, " ", tag("span", where, class_="soft")))
+    location = one_line(f"{evidence.source} {evidence.ref} {evidence.pointer}")
+    shown_value = (": ", tag("code", one_line(value, 300))) if value else ()
+    return joined((one_line(evidence.says), *shown_value, " ", tag("span", location, class_="soft")))
 
 
 def _fix(fix: Fix, report: AppReport) -> Iterator[Xml]:
-    look = "good" if fix.proof.status is ProofStatus.PROVEN else "wait"
+    css_class = "good" if fix.proof.status is ProofStatus.PROVEN else "wait"
     mark = mark_of(fix, Terminal())
     yield tag(
         "h4",
         f"Fix: {one_line(fix.title)} ",
-        tag("span", one_line(mark), class_=f"badge {look}") if mark else " ",
+        tag("span", one_line(mark), class_=f"badge {css_class}") if mark else " ",
     )
     for note in notes_of(fix, everything=False):
         yield tag("p", one_line(note), class_="soft")
@@ -289,30 +289,30 @@ def _painted(line: Xml) -> Xml:
     """A line of a diff."""
     if line.startswith(("+++", "---")):
         return line
-    look = {"+": "plus", "-": "minus"}.get(line[:1])
-    return tag("span", line, class_=look) if look else line
+    css_class = {"+": "plus", "-": "minus"}.get(line[:1])
+    return tag("span", line, class_=css_class) if css_class else line
 
 
 def _notes(app: AppPlan) -> Iterator[Xml]:
     if app.notes:
         yield tag("h3", "Notes")
         yield tag("ul", *(tag("li", one_line(note)) for note in app.notes[:_MOST_NOTES]))
-    granted = list(dict.fromkeys(one_line(note) for run in app.runs for note in run.notes))
-    if granted:
-        told = [tag("li", one_line(one)) for one in granted[:_MOST_NOTES]]
-        if len(granted) > _MOST_NOTES:
-            told.append(tag("li", f"and {len(granted) - _MOST_NOTES:,} more"))
-        yield tag("details", tag("summary", "Taken for granted"), tag("ul", *told))
+    assumptions = list(dict.fromkeys(one_line(note) for run in app.runs for note in run.notes))
+    if assumptions:
+        entries = [tag("li", one_line(assumption)) for assumption in assumptions[:_MOST_NOTES]]
+        if len(assumptions) > _MOST_NOTES:
+            entries.append(tag("li", f"and {len(assumptions) - _MOST_NOTES:,} more"))
+        yield tag("details", tag("summary", "Taken for granted"), tag("ul", *entries))
 
 
-def _left(apps: list[AppPlan], reports: Mapping[str, AppReport]) -> Iterator[Xml]:
-    if apps:
-        yield tag("h2", f"{len(apps)} more apps, for which there is no room here")
-        yield tag("ul", *(tag("li", one_line(verdict_words(app, reports.get(app.name)))) for app in apps))
+def _left(omitted: list[AppPlan], reports: Mapping[str, AppReport]) -> Iterator[Xml]:
+    if omitted:
+        yield tag("h2", f"{len(omitted)} more apps, for which there is no room here")
+        yield tag("ul", *(tag("li", one_line(verdict_words(app, reports.get(app.name)))) for app in omitted))
 
 
 def _footer(plan: Plan) -> Iterator[Xml]:
-    told = [untouched_words(plan)] if plan.untouched else []
-    told += [*plan.notes[:_MOST_NOTES]]
-    told.append("Times are those of a virtual clock: nothing was deployed to make this page.")
-    yield tag("footer", *(tag("p", one_line(one)) for one in told))
+    paragraphs = [untouched_words(plan)] if plan.untouched else []
+    paragraphs += [*plan.notes[:_MOST_NOTES]]
+    paragraphs.append("Times are those of a virtual clock: nothing was deployed to make this page.")
+    yield tag("footer", *(tag("p", one_line(paragraph)) for paragraph in paragraphs))

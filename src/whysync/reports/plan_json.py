@@ -17,11 +17,11 @@ def render(plan: Plan, report: Report) -> Safe:
 
 
 def as_object(plan: Plan, report: Report) -> Object:
-    told = fields(tree(diagnose_json.report_v1(report)))
+    diagnosis = fields(tree(diagnose_json.report_v1(report)))
     reports = by_app(report)
     apps: list[Json] = [_app(app, verdict_words(app, reports.get(app.name))) for app in plan.apps]
     return {
-        **told,
+        **diagnosis,
         "plan": {
             "base": plan.base,
             "head": plan.head,
@@ -33,12 +33,12 @@ def as_object(plan: Plan, report: Report) -> Object:
     }
 
 
-def _app(app: AppPlan, words: str) -> Object:
+def _app(app: AppPlan, verdict: str) -> Object:
     return {
         "name": app.name,
         "file": app.file,
         "verdict": "unknown" if not app.runs else "pass" if app.passed else "fail",
-        "says": words,
+        "says": verdict,
         "runs": [_run(run) for run in app.runs],
         "changes": [_change(change) for change in app.changes],
         "safety": _safety(app.safety) if app.safety is not None else None,
@@ -59,7 +59,7 @@ def _run(run: Run) -> Object:
 
 
 def _step(step: Step) -> Object:
-    found: list[Json] = [
+    items: list[Json] = [
         {
             "ref": _ref(item.ref),
             "state": item.state.value,
@@ -72,7 +72,7 @@ def _step(step: Step) -> Object:
     return {
         "phase": step.phase,
         "wave": step.wave,
-        "items": found,
+        "items": items,
         "began": step.began,
         "ended": step.ended,
     }

@@ -35,8 +35,10 @@ def render(plan: Plan, report: Report) -> Safe:
         for block in _blocks(app, reports.get(app.name)):
             size = sum(len(line) + 1 for line in block)
             if used + size > LONGEST - _ROOM:
-                left = len(plan.apps) - number
-                rest = md("There is no room here for the rest of {} apps: see `whysync plan -o text`.", left)
+                omitted = len(plan.apps) - number
+                rest = md(
+                    "There is no room here for the rest of {} apps: see `whysync plan -o text`.", omitted
+                )
                 return page([*lines, BLANK, rest], longest=LONGEST)
             lines += block
             used += size
@@ -65,30 +67,30 @@ def _verdict(plan: Plan, reports: Mapping[str, AppReport]) -> Iterator[Md]:
 def _blocks(app: AppPlan, report: AppReport | None) -> Iterator[list[Md]]:
     head = [BLANK, md("### {}", app.name.partition("/")[2]), BLANK]
     for run in app.runs:
-        words = "✅ would pass in" if run.passed else "❌ would fail after"
+        verdict = "✅ would pass in" if run.passed else "❌ would fail after"
         why = "" if run.passed else md(": {}", one_line(run.message, 300))
-        head.append(md("- {}: {} {}{}", GROUNDS[run.cluster], words, took(run.seconds), why))
+        head.append(md("- {}: {} {}{}", GROUNDS[run.cluster], verdict, took(run.seconds), why))
     head += [md("- {}", one_line(note)) for note in app.notes]
     yield head
     if app.changes:
         rows = [BLANK, row("", "resource", "where"), rule(3)]
         for change in app.changes[:_MOST_CHANGES]:
-            place = code(change.origin, 200) if change.origin else ""
-            rows.append(row(MARKS[change.sort], change_words(change), place))
+            origin = code(change.origin, 200) if change.origin else ""
+            rows.append(row(MARKS[change.sort], change_words(change), origin))
         if len(app.changes) > _MOST_CHANGES:
             rows.append(row("", f"and {len(app.changes) - _MOST_CHANGES} more", ""))
         yield rows
     safety = app.safety
     if safety is not None and safety.reasons:
-        told = [md("- {}", one_line(reason.text)) for reason in safety.reasons]
+        reasons = [md("- {}", one_line(reason.text)) for reason in safety.reasons]
         otherwise = (
             "Otherwise the sync is" if safety.sync is SyncSafety.SAFE and not app.passed else "Sync is"
         )
-        yield [BLANK, md("{} **{}**:", otherwise, safety.sync.value), BLANK, *told]
+        yield [BLANK, md("{} **{}**:", otherwise, safety.sync.value), BLANK, *reasons]
     run = app.decisive
     if run is not None and run.steps:
-        drawn = fenced(list(waves(run.steps, Terminal(width=100))), "text")
-        yield _folded(md("Phases and waves"), drawn)
+        wave_lines = fenced(list(waves(run.steps, Terminal(width=100))), "text")
+        yield _folded(md("Phases and waves"), wave_lines)
     if report is not None and run is not None and not run.passed:
         yield _folded(md("Diagnosis"), diagnose_markdown.lines_of(Report(apps=(report,), groups=())))
 

@@ -34,35 +34,35 @@ _COLUMN: Final = 116
 
 def render(plan: Plan, report: Report) -> Safe:
     reports = by_app(report)
-    made = Drawing(height=20)
-    _verdict(made, plan, reports)
-    apps = sorted(plan.apps, key=lambda one: one.passed)
+    drawing = Drawing(height=20)
+    _verdict(drawing, plan, reports)
+    apps = sorted(plan.apps, key=lambda app: app.passed)
     shown = 0
-    while shown < min(len(apps), _MOST_APPS) and sum(map(len, made.parts)) < _LARGEST:
-        _app(made, apps[shown], reports.get(apps[shown].name), several=len(apps) > 1)
+    while shown < min(len(apps), _MOST_APPS) and sum(map(len, drawing.parts)) < _LARGEST:
+        _app(drawing, apps[shown], reports.get(apps[shown].name), several=len(apps) > 1)
         shown += 1
     if len(apps) > shown:
-        _line(made, f"and {len(apps) - shown} more apps: see whysync plan -o html", "soft")
+        _line(drawing, f"and {len(apps) - shown} more apps: see whysync plan -o html", "soft")
     if plan.untouched:
-        _line(made, untouched_words(plan), "soft")
-    made.height += 14
-    title, told = headline(plan), description(plan, reports)
-    drawn_all = tag(
+        _line(drawing, untouched_words(plan), "soft")
+    drawing.height += 14
+    title, text = headline(plan), description(plan, reports)
+    svg = tag(
         "svg",
         tag("title", one_line(f"whysync plan: {title}"), id="title"),
-        tag("desc", one_line(told, 4_000), id="desc"),
+        tag("desc", one_line(text, 4_000), id="desc"),
         tag("style", Xml(ALONE)),
-        tag("rect", width=WIDTH, height=made.height, class_="ground"),
-        *made.parts,
+        tag("rect", width=WIDTH, height=drawing.height, class_="ground"),
+        *drawing.parts,
         xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {WIDTH} {made.height}",
+        viewBox=f"0 0 {WIDTH} {drawing.height}",
         width=WIDTH,
-        height=made.height,
+        height=drawing.height,
         role="img",
         aria_labelledby="title desc",
         class_="plan",
     )
-    return document(joined((XML, Xml(drawn_all.replace("</g><", "</g>\n<"))), "\n"))
+    return document(joined((XML, Xml(svg.replace("</g><", "</g>\n<"))), "\n"))
 
 
 def headline(plan: Plan) -> str:
@@ -79,59 +79,59 @@ def look_of(plan: Plan) -> str:
 
 def description(plan: Plan, reports: Mapping[str, AppReport]) -> str:
     """The picture in words: the sentence of each app, and how each of its waves ends."""
-    told: list[str] = []
+    sentences: list[str] = []
     for app in plan.apps[:_MOST_APPS]:
-        told.append(verdict_words(app, reports.get(app.name)))
+        sentences.append(verdict_words(app, reports.get(app.name)))
         run = app.decisive
         for step in run.steps if run is not None else ():
-            told.append(f"{step.phase}, wave {step.wave}: {'; '.join(in_words(step))}")
-    return ". ".join(told)
+            sentences.append(f"{step.phase}, wave {step.wave}: {'; '.join(in_words(step))}")
+    return ". ".join(sentences)
 
 
-def _verdict(made: Drawing, plan: Plan, reports: Mapping[str, AppReport]) -> None:
-    made.height += 22
-    made.text(24, made.height, headline(plan), f"verdict {look_of(plan)}")
-    made.text(WIDTH - 24, made.height, f"{plan.base} → {plan.head}"[:80], "soft", text_anchor="end")
-    made.height += 10
+def _verdict(drawing: Drawing, plan: Plan, reports: Mapping[str, AppReport]) -> None:
+    drawing.height += 22
+    drawing.text(24, drawing.height, headline(plan), f"verdict {look_of(plan)}")
+    drawing.text(WIDTH - 24, drawing.height, f"{plan.base} → {plan.head}"[:80], "soft", text_anchor="end")
+    drawing.height += 10
     failed = [app for app in plan.apps if not app.passed or not app.runs]
     for app in failed[:_MOST_APPS]:
         for line in textwrap.wrap(one_line(verdict_words(app, reports.get(app.name))), 115)[:4]:
-            made.height += 20
-            made.text(24, made.height, line, "said")
-    made.height += 22
+            drawing.height += 20
+            drawing.text(24, drawing.height, line, "said")
+    drawing.height += 22
 
 
-def _app(made: Drawing, app: AppPlan, report: AppReport | None, *, several: bool) -> None:
+def _app(drawing: Drawing, app: AppPlan, report: AppReport | None, *, several: bool) -> None:
     if several:
-        made.height += 22
-        made.text(24, made.height, app.name, "said")
-        made.height += 14
+        drawing.height += 22
+        drawing.text(24, drawing.height, app.name, "said")
+        drawing.height += 14
     run = app.decisive
     if run is not None and run.steps:
-        picture = drawn(run, marks_of(app.changes), top=made.height)
-        made.parts += picture.parts
-        made.height += picture.height + 12
+        picture = drawn(run, marks_of(app.changes), top=drawing.height)
+        drawing.parts += picture.parts
+        drawing.height += picture.height + 12
     for note in app.notes[:2] if not app.runs else ():
-        _line(made, note, "wait")
-    for one in app.runs:
-        ending = f"would {'pass in' if one.passed else 'fail after'} {took(one.seconds)}"
+        _line(drawing, note, "wait")
+    for run_of_app in app.runs:
+        ending = f"would {'pass in' if run_of_app.passed else 'fail after'} {took(run_of_app.seconds)}"
         _line(
-            made,
-            f"{'✓' if one.passed else '✗'} {GROUNDS[one.cluster]}: {ending}",
-            "good" if one.passed else "bad",
+            drawing,
+            f"{'✓' if run_of_app.passed else '✗'} {GROUNDS[run_of_app.cluster]}: {ending}",
+            "good" if run_of_app.passed else "bad",
         )
     for change in app.changes[:_MOST_CHANGES]:
-        _line(made, f"{MARKS[change.sort]} {change_words(change)}", colour_of(change.sort))
+        _line(drawing, f"{MARKS[change.sort]} {change_words(change)}", colour_of(change.sort))
     if len(app.changes) > _MOST_CHANGES:
-        _line(made, f"  and {len(app.changes) - _MOST_CHANGES:,} more", "soft")
+        _line(drawing, f"  and {len(app.changes) - _MOST_CHANGES:,} more", "soft")
     for finding in report.findings[:1] if report is not None and run is not None and not run.passed else ():
         for fix in finding.fixes[:2]:
-            proven = mark_of(fix, Terminal())
-            _line(made, f"fix: {fix.title}{f'   {proven}' if proven else ''}", "news")
-    made.height += 12
+            proof = mark_of(fix, Terminal())
+            _line(drawing, f"fix: {fix.title}{f'   {proof}' if proof else ''}", "news")
+    drawing.height += 12
 
 
-def _line(made: Drawing, told: str, look: str) -> None:
-    for number, line in enumerate(textwrap.wrap(one_line(told), _COLUMN)[:3]):
-        made.height += 20
-        made.text(40 if number else 24, made.height, line, look)
+def _line(drawing: Drawing, text: str, css_class: str) -> None:
+    for number, line in enumerate(textwrap.wrap(one_line(text), _COLUMN)[:3]):
+        drawing.height += 20
+        drawing.text(40 if number else 24, drawing.height, line, css_class)

@@ -83,14 +83,14 @@ def verdict_words(app: AppPlan, report: AppReport | None) -> str:
 
 def untouched_words(plan: Plan) -> str:
     number = len(plan.untouched)
-    names = ", ".join(one.partition("/")[2] for one in plan.untouched[:10])
-    are = "app is" if number == 1 else "apps are"
-    return f"{number} {are} not touched: {names}{' …' if number > 10 else ''}"
+    names = ", ".join(name.partition("/")[2] for name in plan.untouched[:10])
+    verb = "app is" if number == 1 else "apps are"
+    return f"{number} {verb} not touched: {names}{' …' if number > 10 else ''}"
 
 
 def took(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    minutes, remainder = divmod(round(seconds), 60)
+    return f"{minutes} min {remainder} s" if minutes else f"{remainder} s"
 
 
 def _verdict(plan: Plan, reports: Mapping[str, AppReport], terminal: Terminal) -> Iterator[str]:
@@ -98,21 +98,21 @@ def _verdict(plan: Plan, reports: Mapping[str, AppReport], terminal: Terminal) -
     if failed:
         head = "Would fail."
         for number, app in enumerate(failed):
-            words = verdict_words(app, reports.get(app.name))
+            text = verdict_words(app, reports.get(app.name))
             first = f"{head if not number else '':<11}"
-            for line in terminal.wrap(words, indent=13, first=first):
+            for line in terminal.wrap(text, indent=13, first=first):
                 yield line.replace(head, terminal.paint(head, "bold", "red"), 1)
     else:
         unknown = [app for app in plan.apps if not app.runs]
         head = "Unknown." if unknown else "Would pass."
-        words = "" if plan.apps else "Nothing changes."
+        text = "" if plan.apps else "Nothing changes."
         if unknown:
-            words = verdict_words(unknown[0], None)
+            text = verdict_words(unknown[0], None)
         elif plan.apps:
-            words = ", ".join(app.name.partition("/")[2] for app in plan.apps)
+            text = ", ".join(app.name.partition("/")[2] for app in plan.apps)
         yield from (
             line.replace(head, terminal.paint(head, "bold", "yellow" if unknown else "green"), 1)
-            for line in terminal.wrap(words, indent=13, first=head)
+            for line in terminal.wrap(text, indent=13, first=head)
         )
     yield terminal.paint(f"{'':<13}{plan.base} {terminal.mark('arrow')} {plan.head}", "dim")
 
@@ -126,8 +126,8 @@ def _app(
     if run is not None and run.steps:
         yield from waves(run.steps, terminal)
         yield ""
-    for one in app.runs:
-        yield from _ground(one, app, terminal)
+    for app_run in app.runs:
+        yield from _ground(app_run, app, terminal)
     yield from _changes(app, terminal)
     for words in dict.fromkeys((*app.notes, *(note for run in app.runs for note in run.notes))):
         yield from terminal.wrap(
@@ -146,7 +146,7 @@ def _app(
     if report is not None and run is not None and not run.passed:
         yield ""
         alone = Report(apps=(report,), groups=())
-        yield from diagnose_text.lines_of(alone, terminal, wide=wide, place=None)
+        yield from diagnose_text.lines_of(alone, terminal, wide=wide, source_flags=None)
 
 
 def safety_words(app: AppPlan) -> str:
@@ -162,20 +162,20 @@ def safety_words(app: AppPlan) -> str:
 
 def waves(steps: tuple[Step, ...], terminal: Terminal) -> Iterator[str]:
     """One line for each wave: what it has, and how it ended."""
-    shown = ""
+    shown_phase = ""
     for step in steps:
-        head = f"  {step.phase if step.phase != shown else '':<9}{step.wave:>3}  "
-        shown = step.phase
+        head = f"  {step.phase if step.phase != shown_phase else '':<9}{step.wave:>3}  "
+        shown_phase = step.phase
         line, used = head, len(head)
         for item in step.items:
             note = f" {terminal.mark('wait')} {one_line(item.note, 120)}" if item.note else ""
-            words = f"{item.ref.kind} {item.ref.name}{note}"
-            if used > len(head) and used + len(words) + 4 > terminal.width:
+            label = f"{item.ref.kind} {item.ref.name}{note}"
+            if used > len(head) and used + len(label) + 4 > terminal.width:
                 yield line.rstrip()
                 line, used = " " * len(head), len(head)
             mark = terminal.paint(terminal.mark(_STATES[item.state]), _STATE_COLORS[item.state])
-            line += f"{mark} {words}  "
-            used += len(words) + 4
+            line += f"{mark} {label}  "
+            used += len(label) + 4
         if all(item.state is State.NOT_REACHED for item in step.items):
             line += terminal.paint(" not reached", "dim")
         yield line.rstrip()
@@ -183,14 +183,14 @@ def waves(steps: tuple[Step, ...], terminal: Terminal) -> Iterator[str]:
 
 def _ground(run: Run, app: AppPlan, terminal: Terminal) -> Iterator[str]:
     if run.passed:
-        words = terminal.paint(f"would pass in {took(run.seconds)}", "green")
-        yield f"  {GROUNDS[run.cluster]:<{_INDENT - 2}}{words}"
+        result = terminal.paint(f"would pass in {took(run.seconds)}", "green")
+        yield f"  {GROUNDS[run.cluster]:<{_INDENT - 2}}{result}"
         return
     where = GROUNDS[run.cluster] if run.steps else "on any cluster"
-    words = f"would fail after {took(run.seconds)}" if run.steps else "would fail at once"
+    result = f"would fail after {took(run.seconds)}" if run.steps else "would fail at once"
     if app.decisive is not run:
-        words += f": {one_line(run.message, 400)}"
-    for line in terminal.wrap(words, indent=_INDENT, first=f"  {where}"):
+        result += f": {one_line(run.message, 400)}"
+    for line in terminal.wrap(result, indent=_INDENT, first=f"  {where}"):
         yield line.replace("would fail", terminal.paint("would fail", "red"), 1)
 
 
@@ -198,8 +198,8 @@ def _changes(app: AppPlan, terminal: Terminal) -> Iterator[str]:
     marks = MARKS if terminal.unicode else _PLAIN_MARKS
     for number, change in enumerate(app.changes[:_MOST_CHANGES]):
         first = "  changes" if not number else ""
-        words = f"{marks[change.sort]} {change_words(change)}"
-        for count, line in enumerate(terminal.wrap(words, indent=_INDENT, first=first)):
+        text = f"{marks[change.sort]} {change_words(change)}"
+        for count, line in enumerate(terminal.wrap(text, indent=_INDENT, first=first)):
             mark = marks[change.sort]
             yield (
                 line
@@ -213,19 +213,19 @@ def _changes(app: AppPlan, terminal: Terminal) -> Iterator[str]:
 
 
 def change_words(change: Change) -> str:
-    words = f"{change.ref.kind} {change.ref.name}"
+    text = f"{change.ref.kind} {change.ref.name}"
     if change.renamed is not None:
-        return one_line(f"{words} ({_renamed(change, change.renamed)})")
+        return one_line(f"{text} ({_renamed(change, change.renamed)})")
     if change.sort is ChangeKind.HOOK:
-        words += " (hook)"
+        text += " (hook)"
     elif change.sort is ChangeKind.PRUNE:
-        words += f" (pruned! {change.risk})" if change.risk else " (pruned)"
+        text += f" (pruned! {change.risk})" if change.risk else " (pruned)"
     elif change.risk:
-        words += f" ({change.risk})"
+        text += f" ({change.risk})"
     elif change.fields:
         first, *rest = change.fields
-        words += f" ({first} and {len(rest)} more)" if rest else f" ({first})"
-    return one_line(words)
+        text += f" ({first} and {len(rest)} more)" if rest else f" ({first})"
+    return one_line(text)
 
 
 def _renamed(change: Change, other: Ref) -> str:

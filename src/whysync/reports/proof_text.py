@@ -1,4 +1,4 @@
-"""How a fix came off on the model: a mark beside it, the gap below it, the timeline where it is wanted."""
+"""The proof of a fix as text: a mark, notes, and a sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whysync.reports.terminal import Terminal, one_line
 
 
 def mark_of(fix: Fix, terminal: Terminal) -> str:
-    """`✓ proven`, `~ likely`; nothing where it was not tried. A destructive fix is marked as such."""
+    """`✓ proven`, `~ likely`, or `destructive`; empty if the fix was not simulated."""
     if fix.destroys:
         return "destructive"
     match fix.proof.status:
@@ -25,7 +25,7 @@ def mark_of(fix: Fix, terminal: Terminal) -> str:
 
 
 def notes_of(fix: Fix, *, everything: bool) -> Iterator[str]:
-    """What a proof hangs on, or why there is none; the latter only where all is wanted."""
+    """What a proof depends on; with `everything`, also why there is none."""
     proof = fix.proof
     if not proof.why:
         return
@@ -44,8 +44,8 @@ def rejected_in(finding: Finding) -> Iterator[str]:
     )
 
 
-def in_a_sentence(fix: Fix) -> str:
-    """For pages and files."""
+def proof_sentence(fix: Fix) -> str:
+    """The proof in a sentence, for Markdown and patches."""
     proof = fix.proof
     match proof.status:
         case ProofStatus.PROVEN:
@@ -58,8 +58,8 @@ def in_a_sentence(fix: Fix) -> str:
 
 
 def unproven_note(apps: tuple[AppReport, ...]) -> str:
-    """Why no fix of many apps was tried: said once for all of them."""
-    told = [
+    """Why no fix of several apps was simulated, if the reason is the same for all of them."""
+    reasons_by_app = [
         {
             fix.proof.why if fix.proof.status is ProofStatus.NOT_RUN else ""
             for finding in app.findings
@@ -67,7 +67,7 @@ def unproven_note(apps: tuple[AppReport, ...]) -> str:
         }
         for app in apps
     ]
-    reasons = set[str]().union(*told)
-    many = sum(1 for one in told if one) > 1
+    reasons = set[str]().union(*reasons_by_app)
+    many = sum(1 for reasons_of_app in reasons_by_app if reasons_of_app) > 1
     why = reasons.pop() if many and len(reasons) == 1 else ""
-    return f"fixes were not tried on a model: {why}" if why else ""
+    return f"fixes were not simulated: {why}" if why else ""

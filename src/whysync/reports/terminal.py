@@ -1,4 +1,4 @@
-"""Text for a terminal: width, color, marks and tables."""
+"""Text for a terminal: width, colors, symbols, wrapping and tables."""
 
 from __future__ import annotations
 
@@ -9,30 +9,41 @@ from datetime import timedelta
 
 from whysync.reports.output import styled
 
+LABEL_WIDTH = 17
+"""Columns of a label, with its indentation."""
 _BLANKS = re.compile(r"[ \t\n\r]+")
 _CODES = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36", "bold": "1", "dim": "2"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
+    """The width of a terminal, and whether it shows colors and Unicode."""
+
     width: int = 80
     color: bool = False
     unicode: bool = True
 
-    def paint(self, text: str, *looks: str) -> str:
+    def paint(self, text: str, *styles: str) -> str:
         if not self.color or not text:
             return text
-        return styled(text, ";".join(_CODES[look] for look in looks))
+        return styled(text, ";".join(_CODES[style] for style in styles))
 
     def mark(self, name: str) -> str:
         plain, fancy = _MARKS[name]
         return fancy if self.unicode else plain
 
     def wrap(self, text: str, *, indent: int, first: str = "") -> list[str]:
-        """`first` begins the first line; the others are indented as far as the text began."""
-        room = max(self.width - indent, 20)
-        lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
+        """Lines of text, indented by `indent` columns; `first` is in front of the first one."""
+        width = max(self.width - indent, 20)
+        lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
         return [f"{first:<{indent}}{lines[0]}".rstrip(), *(f"{'':<{indent}}{line}" for line in lines[1:])]
+
+    def labeled(self, label: str, text: str, color: str = "dim") -> list[str]:
+        """Lines of text with a label in front of the first one."""
+        lines = self.wrap(text, indent=LABEL_WIDTH, first=f"    {label}")
+        if self.color and label:
+            lines[0] = lines[0].replace(label, self.paint(label, color), 1)
+        return lines
 
 
 _MARKS = {
@@ -40,7 +51,6 @@ _MARKS = {
     "good": ("+", "✓"),
     "wait": ("~", "…"),
     "hourglass": ("~", "⏳"),
-    "deed": (">", "▸"),
     "unsure": ("?", "?"),
     "dot": ("-", "·"),
     "arrow": ("->", "→"),
@@ -50,7 +60,7 @@ _MARKS = {
 
 
 def one_line(text: str, longest: int = 400) -> str:
-    """On one line, and not endless. Blanks other than those of ASCII stay: two values may differ in them."""
+    """Text on one line of limited length. Unicode spaces are kept: two values may differ in them only."""
     flat = _BLANKS.sub(" ", text).strip(" ")
     return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
 
@@ -62,7 +72,7 @@ def ago(age: timedelta | None) -> str:
 
 
 def short_age(age: timedelta) -> str:
-    """`41s`, `12m`, `3h`, `5d`, as kubectl writes them; a clock that runs behind gives `0s`."""
+    """`41s`, `12m`, `3h`, `5d`, as in kubectl; a negative age is `0s`."""
     seconds = max(int(age.total_seconds()), 0)
     for size, unit, limit in ((1, "s", 120), (60, "m", 120 * 60), (3600, "h", 48 * 3600)):
         if seconds < limit:
@@ -71,7 +81,7 @@ def short_age(age: timedelta) -> str:
 
 
 def table(rows: list[tuple[str, ...]], terminal: Terminal, *, most: int | None = None) -> list[str]:
-    """Columns as wide as their widest cell; the last one takes what is left and is cut at the edge."""
+    """Columns as wide as their widest cell; lines longer than `most` are truncated."""
     if not rows:
         return []
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]

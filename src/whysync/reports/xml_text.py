@@ -20,13 +20,15 @@ XML: Final = Xml('<?xml version="1.0" encoding="UTF-8"?>')
 BREAK: Final = Xml("\n")
 
 
-def tag(name: LiteralString, /, *inside: str, **attributes: str | int) -> Xml:
+def tag(name: LiteralString, /, *children: str, **attributes: str | int) -> Xml:
     """What is inside is text unless it is `Xml`. `class_` is class, `aria_label` is aria-label."""
-    told = "".join(
+    attribute_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_escaped(one_line(str(value), 2_000))}"'
         for key, value in attributes.items()
     )
-    return Xml(f"<{name}{told}>{joined(inside)}</{name}>" if inside else f"<{name}{told}/>")
+    return Xml(
+        f"<{name}{attribute_text}>{joined(children)}</{name}>" if children else f"<{name}{attribute_text}/>"
+    )
 
 
 def joined(parts: Iterable[str], separator: LiteralString = "") -> Xml:
@@ -35,14 +37,14 @@ def joined(parts: Iterable[str], separator: LiteralString = "") -> Xml:
 
 def lines_of(text: str, most: int = 200) -> list[Xml]:
     """Text that keeps its lines: a patch, a command."""
-    found = text.splitlines()
-    kept = [_escaped(line[:2_000]) for line in found[:most]]
-    return kept if len(found) <= most else [*kept, Xml(f"({len(found) - most} more lines)")]
+    lines = text.splitlines()
+    escaped = [_escaped(line[:2_000]) for line in lines[:most]]
+    return escaped if len(lines) <= most else [*escaped, Xml(f"({len(lines) - most} more lines)")]
 
 
 def _escaped(text: str) -> Xml:
     return text if isinstance(text, Xml) else Xml(escape(text.replace("\n", " ")))
 
 
-def document(made: Xml) -> Safe:
-    return Safe("".join(f"{one_safe_line(line)}\n" for line in made.removesuffix("\n").split("\n")))
+def document(xml: Xml) -> Safe:
+    return Safe("".join(f"{one_safe_line(line)}\n" for line in xml.removesuffix("\n").split("\n")))

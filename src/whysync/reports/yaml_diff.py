@@ -76,10 +76,10 @@ def _matcher(old: list[str], new: list[str]) -> difflib.SequenceMatcher[str]:
 def _place(group: list[tuple[str, int, int, int, int]], old: list[str], new: list[str]) -> str:
     """The field in which the first changed line stands, which tells more than its number."""
     _, a, b, c, _ = next(opcode for opcode in group if opcode[0] != "equal")
-    lines, start = (old, a) if b > a else (new, c)
+    text, start = (old, a) if b > a else (new, c)
     path: list[str] = []
-    depth = _column(lines[start])
-    for line in reversed(lines[: start + 1]):
+    depth = _column(text[start])
+    for line in reversed(text[: start + 1]):
         column, indent = _column(line), _indent(line)
         if column < depth and line.endswith(":"):
             depth = column

@@ -17,41 +17,41 @@ from whysync.wait.loop import Outcome
 class AppReader:
     """Each look asks anew, without logs; the last one, for the diagnosis, with all there is."""
 
-    def __init__(self, place: app.FactSource, names: Sequence[str]) -> None:
-        self._place = place
+    def __init__(self, source: app.FactSource, names: Sequence[str]) -> None:
+        self._source = source
         self._names = names
         self._first = True
 
     def __call__(self, left: float) -> tuple[Case, ...]:
-        place = _within(self._place, left)
-        if place.wanted is not None:
-            refresh = place.wanted.refresh if self._first else ""
-            place = replace(place, wanted=replace(place.wanted, logs=False, refresh=refresh))
-        cases = app.cases(app.read(place), self._names)
+        source = _within(self._source, left)
+        if source.selection is not None:
+            refresh = source.selection.refresh if self._first else ""
+            source = replace(source, selection=replace(source.selection, logs=False, refresh=refresh))
+        cases = app.cases(app.read(source), self._names)
         self._first = False
         return cases
 
     def closely(self, outcome: Outcome) -> tuple[Case, ...]:
         """Of the apps that are not there; what was seen last, if the source is silent now."""
-        place = self._place
-        if place.wanted is not None:
-            place = replace(_within(place, 120.0), wanted=replace(place.wanted, refresh=""))
+        source = self._source
+        if source.selection is not None:
+            source = replace(_within(source, 120.0), selection=replace(source.selection, refresh=""))
         late = [
             case.app.qualified_name
             for case, apart in zip(outcome.cases, outcome.apart, strict=True)
             if apart.standing is not Standing.DONE
         ]
         try:
-            return app.cases(app.read(place), late)
+            return app.cases(app.read(source), late)
         except SourceError:
             return tuple(case for case in outcome.cases if case.app.qualified_name in late)
 
 
-def _within(place: app.FactSource, seconds: float) -> app.FactSource:
+def _within(source: app.FactSource, seconds: float) -> app.FactSource:
     """A server that hangs must not make the waiting longer than was asked for."""
-    server, kube, deadline = place.server, place.kube, Deadline.after(seconds)
+    server, kube, deadline = source.server, source.kube, Deadline.after(seconds)
     if server is not None:
         server = replace(server, limits=replace(server.limits, deadline=deadline))
     if kube is not None:
         kube = replace(kube, limits=replace(kube.limits, deadline=deadline))
-    return replace(place, server=server, kube=kube)
+    return replace(source, server=server, kube=kube)

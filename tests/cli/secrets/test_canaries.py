@@ -13,9 +13,9 @@ from tests.cli.secrets.scene import checkout, write_bundle
 from tests.plan.shop import DEPLOYMENT, Shop
 from whysync.cli.diff import OUTPUTS as DIFF_OUTPUTS
 from whysync.cli.fix import OUTPUTS as FIX_OUTPUTS
-from whysync.cli.lint import FORMS as LINT_FORMS
+from whysync.cli.lint import FORMATS as LINT_FORMATS
 from whysync.cli.output_flags import OUTPUTS
-from whysync.cli.plan import FORMS as PLAN_FORMS
+from whysync.cli.plan import FORMATS as PLAN_FORMATS
 
 AUDIT_OUTPUTS = ("text", "json", "yaml", "markdown")
 HEALTH_OUTPUTS = ("text", "wide", "json", "yaml", "name")
@@ -72,10 +72,10 @@ def test_no_canary_is_collected_or_shown(whysync: Whysync, tmp_path: Path) -> No
         ("health", "--app", "shop"): HEALTH_OUTPUTS,
     }
     outputs: dict[str, str] = {}
-    for verb, forms in verbs.items():
-        for form in forms:
-            ran = whysync(*verb, "--bundle", str(bundle), "-o", form)
-            outputs[f"{' '.join(verb)} -o {form}"] = ran.out + ran.err
+    for verb, formats in verbs.items():
+        for format in formats:
+            ran = whysync(*verb, "--bundle", str(bundle), "-o", format)
+            outputs[f"{' '.join(verb)} -o {format}"] = ran.out + ran.err
     assert sum(len(text) > 1000 for text in outputs.values()) > 20
     assert leaks(mint, outputs) == []
 
@@ -89,13 +89,13 @@ def test_no_canary_of_a_checkout_is_shown(
     out = tmp_path / "out"
     out.mkdir()
     outputs: dict[str, str] = {}
-    for verb, forms in (("plan", PLAN_FORMS), ("lint", LINT_FORMS)):
-        wanted = [part for form in forms for part in ("-o", f"{form}={out / verb}-{form}")]
+    for verb, formats in (("plan", PLAN_FORMATS), ("lint", LINT_FORMATS)):
+        wanted = [part for format in formats for part in ("-o", f"{format}={out / verb}-{format}")]
         where = ["apps/shop", "--base", "main", "--no-proof"] if verb == "plan" else ["."]
         ran = whysync(verb, *where, *wanted)
         outputs[verb] = ran.out + ran.err
     outputs |= {path.name: path.read_text() for path in out.iterdir()}
-    assert len(outputs) == 2 + len(PLAN_FORMS) + len(LINT_FORMS)
+    assert len(outputs) == 2 + len(PLAN_FORMATS) + len(LINT_FORMATS)
     assert len(outputs["plan-html"]) > 10_000
     assert leaks(mint, outputs) == []
 
@@ -108,7 +108,7 @@ def test_a_variable_whose_value_is_no_text_is_not_shown(
     env = f"env: [{{name: PASSWORD, value: {value}}}]"
     shop.put("deployment.yaml", DEPLOYMENT.replace('image: "shop:1.0"', f'image: "shop:1.1", {env}'))
     monkeypatch.chdir(shop.folder)
-    for form in PLAN_FORMS:
-        ran = whysync("plan", "apps/shop", "--base", "main", "--no-proof", "-o", form)
+    for format in PLAN_FORMATS:
+        ran = whysync("plan", "apps/shop", "--base", "main", "--no-proof", "-o", format)
         assert ran.out
         assert "Qz0001Kx9VwTr" not in ran.out + ran.err

@@ -16,18 +16,18 @@ from whysync.kubernetes.api import yaml
 BUNDLE = str(ROOT / "examples" / "migration-cannot-reach-database")
 
 
-@pytest.mark.parametrize("form", OUTPUTS)
+@pytest.mark.parametrize("format", OUTPUTS)
 @pytest.mark.parametrize("verb", [("diagnose", "--exit-zero"), ("list", "--exit-zero"), ("get", "shop")])
-def test_facts_in_every_form(whysync: Whysync, verb: tuple[str, str], form: str) -> None:
-    ran = whysync(*verb, "--bundle", BUNDLE, "-o", form)
+def test_facts_in_every_format(whysync: Whysync, verb: tuple[str, str], format: str) -> None:
+    ran = whysync(*verb, "--bundle", BUNDLE, "-o", format)
     assert ran.code == 0
     assert "shop" in ran.out
 
 
-@pytest.mark.parametrize("form", OUTPUTS)
+@pytest.mark.parametrize("format", OUTPUTS)
 @pytest.mark.parametrize("name", ["hook-failed", None])
-def test_rules_in_every_form(whysync: Whysync, name: str | None, form: str) -> None:
-    ran = whysync("explain", *([name] if name else []), "-o", form)
+def test_rules_in_every_format(whysync: Whysync, name: str | None, format: str) -> None:
+    ran = whysync("explain", *([name] if name else []), "-o", format)
     assert ran.code == 0
     assert "hook_failed" in ran.out
 
