@@ -21,7 +21,7 @@ def test_pods_that_were_not_ready_are_made_so() -> None:
     ready = [dig(pod, "status", "containerStatuses", 0, "ready") for pod in pods]
     assert sorted(map(bool, ready)) == [False, False, True]
     world.run(timedelta(minutes=5))
-    assert world.codes[1] != "Healthy"
+    assert world.sync_and_health[1] != "Healthy"
 
 
 def test_an_operator_sees_what_a_sync_changed() -> None:
@@ -67,5 +67,5 @@ def test_what_every_sync_writes_anew_is_in_the_world() -> None:
         if meta["name"] == "settings-5":
             options = {"argocd.argoproj.io/sync-options": "Replace=true"}
             meta["annotations"] = {**fields(meta.get("annotations")), **options}
-    part = simulated(case_of(bundle(), app, *objects)).part
+    part = simulated(case_of(bundle(), app, *objects)).scope
     assert {desired_object.ref.name for desired_object in part.desired} == {"shop-0", "settings-5"}

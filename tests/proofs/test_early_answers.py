@@ -15,7 +15,7 @@ from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Object
 from whysync.proofs.safety import safety_of
-from whysync.proofs.verdict import Judge
+from whysync.proofs.verdict import FixVerifier
 
 WELL: Object = {"status": "Healthy"}
 
@@ -83,6 +83,6 @@ def test_what_shows_nothing_on_a_model_is_not_tried() -> None:
         evidence=(),
         fixes=(fix,),
     )
-    found = Judge(case).judged(finding, fix)
+    found = FixVerifier(case).verify(finding, fix)
     assert isinstance(found, Proof)
     assert (found.status, found.why) == (ProofStatus.NOT_RUN, "nothing of what it explains shows on a model")

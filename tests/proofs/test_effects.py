@@ -14,7 +14,7 @@ from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind
 from whysync.proofs.simulated_case import SimulatedCase, simulated
-from whysync.proofs.sync_effects import Effects, Overwritten, effects_of
+from whysync.proofs.sync_effects import Effects, FieldChange, effects_of
 
 WELL: Object = {"status": "Healthy"}
 SHOP = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="shop")
@@ -22,7 +22,7 @@ TRACKING = "argocd.argoproj.io/tracking-id"
 
 
 def after_a_sync(*objects: Object) -> tuple[SimulatedCase, Effects]:
-    world = simulated(case_of(*objects), quiet=True)
+    world = simulated(case_of(*objects), disable_auto_sync=True)
     world.simulation.timeline.settle()
     since = len(world.simulation.api_server.store.journal)
     world.sync()
@@ -57,10 +57,10 @@ def test_whose_work_a_field_is(
     kind: WriterKind | None, mechanism: Mechanism | None, by_hand: bool, is_work: bool, is_of_git: bool
 ) -> None:
     writer = None if kind is None else Writer(manager="somebody", kind=kind)
-    one = Overwritten(
+    one = FieldChange(
         ref=SHOP, pointer="/spec/replicas", before=3, after=2, writer=writer, mechanism=mechanism, age=None
     )
-    assert (one.by_hand, one.is_work, one.is_of_git) == (by_hand, is_work, is_of_git)
+    assert (one.by_hand, one.by_other_writer, one.from_new_commit) == (by_hand, is_work, is_of_git)
 
 
 def test_a_scaling_without_a_time_is_as_old_as_the_status_that_followed_it() -> None:
@@ -130,7 +130,7 @@ def test_what_bears_another_mark_is_taken_over() -> None:
     app = synced(row("ConfigMap", "settings", "OutOfSync"), sync="OutOfSync")
     wanted = in_git(settings("settings"))
     _, effects = after_a_sync(bundle(), app, wanted, there(config))
-    assert [(ref.name, owner) for ref, owner in effects.taken] == [("settings", "billing")]
+    assert [(ref.name, owner) for ref, owner in effects.taken_over] == [("settings", "billing")]
 
 
 # --- pods ----------------------------------------------------------------------------------------

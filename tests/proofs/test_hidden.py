@@ -9,7 +9,7 @@ from tests.situations import case_of, row
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object
 from whysync.proofs.safety import safety_of
-from whysync.proofs.scope import is_overwritten
+from whysync.proofs.scope import has_ignored_difference
 
 NOTHING = "nothing differs: it changes nothing"
 
@@ -33,7 +33,7 @@ def case(
 
 
 def hides(of: Case) -> bool:
-    return is_overwritten(of, of.desired[0], of.live_of(of.desired[0].key))
+    return has_ignored_difference(of, of.desired[0], of.live_of(of.desired[0].key))
 
 
 def rule(**more: Json) -> Object:
@@ -90,4 +90,4 @@ def test_what_is_not_hidden_is_not(of: Case) -> None:
 
 def test_what_is_not_there_hides_nothing() -> None:
     of = case(rule())
-    assert not is_overwritten(of, of.desired[0], None)
+    assert not has_ignored_difference(of, of.desired[0], None)

@@ -10,12 +10,12 @@ from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import case_of, row
 from whysync.proofs.other_writers import OtherWriter
 from whysync.proofs.simulated_case import simulated
-from whysync.proofs.sync_effects import Aftermath, held, period_of
+from whysync.proofs.sync_effects import DriftAfterSync, drift_after_sync, period_of
 
 
 @pytest.mark.parametrize(("rounds", "is_loop"), [(0, False), (1, False), (2, True), (3, True)])
 def test_twice_is_a_loop(rounds: int, is_loop: bool) -> None:
-    assert Aftermath(rounds=rounds).is_loop is is_loop
+    assert DriftAfterSync(auto_syncs=rounds).is_loop is is_loop
 
 
 def test_what_nobody_prunes_does_not_come_back() -> None:
@@ -24,13 +24,13 @@ def test_what_nobody_prunes_does_not_come_back() -> None:
     rows = (row("ConfigMap", "old", "OutOfSync", requiresPruning=True), row("ConfigMap", "settings"))
     world = simulated(
         case_of(bundle(), synced(*rows, sync="OutOfSync"), in_git(config), there(config), there(old)),
-        quiet=True,
+        disable_auto_sync=True,
     )
     world.simulation.timeline.settle()
     world.sync()
     world.until(lambda: not world.is_operating, timedelta(minutes=30))
-    assert world.codes[0] == "OutOfSync"
-    assert held(world) == Aftermath()
+    assert world.sync_and_health[0] == "OutOfSync"
+    assert drift_after_sync(world) == DriftAfterSync()
 
 
 def test_the_period_is_the_middle_one_and_no_faster_than_the_slowest_writer() -> None:

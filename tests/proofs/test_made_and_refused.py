@@ -235,9 +235,9 @@ def refusals(case: Case) -> tuple[Refusals, ApiServer]:
 
 def asked(model: ApiServer, obj: Object) -> str:
     """The answer of the API server's stand-in; empty where it is granted."""
-    for judged in model.webhooks.values():
+    for verify in model.webhooks.values():
         try:
-            judged(obj)
+            verify(obj)
         except Refused as problem:
             return problem.message
     return ""

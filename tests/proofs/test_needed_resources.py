@@ -9,7 +9,7 @@ from tests.situations import case_of, row
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding
 from whysync.json_tree import Json, Object, fields
-from whysync.proofs.scope import slice_for
+from whysync.proofs.scope import finding_scope
 
 FEW, MANY = 4, 40
 CRD: Object = {
@@ -45,7 +45,7 @@ def moved(case: Case) -> list[str] | None:
         evidence=(),
         fixes=(),
     )
-    found = slice_for(case, finding)
+    found = finding_scope(case, finding)
     return sorted(key.name for key in found) if found is not None else None
 
 

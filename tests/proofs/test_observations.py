@@ -9,7 +9,13 @@ from tests.situations import case_of, row
 from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, SymptomId, SymptomKind
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.observations import in_words, key_of, live_object, signs_for, signs_of
+from whysync.proofs.observations import (
+    describe_symptom,
+    key_of,
+    live_object,
+    observable_symptoms,
+    observed_symptoms,
+)
 from whysync.proofs.simulated_case import simulated
 
 WELL: Object = {"status": "Healthy"}
@@ -30,15 +36,15 @@ WELL: Object = {"status": "Healthy"}
     ],
 )
 def test_words(sign: SymptomId, words: str) -> None:
-    assert in_words(sign) == words
+    assert describe_symptom(sign) == words
 
 
 def test_an_app_that_is_well_has_none() -> None:
     config = settings("settings")
     case = case_of(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
-    world = simulated(case, quiet=True)
+    world = simulated(case, disable_auto_sync=True)
     world.simulation.timeline.settle()
-    assert signs_of(world) == frozenset()
+    assert observed_symptoms(world) == frozenset()
 
 
 def test_each_row_has_its_own() -> None:
@@ -57,10 +63,10 @@ def test_each_row_has_its_own() -> None:
         there(settings("settings")),
     )
     case = case_of(bundle(), synced(*rows, sync="OutOfSync"), *objects)
-    world = simulated(case, quiet=True)
+    world = simulated(case, disable_auto_sync=True)
     world.simulation.timeline.settle()
     shown = {"differs:/ConfigMap/shop/changed", "missing:/ConfigMap/shop/gone", "extra:/ConfigMap/shop/old"}
-    assert signs_of(world) == {"differs", *shown}
+    assert observed_symptoms(world) == {"differs", *shown}
     assert live_object(world, rows[1]) is None
     assert key_of(rows[0]).name == "changed"
 
@@ -79,9 +85,9 @@ def test_a_row_that_is_unwell() -> None:
     app = synced(row("Deployment", "shop", health={"status": "Degraded"}))
     fields(fields(app["status"])["health"])["status"] = "Degraded"
     case = case_of(bundle(), app, in_git(deployment()), live)
-    world = simulated(case, quiet=True)
+    world = simulated(case, disable_auto_sync=True)
     world.simulation.timeline.settle()
-    assert signs_of(world) == {"unhealthy", "unhealthy:apps/Deployment/shop/shop"}
+    assert observed_symptoms(world) == {"unhealthy", "unhealthy:apps/Deployment/shop/shop"}
 
 
 EVENT: Object = {
@@ -101,6 +107,6 @@ def test_events_of_pods_show_nothing_and_unknown_symptoms_neither() -> None:
     case = case_of(bundle(), app, running(deployment()), EVENT)
     events = [symptom.id for symptom in case.symptoms if symptom.kind is SymptomKind.EVENT]
     assert events
-    assert signs_for(case, [*events, SymptomId(SymptomKind.LOG, detail="nobody")]) == frozenset()
+    assert observable_symptoms(case, [*events, SymptomId(SymptomKind.LOG, detail="nobody")]) == frozenset()
     unhealthy = SymptomId.unhealthy(Key("apps", "Deployment", "shop", "shop"))
-    assert signs_for(case, [unhealthy]) == {unhealthy}
+    assert observable_symptoms(case, [unhealthy]) == {unhealthy}

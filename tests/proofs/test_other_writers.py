@@ -12,7 +12,7 @@ from whysync.argocd.app_controller.trace import TraceKind
 from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.other_writers import FieldHolder, HeldField
+from whysync.proofs.other_writers import EnforcedField, FieldController
 from whysync.proofs.simulated_case import SimulatedCase, simulated
 
 WELL: Object = {"status": "Healthy"}
@@ -35,17 +35,17 @@ def replicas(world: SimulatedCase) -> object:
 def test_a_person_writes_once() -> None:
     world = scaled("kubectl-edit")
     (writer,) = world.writers.all
-    assert (writer.mechanism, writer.again) == (Mechanism.BY_HAND, False)
+    assert (writer.mechanism, writer.repeats) == (Mechanism.BY_HAND, False)
     world.sync()
     world.run(timedelta(minutes=30))
     assert replicas(world) == 2
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")
 
 
 def test_an_operator_writes_again() -> None:
     world = scaled("shop-operator")
     (writer,) = world.writers.all
-    assert (writer.mechanism, writer.again, writer.who) == (
+    assert (writer.mechanism, writer.repeats, writer.who) == (
         Mechanism.BY_CONTROLLER,
         True,
         "an operator (shop-operator)",
@@ -56,15 +56,15 @@ def test_an_operator_writes_again() -> None:
     assert replicas(world) == 2
     world.run(timedelta(minutes=5))
     assert replicas(world) == 5
-    assert world.codes[0] == "OutOfSync"
+    assert world.sync_and_health[0] == "OutOfSync"
 
 
 def test_how_long_it_takes_is_read_off_the_facts() -> None:
     """The last sync ended at one o'clock."""
     (writer,) = scaled("shop-operator", at="2026-03-02T01:00:42Z").writers.all
-    assert (writer.seconds, writer.timed) == (42, True)
+    assert (writer.seconds, writer.delay_observed) == (42, True)
     (writer,) = scaled("shop-operator", at="2026-03-02T02:30:00Z").writers.all
-    assert (writer.seconds, writer.timed) == (10, False)
+    assert (writer.seconds, writer.delay_observed) == (10, False)
 
 
 def test_two_writers_and_one_field_are_a_loop() -> None:
@@ -77,10 +77,10 @@ def test_two_writers_and_one_field_are_a_loop() -> None:
 def test_without_the_others_the_world_is_quiet() -> None:
     live = running(deployment(replicas=5), managed=[wrote("shop-operator", REPLICAS)])
     app = synced(row("Deployment", "shop", "OutOfSync", health=WELL), sync="OutOfSync")
-    world = simulated(case_of(bundle(), app, in_git(deployment(replicas=2)), live), others=False)
+    world = simulated(case_of(bundle(), app, in_git(deployment(replicas=2)), live), other_writers=False)
     world.sync()
     world.run(timedelta(minutes=30))
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")
 
 
 def test_a_webhook_puts_its_container_into_what_passes() -> None:
@@ -126,9 +126,13 @@ def test_a_refusal_stays_one_until_it_is_lifted() -> None:
 def test_a_holder_waits_as_long_as_it_takes(seconds: float) -> None:
     config = settings("a", data={"k": "git"})
     app = synced(row("ConfigMap", "a"))
-    world = simulated(case_of(bundle(), app, in_git(config), there(config)), everything=True, others=False)
+    world = simulated(
+        case_of(bundle(), app, in_git(config), there(config)), everything=True, other_writers=False
+    )
     ref = world.ref(Key("", "ConfigMap", "shop", "a"))
-    holder = FieldHolder(HeldField(ref=ref, pointer="/data/k", value="mine", who="me", seconds=seconds))
+    holder = FieldController(
+        EnforcedField(ref=ref, pointer="/data/k", value="mine", who="me", seconds=seconds)
+    )
     holder.start(world.simulation)
     world.simulation.participants.insert(0, holder)
     world.run(timedelta(seconds=max(seconds - 1, 0)))

@@ -11,7 +11,7 @@ from tests.situations import case_of, row
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, copy_object, dig, fields
 from whysync.kubernetes.controllers.behavior import PodBehavior
-from whysync.proofs.pod_behavior import begun_again, behavior_of
+from whysync.proofs.pod_behavior import behavior_of, with_restarted_containers
 from whysync.proofs.simulated_case import SimulatedCase, simulated
 
 HASH = "5d4f8c7b9"
@@ -95,10 +95,10 @@ def test_who_was_never_ready_is_not_ready() -> None:
 def test_who_started_a_moment_ago_may_become_ready() -> None:
     young = pod({"running": {"startedAt": "2026-03-02T03:10:30Z"}})
     assert part(young) is None
-    again = begun_again(young, case_with(young).now)
+    again = with_restarted_containers(young, case_with(young).now)
     assert "waiting" in fields(dig(again, "status", "containerStatuses", 0, "state"))
     old = pod({"running": {"startedAt": "2026-03-02T03:00:00Z"}})
-    assert begun_again(old, case_with(old).now) is old
+    assert with_restarted_containers(old, case_with(old).now) is old
 
 
 def test_no_node_takes_it() -> None:
@@ -186,11 +186,11 @@ def test_a_sync_of_the_same_template_does_not_mend_it() -> None:
     world = _world("shop:1")
     world.sync()
     world.run(timedelta(minutes=15))
-    assert world.codes[1] != "Healthy"
+    assert world.sync_and_health[1] != "Healthy"
 
 
 def test_another_image_is_taken_to_run() -> None:
     world = _world("shop:2")
     world.sync()
     world.run(timedelta(minutes=15))
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")

@@ -152,7 +152,7 @@ def test_it_stays_as_it_is(missing: set[str], every: int, everything: bool) -> N
     world = simulated(case, everything=everything)
     world.run(timedelta(minutes=10))
     assert [str(one) for one in world.simulation.argocd.trace if one.what is TraceKind.STARTED] == []
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")
 
 
 @given(st.sets(st.sampled_from(_MADE)), st.integers(1, 3))
@@ -166,7 +166,7 @@ def test_a_sync_of_it_restarts_nothing(missing: set[str], every: int) -> None:
     world.run(timedelta(minutes=5))
     assert world.operation["phase"] == "Succeeded"
     assert {obj.name for obj in world.objects() if obj.kind == "Pod"} == pods
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")
 
 
 def test_the_verdict_is_safe() -> None:

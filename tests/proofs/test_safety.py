@@ -38,7 +38,7 @@ IMAGE: Object = {
 DATA: Object = {"f:data": {"f:a": {}}}
 
 
-def judged(*objects: Object) -> Safety:
+def verify(*objects: Object) -> Safety:
     case = case_of(*objects)
     return safety_of(case, diagnose(case, diagnosis_rules()).findings)
 
@@ -57,7 +57,7 @@ def off(kind: str = "Deployment", name: str = "shop", **more: Json) -> Object:
 
 def test_an_app_that_is_fine() -> None:
     config = settings("settings")
-    safety = judged(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
+    safety = verify(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
     assert safety.sync is SyncSafety.SAFE
     assert words(safety) == "nothing differs, so it changes nothing"
 
@@ -66,14 +66,14 @@ def test_a_new_commit_is_rolled_out() -> None:
     live = running(deployment(replicas=3), managed=[wrote("argocd-controller", {**IMAGE, **REPLICAS})])
     app = synced(off(), sync="OutOfSync")
     fields(fields(app["status"])["sync"])["revision"] = "b" * 40
-    safety = judged(bundle(), app, in_git(deployment(image="shop:2", replicas=3)), live)
+    safety = verify(bundle(), app, in_git(deployment(image="shop:2", replicas=3)), live)
     assert safety.sync is SyncSafety.SAFE
     assert words(safety) == "it restarts the 3 pods of Deployment shop/shop, one after the other"
 
 
 def test_what_is_missing_is_made() -> None:
     app = synced(off("ConfigMap", "new"), row("ConfigMap", "old"), sync="OutOfSync")
-    safety = judged(bundle(), app, in_git(settings("new")), in_git(settings("old")), there(settings("old")))
+    safety = verify(bundle(), app, in_git(settings("new")), in_git(settings("old")), there(settings("old")))
     assert (safety.sync, words(safety)) == (SyncSafety.SAFE, "it creates ConfigMap shop/new")
 
 
@@ -92,7 +92,7 @@ def test_what_is_missing_is_made() -> None:
 def test_work_of_a_person_counts_for_an_hour(at: str, sync: SyncSafety, when: str) -> None:
     live = there(settings("settings", data={"a": "c"}), managed=[wrote("kubectl-edit", DATA, at=at)])
     app = synced(off("ConfigMap", "settings"), sync="OutOfSync")
-    safety = judged(bundle(), app, in_git(settings("settings")), live)
+    safety = verify(bundle(), app, in_git(settings("settings")), live)
     assert safety.sync is sync
     expected = (
         f"it reverts /data/a of ConfigMap shop/settings (c, Git declares b), set by kubectl edit {when}"
@@ -102,7 +102,7 @@ def test_work_of_a_person_counts_for_an_hour(at: str, sync: SyncSafety, when: st
 
 def test_pods_that_somebody_scaled_up_are_dropped() -> None:
     live = running(deployment(replicas=5), managed=[wrote("kubectl", REPLICAS, subresource="scale")])
-    safety = judged(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment(replicas=2)), live)
+    safety = verify(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment(replicas=2)), live)
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety) == (
         "it drops 3 running pods of Deployment shop/shop "
@@ -112,12 +112,12 @@ def test_pods_that_somebody_scaled_up_are_dropped() -> None:
 
 def test_pods_are_dropped_though_nobody_knows_who_scaled() -> None:
     live = running(deployment(replicas=5))
-    safety = judged(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment(replicas=2)), live)
+    safety = verify(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment(replicas=2)), live)
     assert safety.sync is SyncSafety.UNSAFE
 
 
 def test_many_changes_by_hand_are_one_sentence() -> None:
-    safety = judged(*large_app(60, 4))
+    safety = verify(*large_app(60, 4))
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety) == (
         "it drops 12 running pods of Deployment shop/shop-0, Deployment shop/shop-10 and 2 more"
@@ -129,7 +129,7 @@ def test_many_fields_are_one_sentence() -> None:
     owned: Object = {"f:data": {f"f:{key}": {} for key in data}}
     live = there(settings("settings", data=data), managed=[wrote("kubectl-edit", owned)])
     wanted = settings("settings", data=dict.fromkeys(data, "b"))
-    safety = judged(bundle(), synced(off("ConfigMap", "settings"), sync="OutOfSync"), in_git(wanted), live)
+    safety = verify(bundle(), synced(off("ConfigMap", "settings"), sync="OutOfSync"), in_git(wanted), live)
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety).endswith("and 4 more fields that were written by hand")
 
@@ -140,7 +140,7 @@ def test_many_fields_are_one_sentence() -> None:
 def _loop(policy: Object) -> Safety:
     live = running(deployment(image="shop:9"), managed=[wrote("keel", IMAGE, at="2026-03-02T01:00:20Z")])
     app = synced(off(), sync="OutOfSync", spec={"syncPolicy": policy} if policy else None)
-    return judged(bundle(), app, in_git(deployment()), live)
+    return verify(bundle(), app, in_git(deployment()), live)
 
 
 def test_a_loop_names_its_writer_and_its_period() -> None:
@@ -173,7 +173,7 @@ def test_an_autoscaler_brings_its_pods_back() -> None:
     live = running(
         deployment(replicas=5), managed=[wrote("kube-controller-manager", REPLICAS, subresource="scale")]
     )
-    safety = judged(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment()), live, there(hpa))
+    safety = verify(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment()), live, there(hpa))
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety) == (
         "it drops 3 running pods of Deployment shop/shop (5 now, Git declares 2); "
@@ -200,12 +200,12 @@ def test_a_new_custom_resource_of_which_nothing_is_known_may_hang() -> None:
         sync="OutOfSync",
     )
     facts = (bundle(), app, in_git(cert), later, in_git(settings("old")), there(settings("old")))
-    safety = judged(*facts)
+    safety = verify(*facts)
     assert safety.sync is SyncSafety.UNKNOWN
     assert words(safety).startswith("whether Certificate shop/tls becomes healthy is not known")
     other: Object = {**cert, "metadata": {"name": "other", "namespace": "shop"}}
     other["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
-    assert judged(*facts, there(other)).sync is SyncSafety.SAFE
+    assert verify(*facts, there(other)).sync is SyncSafety.SAFE
 
 
 # --- what is deleted -----------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def _extra(kind: str, live: Object, *, prune: bool) -> Safety:
     spec: Object = {"syncPolicy": {"automated": {"prune": True}}} if prune else {}
     rows = (row(kind, "old", "OutOfSync", requiresPruning=True), row("ConfigMap", "settings"))
     config = settings("settings")
-    return judged(
+    return verify(
         bundle(), synced(*rows, sync="OutOfSync", spec=spec), in_git(config), there(config), there(live)
     )
 
@@ -256,7 +256,7 @@ def test_pods_that_a_prune_would_delete_are_counted() -> None:
         spec={"syncPolicy": {"automated": {"prune": True}}},
     )
     config = settings("settings")
-    safety = judged(bundle(), app, in_git(config), there(config), running(deployment(replicas=3)))
+    safety = verify(bundle(), app, in_git(config), there(config), running(deployment(replicas=3)))
     assert safety.sync is SyncSafety.SAFE
     assert "with --prune it deletes Deployment shop/shop with 3 running pods" in words(safety)
 
@@ -266,7 +266,7 @@ def test_what_is_replaced_by_force_is_made_anew() -> None:
     fields(fields(wanted["metadata"])["annotations"])["argocd.argoproj.io/sync-options"] = (
         "Force=true,Replace=true"
     )
-    safety = judged(bundle(), synced(off(), sync="OutOfSync"), wanted, running(deployment()))
+    safety = verify(bundle(), synced(off(), sync="OutOfSync"), wanted, running(deployment()))
     assert safety.sync is SyncSafety.UNSAFE
     assert "recreates it: its 2 running pods stop first" in words(safety)
 
@@ -279,7 +279,7 @@ def test_what_is_replaced_by_force_is_made_anew_though_nothing_differs() -> None
     live = running(deployment())
     fields(live["metadata"])["annotations"] = {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"}
     app = synced(row("Deployment", "shop", health=WELL))
-    safety = judged(bundle(), app, wanted, live)
+    safety = verify(bundle(), app, wanted, live)
     assert safety.sync is SyncSafety.UNSAFE
 
 
@@ -298,7 +298,7 @@ def test_hooks_run_again_though_nothing_differs() -> None:
     }
     config = settings("settings")
     facts = (bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config), hook)
-    safety = judged(*facts)
+    safety = verify(*facts)
     assert safety.sync is SyncSafety.SAFE
     assert words(safety) == (
         "nothing differs, so it changes nothing; it runs its hooks again: Job shop/migrate"
@@ -309,7 +309,7 @@ def test_hooks_run_again_though_nothing_differs() -> None:
 
 
 def test_who_cannot_compare_cannot_tell() -> None:
-    safety = judged(bundle(), application(sync="Unknown"))
+    safety = verify(bundle(), application(sync="Unknown"))
     assert (safety.sync, words(safety)) == (
         SyncSafety.UNKNOWN,
         "it fails at once and changes nothing while Argo CD cannot compare the app;"
@@ -320,7 +320,7 @@ def test_who_cannot_compare_cannot_tell() -> None:
 def test_an_app_that_is_being_deleted_is_not_synced() -> None:
     app = application()
     fields(app["metadata"])["deletionTimestamp"] = "2026-03-02T09:00:00Z"
-    safety = judged(bundle(), app)
+    safety = verify(bundle(), app)
     assert words(safety) == "Argo CD would refuse it: the Application is being deleted"
 
 
@@ -336,7 +336,7 @@ def test_an_app_that_is_being_deleted_is_not_synced() -> None:
 )
 def test_synced_is_not_all_that_a_sync_writes(spec: Object, said: str) -> None:
     """With Git's side out of sight, nobody knows what that is."""
-    safety = judged(bundle(), application(spec=spec))
+    safety = verify(bundle(), application(spec=spec))
     assert safety.sync is SyncSafety.UNKNOWN
     assert said in words(safety)
 
@@ -345,17 +345,17 @@ def test_a_respected_ignore_rule_hides_nothing() -> None:
     rules: Object = {"kind": "Deployment", "jsonPointers": ["/spec/replicas"]}
     options: Object = {"syncOptions": ["RespectIgnoreDifferences=true"]}
     app = synced(row("ConfigMap", "a"), spec={"ignoreDifferences": [rules], "syncPolicy": options})
-    assert words(judged(bundle(), app)) == "nothing differs, so it changes nothing"
+    assert words(verify(bundle(), app)) == "nothing differs, so it changes nothing"
 
 
 def test_without_manifests_nobody_knows() -> None:
-    safety = judged(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), there(settings("a")))
+    safety = verify(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), there(settings("a")))
     assert (safety.sync, words(safety)) == (SyncSafety.UNKNOWN, "the facts have no manifests of this app")
 
 
 def test_a_difference_that_the_facts_do_not_show_makes_it_unknown() -> None:
     config = settings("a")
-    safety = judged(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), in_git(config), there(config))
+    safety = verify(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), in_git(config), there(config))
     assert safety.sync is SyncSafety.UNKNOWN
     assert words(safety) == "what differs in ConfigMap shop/a cannot be seen in the facts"
 
@@ -375,7 +375,7 @@ def test_a_closed_window_refuses() -> None:
     }
     live = there(settings("a", data={"a": "c"}))
     app = synced(off("ConfigMap", "a"), sync="OutOfSync")
-    safety = judged(bundle(), project, app, in_git(settings("a")), live)
+    safety = verify(bundle(), project, app, in_git(settings("a")), live)
     assert (safety.sync, words(safety)) == (
         SyncSafety.SAFE,
         "Argo CD would refuse it: cannot sync: blocked by sync window",
@@ -401,7 +401,7 @@ def test_what_failed_fails_again() -> None:
         "operation": {"sync": {"revision": REVISION}},
         "syncResult": {"revision": REVISION, "resources": [result]},
     }
-    safety = judged(bundle(), app, in_git(deployment(image="shop:2")), running(deployment()))
+    safety = verify(bundle(), app, in_git(deployment(image="shop:2")), running(deployment()))
     assert safety.sync is SyncSafety.SAFE
     assert words(safety).startswith("it fails again until this is fixed: ")
 
@@ -416,12 +416,12 @@ def test_the_order_of_the_facts_changes_nothing(random: object) -> None:
     assert isinstance(random, chance.Random)
     first, *rest = large_app(20, 1)
     random.shuffle(rest)
-    assert judged(first, *rest) == _in_order()
+    assert verify(first, *rest) == _in_order()
 
 
 @cache
 def _in_order() -> Safety:
-    return judged(*large_app(20, 1))
+    return verify(*large_app(20, 1))
 
 
 JSON = st.recursive(
@@ -444,7 +444,7 @@ def test_nonsense_in_the_facts_never_breaks_a_diagnosis(part: str, name: str, va
     wanted = in_git(deployment())
     if part == "spec":
         fields(wanted["spec"])[name] = value
-    safety = judged(bundle(), synced(off(), sync="OutOfSync"), wanted, live)
+    safety = verify(bundle(), synced(off(), sync="OutOfSync"), wanted, live)
     assert safety.reasons
 
 
@@ -509,7 +509,7 @@ def test_a_window_that_was_reported_refuses_a_sync_though_the_project_is_unknown
 
 
 def test_without_resources_nothing_is_known() -> None:
-    safety = judged(bundle(), application())
+    safety = verify(bundle(), application())
     assert (safety.sync, safety.reasons[0].kind) == (SyncSafety.UNKNOWN, ReasonKind.FACTS_MISSING)
 
 

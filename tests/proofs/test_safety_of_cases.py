@@ -68,7 +68,7 @@ CASES = {
 }
 
 
-def judged(*objects: Object) -> Safety:
+def verify(*objects: Object) -> Safety:
     case = case_of(*objects)
     return safety_of(case, diagnose(case, diagnosis_rules()).findings)
 
@@ -133,7 +133,7 @@ def test_what_is_lost_with_it(obj: Object, words: str) -> None:
         sync="OutOfSync",
         spec={"syncPolicy": {"automated": {"prune": True}}},
     )
-    safety = judged(bundle(), app, in_git(config), there(config), there(obj))
+    safety = verify(bundle(), app, in_git(config), there(config), there(obj))
     (left,) = [reason for reason in safety.reasons if reason.kind is ReasonKind.LEAVES_UNPRUNED]
     assert (safety.sync, left.refs[0].kind) == (SAFE, obj["kind"])
     assert f"with --prune {words}" in left.text
@@ -144,7 +144,7 @@ def test_a_rename_does_not_delete_all_of_the_app() -> None:
     new = row("ConfigMap", "new", "OutOfSync", health={"status": "Missing"})
     app = synced(extra, new, sync="OutOfSync", spec={"syncPolicy": {"automated": {"prune": True}}})
     wanted = in_git(settings("new"))
-    safety = judged(bundle(), app, wanted, there(settings("old")))
+    safety = verify(bundle(), app, wanted, there(settings("old")))
     assert safety.sync is SAFE
     assert not any("everything" in reason.text for reason in safety.reasons)
 
@@ -153,7 +153,7 @@ def test_an_empty_source_deletes_everything_with_prune_only() -> None:
     extra = row("ConfigMap", "old", "OutOfSync", requiresPruning=True)
     app = synced(extra, sync="OutOfSync", spec={"syncPolicy": {"automated": {"prune": True}}})
     elsewhere = in_git(settings("elsewhere"))
-    safety = judged(bundle(), app, elsewhere, there(settings("old")))
+    safety = verify(bundle(), app, elsewhere, there(settings("old")))
     assert safety.sync is SAFE
     said = "with --prune it deletes everything that the app has (1 object)"
     assert any(said in reason.text for reason in safety.reasons)

@@ -42,7 +42,7 @@ def _rests(case: Case, *, everything: bool) -> None:
         return
     world.run(A_WHILE)
     assert _started(world) == []
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")
 
 
 def _is_well(case: Case) -> bool:
@@ -72,7 +72,7 @@ def test_a_deployment_without_its_pods_is_not_rolled_out(replicas: int, *, every
     world = simulated(case, everything=everything)
     before = len(world.simulation.api_server.store.journal)
     world.run(A_WHILE)
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")
     assert [
         change.place
         for change in world.simulation.api_server.store.journal[before:]
@@ -82,16 +82,16 @@ def test_a_deployment_without_its_pods_is_not_rolled_out(replicas: int, *, every
 
 def test_only_what_differs_is_loaded() -> None:
     case = case_of(*large_app(60, 1))
-    part = simulated(case).part
+    part = simulated(case).scope
     assert part.left_out == 59
     assert [desired_object.ref.name for desired_object in part.desired] == ["shop-0"]
-    assert simulated(case, everything=True).part.left_out == 0
+    assert simulated(case, everything=True).scope.left_out == 0
 
 
 def test_what_a_fix_touches_is_loaded_too() -> None:
     case = case_of(*large_app(60, 1))
     world = simulated(case, touched=[Key("", "ConfigMap", "shop", "settings-7")])
-    assert {desired_object.ref.name for desired_object in world.part.desired} == {"shop-0", "settings-7"}
+    assert {desired_object.ref.name for desired_object in world.scope.desired} == {"shop-0", "settings-7"}
 
 
 def test_an_autoscaler_comes_with_its_target_and_its_manifest() -> None:
@@ -136,10 +136,10 @@ def test_a_new_commit_goes_into_the_same_world() -> None:
     world.push(changed)
     world.simulation.argocd.refresh(world.app, hard=True)
     world.run(timedelta(seconds=1))
-    assert world.codes[0] == "OutOfSync"
+    assert world.sync_and_health[0] == "OutOfSync"
     world.sync()
     world.run(timedelta(minutes=5))
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")
     after = world.objects()[Key("apps", "Deployment", "shop", "shop-0")]
     assert dig(after, "spec", "template", "spec", "containers", 0, "image") == "shop:2"
 
@@ -157,12 +157,12 @@ def test_secrets_are_unknown_values_and_not_bytes() -> None:
     same = case_of(bundle(), synced(row("Secret", "login")), in_git(secret), there(secret))
     world = simulated(same, everything=True)
     world.run(A_WHILE)
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")
     app = synced(row("Secret", "login", "OutOfSync"), sync="OutOfSync")
     differs = simulated(case_of(bundle(), app, in_git(secret), there(other)))
     differs.sync()
     differs.run(timedelta(minutes=1))
-    assert differs.codes[0] == "Synced"
+    assert differs.sync_and_health[0] == "Synced"
     assert [gap.what for gap in differs.gaps if "Secret" in gap.what] == ["the values of Secret shop/login"]
 
 
@@ -184,7 +184,7 @@ def test_a_kind_that_nobody_defined_can_be_synced() -> None:
     assert any("Database" in gap.what for gap in world.gaps)
     world.sync()
     world.run(timedelta(minutes=1))
-    assert world.codes[0] == "Synced"
+    assert world.sync_and_health[0] == "Synced"
     assert dig(world.objects()[Key("db.example.com", "Database", "shop", "main")], "spec", "size") == 3
 
 
@@ -198,7 +198,7 @@ def test_what_running_pods_need_is_there_though_nobody_collected_it() -> None:
     world = simulated(case_of(bundle(), app, in_git(newer), running(wanted)))
     world.sync()
     world.run(timedelta(minutes=5))
-    assert world.codes == ("Synced", "Healthy")
+    assert world.sync_and_health == ("Synced", "Healthy")
 
 
 def test_no_manifests_make_no_world() -> None:

@@ -11,7 +11,8 @@ from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofStatus, Set
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.ref import Ref
-from whysync.proofs.verdict import Judge, Rejected
+from whysync.proofs.proof_results import Rejected
+from whysync.proofs.verdict import FixVerifier
 
 PROVEN, LIKELY, NOT_RUN = ProofStatus.PROVEN, ProofStatus.LIKELY, ProofStatus.NOT_RUN
 REF = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
@@ -28,13 +29,13 @@ def case(*, live: str = "by hand", spec: Object | None = None, meta: Object | No
     return case_of(bundle(), app, *objects)
 
 
-def judged(fix: Fix, of: Case | None = None, *, name: str = "settings") -> Proof | Rejected:
+def verify(fix: Fix, of: Case | None = None, *, name: str = "settings") -> Proof | Rejected:
     world = of or case()
     explains = tuple(symptom.id for symptom in world.symptoms if f"/{name}:" in symptom.id)
     finding = Finding(
         about=REF, explains=explains, confidence=Confidence.HIGH, verdict="it", evidence=(), fixes=(fix,)
     )
-    return Judge(world).judged(finding, fix)
+    return FixVerifier(world).verify(finding, fix)
 
 
 def told(found: Proof | Rejected) -> tuple[ProofStatus | None, str]:
@@ -52,22 +53,22 @@ IGNORE = Fix.application(
 
 @pytest.mark.parametrize("fix", [INTO_GIT, SYNC, IGNORE])
 def test_what_ends_it_is_proven(fix: Fix) -> None:
-    assert told(judged(fix)) == (PROVEN, "")
+    assert told(verify(fix)) == (PROVEN, "")
 
 
 def test_what_a_plain_sync_does_as_well_is_not_the_doing_of_a_fix() -> None:
     beside = Fix.change(REF, Set(pointer="/data/b", value="x"), title="Something else")
-    assert told(judged(beside)) == (LIKELY, "on the model a plain sync ends it too")
+    assert told(verify(beside)) == (LIKELY, "on the model a plain sync ends it too")
 
 
 def test_a_change_that_the_server_does_not_take_ends_nothing() -> None:
-    status, why = told(judged(Fix.change(REF, Set(pointer="/data", value=5), title="No map")))
+    status, why = told(verify(Fix.change(REF, Set(pointer="/data", value=5), title="No map")))
     assert status is NOT_RUN
     assert why.startswith("on the model the sync fails for another reason: ConfigMap shop/settings")
 
 
 def test_to_look_ends_nothing() -> None:
-    found = told(judged(Fix.run("kubectl -n shop get configmap settings", title="Look")))
+    found = told(verify(Fix.run("kubectl -n shop get configmap settings", title="Look")))
     assert found == (NOT_RUN, "it changes nothing: it only looks, or waits")
 
 
@@ -78,17 +79,17 @@ def test_what_is_mended_elsewhere_leaves_it_as_it_was() -> None:
         Set(pointer="/data/a", value="by hand"),
         title="The other one",
     )
-    assert told(judged(other))[0] is not PROVEN
+    assert told(verify(other))[0] is not PROVEN
 
 
 def test_without_the_trouble_nothing_is_shown_to_end_it() -> None:
     """The facts say that it differs; on the model it does not."""
-    assert told(judged(SYNC, case(live="b")))[0] is NOT_RUN
+    assert told(verify(SYNC, case(live="b")))[0] is NOT_RUN
 
 
 def test_what_argo_cd_undoes_by_itself_needs_no_fix() -> None:
     heals: Object = {"syncPolicy": {"automated": {"selfHeal": True}}}
-    assert told(judged(INTO_GIT, case(spec=heals)))[0] is NOT_RUN
+    assert told(verify(INTO_GIT, case(spec=heals)))[0] is NOT_RUN
 
 
 @pytest.mark.parametrize(
@@ -106,15 +107,15 @@ def test_what_argo_cd_undoes_by_itself_needs_no_fix() -> None:
 )
 def test_a_change_of_an_app_that_others_make_may_not_last(meta: Object, why: str) -> None:
     owned = case(meta=meta)
-    assert told(judged(IGNORE, owned)) == (LIKELY, f"not known: whether it lasts: {why}")
-    assert told(judged(INTO_GIT, owned)) == (PROVEN, ""), "of what is in Git nobody makes another"
+    assert told(verify(IGNORE, owned)) == (LIKELY, f"not known: whether it lasts: {why}")
+    assert told(verify(INTO_GIT, owned)) == (PROVEN, ""), "of what is in Git nobody makes another"
     set_by_hand = Fix.run("argocd app set shop --sync-option Validate=false", SYNC.commands[0], title="Set")
-    assert told(judged(set_by_hand, owned))[0] is not PROVEN
+    assert told(verify(set_by_hand, owned))[0] is not PROVEN
 
 
 def test_of_an_app_that_is_being_deleted_nothing_is_proven() -> None:
     going = case(meta={"deletionTimestamp": "2026-03-02T03:00:00Z"})
     for fix in (INTO_GIT, SYNC, IGNORE):
-        status, why = told(judged(fix, going))
+        status, why = told(verify(fix, going))
         assert status is NOT_RUN
         assert why.startswith("the app is being deleted")

@@ -25,8 +25,9 @@ from whysync.json_tree import Json, Object, fields
 from whysync.lab.library import built_in, names
 from whysync.lab.player import play
 from whysync.proofs.apply_fix import changes_application
+from whysync.proofs.proof_results import Rejected
 from whysync.proofs.prove import prove
-from whysync.proofs.verdict import Judge, Rejected
+from whysync.proofs.verdict import FixVerifier
 
 WITH_TROUBLE = tuple(
     name for name in names() if name not in ("crd-and-cr-in-one-wave", "hook-works-on-staging")
@@ -47,12 +48,12 @@ def first(name: str) -> tuple[Case, Finding]:
 
 
 @cache
-def judge(name: str) -> Judge:
-    return Judge(first(name)[0])
+def judge(name: str) -> FixVerifier:
+    return FixVerifier(first(name)[0])
 
 
 def tried(name: str, fix: Fix) -> Proof | Rejected:
-    return judge(name).judged(first(name)[1], fix)
+    return judge(name).verify(first(name)[1], fix)
 
 
 def with_fixes(name: str, *fixes: Fix) -> Finding:
@@ -166,7 +167,7 @@ def test_a_policy_that_nobody_can_ask_makes_it_likely() -> None:
         next(desired_object.key for desired_object in case.desired if desired_object.ref.kind == "Deployment")
     )
     assert target is not None
-    found = Judge(case).judged(finding, Fix.change(target.ref, edit, title="Add the label"))
+    found = FixVerifier(case).verify(finding, Fix.change(target.ref, edit, title="Add the label"))
     assert isinstance(found, Proof)
     assert found.status is ProofStatus.LIKELY
     assert "accepts Deployment reports/reports as it is then" in found.why
@@ -308,7 +309,7 @@ def test_more_time_that_git_gives_by_now_is_likely_enough_and_no_more(name: str,
     after = applied(finding.fixes[1], case)
     again = diagnose(after, diagnosis_rules()).findings[0]
     assert again.fixes[0].title.startswith("Sync again")
-    found = Judge(after).judged(again, again.fixes[0])
+    found = FixVerifier(after).verify(again, again.fixes[0])
     assert isinstance(found, Proof)
     assert (found.status, found.why) == (ProofStatus.LIKELY, f"not known: how long Job {job} needs")
 

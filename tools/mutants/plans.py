@@ -27,16 +27,16 @@ SAFETY = (
     "test_safety.py",
 )
 GROUND = ("test_details.py", "test_other_writers.py", "test_simulated_case.py", "test_pod_behavior.py")
-CLAIMS = ("test_claims.py",)
-QUICK = ("test_small_verdicts.py", *CLAIMS)
+HIDDEN = ("test_hidden_symptoms.py",)
+QUICK = ("test_small_verdicts.py", *HIDDEN)
 TESTS: dict[str, tuple[str, ...]] = {
-    "claims": CLAIMS,
+    "hidden_symptoms": HIDDEN,
     **dict.fromkeys(("operators", "admission"), ("test_made_and_refused.py",)),
     **dict.fromkeys(("safety", "sync_effects", "sync_reasons"), SAFETY),
     **dict.fromkeys(("verdict", "runs"), (*QUICK, *JUDGING)),
     **dict.fromkeys(("prove", "try_sync", "apply_fix"), JUDGING),
     "observations": ("test_observations.py", *JUDGING),
-    "scope": ("test_needed_resources.py", "test_slices.py", *GROUND, *JUDGING),
+    "scope": ("test_needed_resources.py", "test_scope.py", *GROUND, *JUDGING),
     "pod_behavior": ("test_pod_behavior.py",),
     "other_writers": ("test_other_writers.py", *JUDGING),
 }
@@ -53,7 +53,7 @@ UPPER = ("whysync.proofs", "whysync.app", "whysync.lab", "whysync.reports", "why
 SLOW = (
     "test_safety.py::test_the_order_of_the_facts_changes_nothing",
     "test_safety.py::test_nonsense_in_the_facts_never_breaks_a_diagnosis",
-    "test_slices.py::test_proofs_grow_with_what_is_tried_not_with_the_app",
+    "test_scope.py::test_proofs_grow_with_what_is_tried_not_with_the_app",
     "test_verdict.py::test_commands_that_only_look_are_never_proven",
 )
 

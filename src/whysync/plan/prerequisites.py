@@ -14,8 +14,8 @@ from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.proofs.assumed import asked_keys
-from whysync.proofs.partial_objects import Kinds, is_built_in_group, unmasked
+from whysync.proofs.assumed import referenced_keys
+from whysync.proofs.partial_objects import AssumedCrds, is_built_in_group, unmasked
 from whysync.queries.references import references_of
 
 _KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
@@ -83,7 +83,7 @@ def new_kinds(case: Case, head: list[Object]) -> list[Object]:
         (text(crd.spec.get("group")), text(dig(crd.spec, "names", "kind")))
         for crd in case.live_of_kind("CustomResourceDefinition")
     }
-    made = Kinds(case, [], head).assumed()
+    made = AssumedCrds(case, [], head).definitions()
     return [
         crd
         for crd in made
@@ -183,7 +183,7 @@ def _name(obj: Object, namespace: str) -> tuple[str, str, str]:
 
 def _made(kind: str, space: str, name: str, desired: list[Object], namespace: str) -> Object:
     obj: Object = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": space}}
-    values: dict[str, Json] = dict.fromkeys(asked_keys(desired, kind, space, name, namespace), _VALUE)
+    values: dict[str, Json] = dict.fromkeys(referenced_keys(desired, kind, space, name, namespace), _VALUE)
     match kind:
         case "Secret":
             return {**obj, "type": "Opaque", "data": values}

@@ -41,10 +41,10 @@ from whysync.plan.run_sync import Ended, retry_of, synced
 from whysync.plan.service_callers import with_callers
 from whysync.plan.steps import steps_of
 from whysync.proofs.assumed import namespaces
-from whysync.proofs.partial_objects import Kinds
+from whysync.proofs.partial_objects import AssumedCrds
 from whysync.proofs.simulated_case import Extra, SimulatedCase, simulated
 from whysync.proofs.sync_effects import Effects, effects_of
-from whysync.proofs.sync_reasons import EffectText, harm
+from whysync.proofs.sync_reasons import RankedReason, damage_reasons
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """A fixed date, so that plans are reproducible."""
@@ -71,13 +71,13 @@ def on_empty(
     namespace = name.partition("/")[0]
     case = _imagined(application, desired)
     later = list(coming)
-    kinds = Kinds(case, [], [*desired, *later])
+    kinds = AssumedCrds(case, [], [*desired, *later])
     spaces = namespaces(case, [], desired)
     home = definitions(namespace)
     if not any(is_application(desired_object) for desired_object in desired):
         home = home[-1:]
     own = {text(dig(definition, "metadata", "name")) for definition in definitions(namespace)}
-    made = [crd for crd in kinds.assumed() if text(dig(crd, "metadata", "name")) not in own]
+    made = [crd for crd in kinds.definitions() if text(dig(crd, "metadata", "name")) not in own]
     others = outside_objects(known, desired, case.destination_namespace, coming=later)
     used = _spaces_of(others, [*home, *spaces], case)
     healthy = health_of_custom_kinds([*desired, *later])
@@ -148,14 +148,16 @@ def onto(
         return with_callers(behavior, objects, case.destination_namespace, there=there)
 
     extra = Extra(objects=(*kinds, *allowed, *beside(case)), behavior=with_pods)
-    world = simulated(case, everything=True, quiet=True, bare=not case.desired, extra=extra)
+    world = simulated(
+        case, everything=True, disable_auto_sync=True, allow_empty=not case.desired, extra=extra
+    )
     simulation = world.simulation
     let_webhooks_fail(case, simulation.api_server)
     with contextlib.suppress(
         TimelineNeverSettles, ControllersNeverSettle
     ):  # the run itself reports writers there
         simulation.timeline.settle()
-    before = world.codes[1]
+    before = world.sync_and_health[1]
     world.push(objects)
     since, start = len(simulation.api_server.store.journal), len(simulation.argocd.trace)
     simulation.argocd.refresh(world.app)
@@ -231,8 +233,8 @@ def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
 
 
 def _safety(world: SimulatedCase, effects: Effects, *, passed: bool) -> Safety:
-    effect_texts: list[EffectText] = sorted(
-        harm(world, effects), key=lambda effect: (not effect.unsafe, -effect.weight)
+    effect_texts: list[RankedReason] = sorted(
+        damage_reasons(world, effects), key=lambda effect: (not effect.unsafe, -effect.weight)
     )
     unsafe = any(effect.unsafe for effect in effect_texts)
     unknown = any(effect.unknown for effect in effect_texts)

@@ -33,18 +33,18 @@ from whysync.messages.patterns.schema import SecretEncoding
 from whysync.proofs.partial_objects import unmasked
 from whysync.queries.already_fixed import has_room, proof_of_fix
 
-NAME: Final = "seen.whysync.dev"
+_MUTATING_WEBHOOK: Final = "seen.whysync.dev"
 _CONFIGURATIONS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passing:
-    """A field of one object that comes out of admission otherwise than it went in."""
+class AdmissionChange:
+    """A field of one object that admission changes from `desired` to `live`."""
 
     key: Key
     pointer: str
-    wanted: Json | Missing
-    found: Json | Missing
+    desired: Json | Missing
+    live: Json | Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,38 +55,41 @@ class Admission:
     webhooks: Mapping[str, Webhook] = field(default_factory=dict[str, Webhook])
 
 
-def admission_of(case: Case, passing: Iterable[Passing], drifts: Iterable[Drift]) -> Admission:
+def admission_of(case: Case, changes: Iterable[AdmissionChange], drifts: Iterable[Drift]) -> Admission:
     """Webhooks in the facts allow everything; one more makes the changes that live objects show."""
     webhooks: dict[str, Webhook] = {
-        text(fields(raw).get("name")): _agrees
+        text(fields(raw).get("name")): _allow
         for kind in _CONFIGURATIONS
         for found in case.live_of_kind(kind)
         for raw in items(found.body.get("webhooks"))
     }
-    by_key: defaultdict[Key, list[Passing]] = defaultdict(list)
-    for one in passing:
-        by_key[one.key].append(one)
+    by_key: defaultdict[Key, list[AdmissionChange]] = defaultdict(list)
+    for change in changes:
+        by_key[change.key].append(change)
     if not by_key:
         return Admission(webhooks=webhooks)
     names = {drift.key: drift.ref.key for drift in drifts}
 
-    def passed(obj: Object) -> Object:
+    def mutate(obj: Object) -> Object:
         key = ref_of(obj).key
-        for one in by_key.get(names.get(key, key), ()):
-            obj = _passed(obj, one)
+        for change in by_key.get(names.get(key, key), ()):
+            obj = _mutated(obj, change)
         return obj
 
     return Admission(
-        objects=(configuration(NAME, "MutatingWebhookConfiguration"),), webhooks={**webhooks, NAME: passed}
+        objects=(webhook_configuration(_MUTATING_WEBHOOK, "MutatingWebhookConfiguration"),),
+        webhooks={**webhooks, _MUTATING_WEBHOOK: mutate},
     )
 
 
-def _agrees(obj: Object) -> Object:
+def _allow(obj: Object) -> Object:
     return obj
 
 
-def configuration(name: str, kind: str, *, operations: tuple[str, ...] = ("CREATE", "UPDATE")) -> Object:
-    """A webhook that is asked about everything."""
+def webhook_configuration(
+    name: str, kind: str, *, operations: tuple[str, ...] = ("CREATE", "UPDATE")
+) -> Object:
+    """Configuration of a webhook that receives all requests."""
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
@@ -111,32 +114,35 @@ def configuration(name: str, kind: str, *, operations: tuple[str, ...] = ("CREAT
     }
 
 
-def _passed(obj: Object, one: Passing) -> Object:
-    value = pointers.resolve(obj, one.pointer)
-    if isinstance(one.found, Missing):
-        return edited(obj, [Remove(pointer=one.pointer)]) if same(value, one.wanted) else obj
-    if isinstance(one.wanted, Missing):
-        return _added(obj, one.pointer, one.found)
-    return edited(obj, [Set(pointer=one.pointer, value=one.found)]) if same(value, one.wanted) else obj
+def _mutated(obj: Object, change: AdmissionChange) -> Object:
+    if isinstance(change.desired, Missing):
+        return obj if isinstance(change.live, Missing) else _added(obj, change.pointer, change.live)
+    if not same(pointers.resolve(obj, change.pointer), change.desired):
+        return obj
+    if isinstance(change.live, Missing):
+        return edited(obj, [Remove(pointer=change.pointer)])
+    return edited(obj, [Set(pointer=change.pointer, value=change.live)])
 
 
 def _added(obj: Object, pointer: str, value: Json) -> Object:
-    """Only live has it: it is put in where nothing stands, and into lists where no such element is."""
+    """Add a value that only the live object has, unless the field or list element exists."""
     parts = pointers.split(pointer)
-    around = pointers.resolve(obj, pointers.join(parts[:-1]))
-    if isinstance(around, list):
+    parent = pointers.resolve(obj, pointers.join(parts[:-1]))
+    if isinstance(parent, list):
         name = dig(value, "name")
-        there = value in around or (name is not MISSING and any(dig(one, "name") == name for one in around))
-        place = pointers.join((*parts[:-1], str(len(around))))
-        return obj if there else edited(obj, [Set(pointer=place, value=value)])
+        exists = value in parent or (
+            name is not MISSING and any(dig(element, "name") == name for element in parent)
+        )
+        end = pointers.join((*parts[:-1], str(len(parent))))
+        return obj if exists else edited(obj, [Set(pointer=end, value=value)])
     if isinstance(pointers.resolve(obj, pointer), Missing):
         return edited(obj, [Set(pointer=pointer, value=value)])
     return obj
 
 
-_NAME: Final = "refused.whysync.dev"
-_KUBECTLS: Final = re.compile(r'\Aerror when (?:patching|replacing) "[^"]*": ')
-"""What kubectl puts before the server's words, and will put there again."""
+_VALIDATING_WEBHOOK: Final = "refused.whysync.dev"
+_KUBECTL_PREFIX: Final = re.compile(r'\Aerror when (?:patching|replacing) "[^"]*": ')
+"""The prefix that kubectl adds to the server's message, and adds again in the simulation."""
 _CODES: Final[dict[type[Failure], tuple[int, str]]] = {
     Forbidden: (403, "Forbidden"),
     QuotaExceeded: (403, "Forbidden"),
@@ -144,21 +150,25 @@ _CODES: Final[dict[type[Failure], tuple[int, str]]] = {
     AdmissionDenied: (400, ""),
     WebhookDown: (500, "InternalError"),
     AlreadyExists: (409, "AlreadyExists"),
-    # Values are masked in the facts: the model cannot see for itself that one is no base64.
+    # Values are masked in the facts, so the simulation cannot detect invalid base64.
     SecretEncoding: (400, "BadRequest"),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
+    """A request that was refused for a reason outside the simulation."""
+
     ref: Ref
     failure: Failure
     message: str
-    wish: Object
-    """What was asked for: something else may be granted."""
+    requested: Object
+    """The refused object; a different one may be accepted."""
 
 
 class Refusals:
+    """The refusals that still apply, by object."""
+
     def __init__(self, case: Case) -> None:
         self._by_key: dict[Key, Refusal] = {}
         for result in case.results:
@@ -174,59 +184,59 @@ class Refusals:
                 ref=result.ref,
                 failure=reported.failure,
                 message=result.message,
-                wish=_wish(unmasked(desired.body)),
+                requested=_requested(unmasked(desired.body)),
             )
 
     @property
     def admission(self) -> Admission:
-        """A webhook that refuses what was refused."""
+        """A validating webhook that repeats the refusals."""
         if not self._by_key:
             return Admission()
-        objects = (configuration(_NAME, "ValidatingWebhookConfiguration"),)
-        return Admission(objects=objects, webhooks={_NAME: self._judged})
+        objects = (webhook_configuration(_VALIDATING_WEBHOOK, "ValidatingWebhookConfiguration"),)
+        return Admission(objects=objects, webhooks={_VALIDATING_WEBHOOK: self._review})
 
     @property
     def all(self) -> tuple[Refusal, ...]:
         return tuple(self._by_key.values())
 
     def lift(self, which: Callable[[Refusal], bool]) -> int:
-        """From now on these are granted; gives how many there were."""
-        gone = [key for key, one in self._by_key.items() if which(one)]
-        for key in gone:
+        """Remove the refusals that `which` selects, and return their number."""
+        lifted = [key for key, refusal in self._by_key.items() if which(refusal)]
+        for key in lifted:
             del self._by_key[key]
-        return len(gone)
+        return len(lifted)
 
-    def _judged(self, obj: Object) -> Object:
-        one = self._by_key.get(ref_of(obj).key)
-        if one is not None and _asks_the_same(one.wish, obj):
-            code, reason = _CODES[type(one.failure)]
-            raise Refused(code, reason, _KUBECTLS.sub("", one.message))
+    def _review(self, obj: Object) -> Object:
+        refusal = self._by_key.get(ref_of(obj).key)
+        if refusal is not None and _requests_same(refusal.requested, obj):
+            code, reason = _CODES[type(refusal.failure)]
+            raise Refused(code, reason, _KUBECTL_PREFIX.sub("", refusal.message))
         return obj
 
 
 def _reported(case: Case, ref: Ref) -> ReportedFailure[Failure] | None:
     for kind in _CODES:
         for failure in case.failures(kind):
-            # Argo CD gives a namespace also to what lies in none.
+            # Sync results have a namespace even for cluster-scoped objects.
             if failure.ref is not None and failure.ref.key in (ref.key, ref.key._replace(namespace="")):
                 return failure
     return None
 
 
-def _wish(body: Object) -> Object:
+def _requested(body: Object) -> Object:
     return {key: value for key, value in body.items() if key not in ("metadata", "status")}
 
 
-def _asks_the_same(wish: Object, obj: Object) -> bool:
-    """Each part of what was refused is still asked for; the server may have added to it."""
-    return all(_within(value, obj.get(key)) for key, value in wish.items())
+def _requests_same(requested: Object, obj: Object) -> bool:
+    """Does the object still have every field that was refused? The server may have added others."""
+    return all(_is_subset(value, obj.get(key)) for key, value in requested.items())
 
 
-def _within(small: Json, large: Json) -> bool:
+def _is_subset(small: Json, large: Json) -> bool:
     if isinstance(small, dict) and isinstance(large, dict):
-        return all(_within(value, large.get(key)) for key, value in small.items())
+        return all(_is_subset(value, large.get(key)) for key, value in small.items())
     if isinstance(small, list) and isinstance(large, list):
-        return len(small) <= len(large) and all(map(_within, small, large))
+        return len(small) <= len(large) and all(map(_is_subset, small, large))
     return small == large or str(small) == str(large)
 
 
@@ -253,19 +263,19 @@ class Quotas:
             if hard != fields(status.get("hard")):
                 self._store.put(place, {**obj, "status": {**status, "hard": hard}})
                 written = True
-        self._refusals.lift(self._is_over)
+        self._refusals.lift(self._is_resolved)
         self._seen = self._store.writes(QUOTAS)
         return written
 
     def next_wakeup(self) -> None:
-        """It acts on changes alone."""
+        """Acts only on changes."""
 
-    def _is_over(self, refusal: Refusal) -> bool:
+    def _is_resolved(self, refusal: Refusal) -> bool:
         failure = refusal.failure
         if not isinstance(failure, QuotaExceeded) or not failure.quota or not failure.requested:
             return False
-        quota = self._named(refusal.ref.namespace or self._case.destination_namespace, failure.quota)
+        quota = self._quota(refusal.ref.namespace or self._case.destination_namespace, failure.quota)
         return quota is not None and has_room(quota, failure.requested)
 
-    def _named(self, namespace: str, name: str) -> Object | None:
+    def _quota(self, namespace: str, name: str) -> Object | None:
         return self._store.get((QUOTAS, namespace, name))

@@ -1,8 +1,8 @@
 """Apply a fix to a simulation as a user would: a commit, an edit, commands in their order.
 
 Some refusals are replayed from messages because their reason is outside the simulation: a policy, an account
-of another cluster. After each step, `lift` decides which of them no longer apply; what cannot be known is a
-gap.
+of another cluster. After each step, `lift_refusals` decides which of them no longer apply; what cannot be
+known is a gap.
 """
 
 from __future__ import annotations
@@ -36,52 +36,52 @@ from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
 from whysync.messages.patterns.apply import LimitRange, QuotaExceeded
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.proofs.admission import Refusal
-from whysync.proofs.assumed import asked_keys
+from whysync.proofs.assumed import referenced_keys
 from whysync.proofs.observations import Observer
 from whysync.proofs.simulated_case import SimulatedCase
 from whysync.queries.commands import is_read_only, without_flags
 from whysync.queries.references import references_of
 from whysync.queries.service_backends import is_selected
 
-_LONGEST_WAIT: Final = timedelta(minutes=10)
-_A_ROLLOUT: Final = timedelta(minutes=1)
-_A_MOMENT: Final = timedelta(seconds=2)
-_AWAITED: Final = ("sync", "wait", "terminate-op", "confirm-deletion")
-_BESIDE_A_SYNC: Final = ("get", "wait", "terminate-op")
-_RIGHTS: Final = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
+_MAX_OPERATION_TIME: Final = timedelta(minutes=10)
+_ROLLOUT_TIME: Final = timedelta(minutes=1)
+_REACTION_TIME: Final = timedelta(seconds=2)
+_OPERATION_VERBS: Final = ("sync", "wait", "terminate-op", "confirm-deletion")
+_SYNC_COMPANIONS: Final = ("get", "wait", "terminate-op")
+_RBAC_KINDS: Final = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
 _UNKNOWN_VALUE: Final = "dW5rbm93bg=="
 
 
-class Unplayable(Exception):
-    """The fix cannot be carried out on a model; the text says why."""
+class NotExecutable(Exception):
+    """The fix cannot be executed in a simulation; the text is the reason."""
 
 
-class Refuted(Exception):
-    """A step of the fix is refused; the text is what comes back."""
+class StepRefused(Exception):
+    """A step of the fix is refused; the text is the error."""
 
 
 def touched_by(fix: Fix, case: Case) -> frozenset[Key]:
-    """The app's resources that the fix is about, and those that it makes them name."""
+    """The resources that the fix changes, and those that they reference with the fix."""
     target = object_of(fix, case) if fix.kind is FixKind.MANIFEST else None
     if target is None or fix.target is None:
         return frozenset()
     changed = target.with_body(edited(target.body, fix.edits))
-    named = {(reference.kind, reference.name) for reference in references_of(changed)}
+    referenced = {(reference.kind, reference.name) for reference in references_of(changed)}
     keys = {fix.target.key, target.key}
     keys |= {
         desired_object.key
         for desired_object in case.desired
-        if (desired_object.ref.kind, desired_object.ref.name) in named
+        if (desired_object.ref.kind, desired_object.ref.name) in referenced
     }
-    spaced = {key._replace(namespace=case.destination_namespace) for key in keys if not key.namespace}
-    return frozenset(keys | spaced)
+    namespaced = {key._replace(namespace=case.destination_namespace) for key in keys if not key.namespace}
+    return frozenset(keys | namespaced)
 
 
-class Player:
-    """`gaps` is what was taken for granted on the way; `syncs`: a sync is among the fix's own steps."""
+class FixRunner:
+    """Executes the steps of a fix. `gaps`: what was assumed; `syncs`: the fix itself includes a sync."""
 
     def __init__(self, watch: Observer) -> None:
-        self._watch = watch
+        self._observer = watch
         self._world = watch.world
         self.gaps: list[str] = []
         self.syncs = False
@@ -89,23 +89,23 @@ class Player:
 
     # --- the fix ---------------------------------------------------------------------------------
 
-    def carry_out(self, fix: Fix) -> None:
-        """Raises `Unplayable` and `Refuted`."""
+    def apply(self, fix: Fix) -> None:
+        """Raises `NotExecutable` and `StepRefused`."""
         if fix.commands:
             self._run(fix.commands)
             return
         case = self._world.case
         if fix.line:
             self._settings(policy_edit(fix.line, case))
-            self._watch.deed(f"policy.csv gets: {fix.line}")
+            self._observer.record_action(f"policy.csv gets: {fix.line}")
         elif fix.create is not None:
             self._create(fix.create)
         else:
             self._edit(fix)
         self._world.simulation.argocd.refresh(self._world.app, hard=fix.kind is FixKind.SETTINGS)
 
-    def follow(self, fix: Fix) -> None:
-        """What has to be done once the change is synced."""
+    def run_follow_up(self, fix: Fix) -> None:
+        """Run the commands that must follow once the change is synced."""
         if fix.afterwards:
             self._run(fix.afterwards)
 
@@ -113,61 +113,63 @@ class Player:
         case = self._world.case
         target = object_of(fix, case)
         if target is None or fix.target is None:
-            raise Unplayable(f"{fix.target or 'its object'} is not among the facts")
+            raise NotExecutable(f"{fix.target or 'its object'} is not among the facts")
         match fix.kind:
             case FixKind.APPLICATION:
                 if fix.target.name != case.app.name:
-                    raise Unplayable(f"{fix.target} is another Application")
+                    raise NotExecutable(f"{fix.target} is another Application")
                 self._world.edit(lambda body: edited(body, fix.edits))
-                self._watch.deed(f"Application changed: {fix.title}")
+                self._observer.record_action(f"Application changed: {fix.title}")
             case FixKind.PROJECT:
                 self._world.simulation.argocd.set_project(edited(target.body, fix.edits))
-                self._watch.deed(f"AppProject changed: {fix.title}")
+                self._observer.record_action(f"AppProject changed: {fix.title}")
             case FixKind.SETTINGS:
                 self._settings(fix)
-                self._watch.deed(f"{fix.target.name} changed: {fix.title}")
+                self._observer.record_action(f"{fix.target.name} changed: {fix.title}")
             case FixKind.MANIFEST:
                 changed = target.with_body(edited(target.body, fix.edits))
-                left = [] if fix.drops else [changed]
+                replacement = [] if fix.drops else [changed]
                 desired = [
                     new
                     for desired_object in case.desired
-                    for new in (left if desired_object is target else [desired_object])
+                    for new in (replacement if desired_object is target else [desired_object])
                 ]
                 self._push(desired, fix.title)
                 written = would_be_written(case, changed)
-                self.gaps += lift(self._world, touched_by(fix, case), written=written)
+                self.gaps += lift_refusals(self._world, touched_by(fix, case), written=written)
             case FixKind.POLICY | FixKind.COMMAND:
-                raise Unplayable("it says nothing that could be done")
+                raise NotExecutable("it says nothing that could be done")
 
     def _settings(self, fix: Fix) -> None:
         target = object_of(fix, self._world.case)
         if target is None:
-            raise Unplayable(f"{fix.target} is not among the facts")
+            raise NotExecutable(f"{fix.target} is not among the facts")
         self._world.simulation.argocd.set_config_map(edited(target.body, fix.edits))
 
     def _push(self, desired: Iterable[Manifest | Object], title: str) -> None:
         commit = self._world.push(desired)
-        self._watch.deed(f"commit {commit[:7]}: {title}")
+        self._observer.record_action(f"commit {commit[:7]}: {title}")
 
-    def _create(self, made: Object) -> None:
-        """For Git; but projects are Argo CD's own, and rights of its account come from who may give them."""
-        if made.get("kind") == "AppProject":
-            self._world.simulation.argocd.set_project(copy_object(made))
-            self._watch.deed(f"kubectl apply {ref_of(made)}")
+    def _create(self, obj_to_create: Object) -> None:
+        """Commit the object to Git; AppProjects and RBAC objects are applied with kubectl."""
+        if obj_to_create.get("kind") == "AppProject":
+            self._world.simulation.argocd.set_project(copy_object(obj_to_create))
+            self._observer.record_action(f"kubectl apply {ref_of(obj_to_create)}")
             return
         objects = (
-            [fields(item) for item in items(made.get("items"))] if made.get("kind") == "List" else [made]
+            [fields(item) for item in items(obj_to_create.get("items"))]
+            if obj_to_create.get("kind") == "List"
+            else [obj_to_create]
         )
-        rights = [obj for obj in objects if obj.get("kind") in _RIGHTS]
+        rights = [obj for obj in objects if obj.get("kind") in _RBAC_KINDS]
         if rights and len(rights) == len(objects):
             terminal = Kubectl(self._world.simulation.api_server)
             for right in rights:
-                said, failed = terminal.create(copy_object(right), manager="kubectl-create")
-                self._watch.deed(f"kubectl apply {ref_of(right)}", said if failed else "")
+                output, failed = terminal.create(copy_object(right), manager="kubectl-create")
+                self._observer.record_action(f"kubectl apply {ref_of(right)}", output if failed else "")
                 if failed:
-                    raise Refuted(said)
-            self.gaps += lift(self._world)
+                    raise StepRefused(output)
+            self.gaps += lift_refusals(self._world)
             return
         names = ", ".join(str(ref_of(obj)) for obj in objects)
         self._push([*self._world.case.desired, *objects], f"add {names}")
@@ -175,92 +177,92 @@ class Player:
     # --- commands --------------------------------------------------------------------------------
 
     def _run(self, commands: tuple[str, ...]) -> None:
-        lines = lines_of(commands)
-        persons = next((line for line in lines if line.sort is LineKind.PERSONS), None)
-        if persons is not None:
-            raise Unplayable(persons.why)
-        played = [line for line in lines if line.sort is LineKind.PLAYED]
-        if all(_is_wait(line) for line in played):
-            raise Unplayable("it changes nothing: it only looks, or waits")
-        self.syncs = any(_is_sync(line) for line in played)
-        self.only_syncs = all(_is_sync(line) or _is_refresh(line) for line in played)
-        for line in (line for line in lines if line.sort in (LineKind.PLAYED, LineKind.PAUSES)):
+        lines = command_lines(commands)
+        manual = next((line for line in lines if line.kind is LineKind.MANUAL), None)
+        if manual is not None:
+            raise NotExecutable(manual.why)
+        executed = [line for line in lines if line.kind is LineKind.EXECUTED]
+        if all(_is_wait(line) for line in executed):
+            raise NotExecutable("it changes nothing: it only looks, or waits")
+        self.syncs = any(_is_sync(line) for line in executed)
+        self.only_syncs = all(_is_sync(line) or _is_refresh(line) for line in executed)
+        for line in (line for line in lines if line.kind in (LineKind.EXECUTED, LineKind.ROLLOUT_STATUS)):
             if line.command is None:
-                self._watch.run(_A_ROLLOUT)
-                self._watch.deed(line.text)
-                self.gaps += lift(self._world)
+                self._observer.run(_ROLLOUT_TIME)
+                self._observer.record_action(line.text)
+                self.gaps += lift_refusals(self._world)
                 continue
             try:
-                self._play(line.text, line.command)
-            except ValueError as problem:  # a patch that is no JSON, a number that is none
-                raise Unplayable(f"`{line.text}` cannot be read: {problem}") from problem
+                self._execute(line.text, line.command)
+            except ValueError as problem:  # for example an invalid JSON patch
+                raise NotExecutable(f"`{line.text}` cannot be read: {problem}") from problem
 
-    def _play(self, written: str, command: Command) -> None:
+    def _execute(self, written: str, command: Command) -> None:
         world = self._world
-        by = Actor(user="admin")
+        actor = Actor(user="admin")
         if command.tool == "argocd":
             if command.noun == "app":
                 self._check_app(command)
-            said, failed = run_argocd(command, by, world.simulation.argocd)
+            output, failed = run_argocd(command, actor, world.simulation.argocd)
             if command.noun == "cluster":
                 self.gaps.append("whether Argo CD's account has the rights there")
         elif command.verb == "create" and command.words[:1] in (("secret",), ("configmap",)):
-            said, failed = self._created_with_values(command)
+            output, failed = self._create_with_placeholders(command)
         else:
-            said, failed = Kubectl(world.simulation.api_server).run(command, by, world.simulation.argocd)
-        self._watch.deed(written, said if failed else "")
-        if failed and "not found" in said.lower():
-            raise Unplayable(f"`{written}`: {said}")
+            output, failed = Kubectl(world.simulation.api_server).run(command, actor, world.simulation.argocd)
+        self._observer.record_action(written, output if failed else "")
+        if failed and "not found" in output.lower():
+            raise NotExecutable(f"`{written}`: {output}")
         if failed:
-            raise Refuted(said.rpartition("desc = ")[2] or said)
-        self.gaps += lift(world)
-        if command.tool == "argocd" and command.verb in _AWAITED:
-            self._watch.run(_LONGEST_WAIT, lambda: self._watch.sync_ended)
-        self._watch.run(_A_MOMENT)
+            raise StepRefused(output.rpartition("desc = ")[2] or output)
+        self.gaps += lift_refusals(world)
+        if command.tool == "argocd" and command.verb in _OPERATION_VERBS:
+            self._observer.run(_MAX_OPERATION_TIME, lambda: self._observer.sync_ended)
+        self._observer.run(_REACTION_TIME)
 
     def _check_app(self, command: Command) -> None:
         name = command.words[0].rpartition("/")[2]
         if name != self._world.case.app.name:
-            raise Unplayable(f"what Application {name} does is not part of this world")
+            raise NotExecutable(f"what Application {name} does is not part of this world")
         if command.verb == "delete":
-            raise Unplayable("there would be no app left to look at")
+            raise NotExecutable("there would be no app left to look at")
 
-    def _created_with_values(self, command: Command) -> tuple[str, bool]:
-        """With all the keys that pods ask for: what the values are nobody asks on a model."""
+    def _create_with_placeholders(self, command: Command) -> tuple[str, bool]:
+        """Create the object with all keys that pods reference; the values do not matter in a simulation."""
         name = command.words[-1]
         kind = "Secret" if command.words[0] == "secret" else "ConfigMap"
         namespace = command.flag("--namespace", "default")
         objects = [
-            desired_object.body for desired_object in (*self._world.part.desired, *self._world.part.live)
+            desired_object.body for desired_object in (*self._world.scope.desired, *self._world.scope.live)
         ]
-        keys = asked_keys(objects, kind, namespace, name, self._world.case.destination_namespace)
-        made: Object = {
+        keys = referenced_keys(objects, kind, namespace, name, self._world.case.destination_namespace)
+        obj_to_create: Object = {
             "apiVersion": "v1",
             "kind": kind,
             "metadata": {"name": name, "namespace": namespace},
             "data": dict.fromkeys(keys, _UNKNOWN_VALUE),
         }
         self.gaps.append(f"which values {kind} {name} has to hold")
-        return Kubectl(self._world.simulation.api_server).create(made)
+        return Kubectl(self._world.simulation.api_server).create(obj_to_create)
 
-    # --- what a person does beside it ------------------------------------------------------------
+    # --- actions of a user in addition to the fix ------------------------------------------------
 
     def sync(self) -> str:
-        """`argocd app sync`, to its end; gives why it was refused, where it was."""
+        """`argocd app sync` until the operation ends; returns the reason if it is refused."""
         try:
             self._world.sync()
         except Denied as problem:
             why = str(problem).rpartition("desc = ")[2]
-            self._watch.deed(f"argocd app sync {self._world.case.app.name}", why)
+            self._observer.record_action(f"argocd app sync {self._world.case.app.name}", why)
             return why
-        self._watch.deed(f"argocd app sync {self._world.case.app.name}")
-        self._watch.run(_LONGEST_WAIT, lambda: self._watch.sync_ended)
+        self._observer.record_action(f"argocd app sync {self._world.case.app.name}")
+        self._observer.run(_MAX_OPERATION_TIME, lambda: self._observer.sync_ended)
         return ""
 
     def terminate(self) -> None:
         self._world.simulation.argocd.terminate(self._world.app)
-        self._watch.deed(f"argocd app terminate-op {self._world.case.app.name}")
-        self._watch.run(_LONGEST_WAIT, lambda: self._watch.sync_ended)
+        self._observer.record_action(f"argocd app terminate-op {self._world.case.app.name}")
+        self._observer.run(_MAX_OPERATION_TIME, lambda: self._observer.sync_ended)
 
 
 def _is_sync(line: CommandLine) -> bool:
@@ -275,45 +277,43 @@ def _is_wait(line: CommandLine) -> bool:
 
 def _is_refresh(line: CommandLine) -> bool:
     command = line.command
-    # No sync begins while another runs: to end that one is part of a plain sync.
-    return command is not None and command.tool == "argocd" and command.verb in _BESIDE_A_SYNC
+    # Argo CD runs one operation at a time: terminating it is part of a plain sync.
+    return command is not None and command.tool == "argocd" and command.verb in _SYNC_COMPANIONS
 
 
-_LOOKS_AT_THE_DEED: Final = ("argocd app diff", "argocd proj windows list")
+_PREVIEWS: Final = ("argocd app diff", "argocd proj windows list")
 _ROLLOUT: Final = ["kubectl", "rollout", "status"]
-_BLANK: Final = re.compile(r"[A-Z][A-Z0-9_]+")
+_PLACEHOLDER: Final = re.compile(r"[A-Z][A-Z0-9_]+")
 _SECRET_LITERAL: Final = re.compile(r"--from-literal=[A-Za-z0-9._-]+=VALUE")
 
 
 class LineKind(Enum):
-    LOOKS = auto()
-    PLAYED = auto()
-    PAUSES = auto()
-    """`kubectl rollout status`: until it is rolled out."""
-    PERSONS = auto()
-    """Only a person can do it; `why` says what stands against playing it."""
+    READ_ONLY = auto()
+    EXECUTED = auto()
+    ROLLOUT_STATUS = auto()
+    """`kubectl rollout status`: waits for a rollout."""
+    MANUAL = auto()
+    """Requires a user; `why` is the reason that it cannot be executed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
     text: str
-    sort: LineKind
+    kind: LineKind
     command: Command | None = None
     why: str = ""
 
 
-def leaves_a_deed(commands: tuple[str, ...]) -> bool:
-    """Does it say where to look, and leave to a person what to do about what is seen there?"""
-    looks = [line.text for line in lines_of(commands) if line.sort is LineKind.LOOKS]
-    return any(not look.startswith(_LOOKS_AT_THE_DEED) and "--dry-run" not in look for look in looks)
+def requires_human_decision(commands: tuple[str, ...]) -> bool:
+    """Does the fix show something on which a user has to decide? Previews of the change do not count."""
+    shown = [line.text for line in command_lines(commands) if line.kind is LineKind.READ_ONLY]
+    return any(not command.startswith(_PREVIEWS) and "--dry-run" not in command for command in shown)
 
 
 def only_waits(commands: tuple[str, ...]) -> bool:
-    """Is there nothing to be done but `argocd app wait`, and perhaps a look?"""
-    acts = [line for line in lines_of(commands) if line.sort is not LineKind.LOOKS]
-    return bool(acts) and all(
-        act.command is not None and (act.command.tool, act.command.verb) == ("argocd", "wait") for act in acts
-    )
+    """Do the commands only wait (`argocd app wait`) and read?"""
+    acting = [line for line in command_lines(commands) if line.kind is not LineKind.READ_ONLY]
+    return bool(acting) and all(_is_wait(line) for line in acting)
 
 
 def changes_application(commands: tuple[str, ...]) -> bool:
@@ -321,66 +321,66 @@ def changes_application(commands: tuple[str, ...]) -> bool:
     return any(
         (command.tool, command.noun, command.verb) == ("argocd", "app", "set")
         or ((command.tool, command.verb) == ("kubectl", "patch") and command.words[:1] == ("application",))
-        for line in lines_of(commands)
+        for line in command_lines(commands)
         if (command := line.command) is not None
     )
 
 
-def lines_of(commands: tuple[str, ...]) -> list[CommandLine]:
-    return [_line(part) for written in commands for part in _parts(written)]
+def command_lines(commands: tuple[str, ...]) -> list[CommandLine]:
+    return [_classified(part) for written in commands for part in _split_chain(written)]
 
 
-def _parts(written: str) -> list[str]:
+def _split_chain(written: str) -> list[str]:
     return [part.strip() for part in written.split(" && ")] if not written.startswith("#") else [written]
 
 
-def _line(written: str) -> CommandLine:
+def _classified(written: str) -> CommandLine:
     if written.startswith("#"):
-        said = written.lstrip("# ").removesuffix(", then")
-        return CommandLine(text=written, sort=LineKind.PERSONS, why=f"a step is for a person: {said}")
+        output = written.lstrip("# ").removesuffix(", then")
+        return CommandLine(text=written, kind=LineKind.MANUAL, why=f"a step is for a person: {output}")
     try:
         words = shlex.split(written, comments=True)
     except ValueError:
         words = []
     if not words:
-        return CommandLine(text=written, sort=LineKind.LOOKS)
+        return CommandLine(text=written, kind=LineKind.READ_ONLY)
     if is_read_only(words):
-        return CommandLine(text=written, sort=LineKind.LOOKS)
+        return CommandLine(text=written, kind=LineKind.READ_ONLY)
     if without_flags(words)[:3] == _ROLLOUT:
-        return CommandLine(text=written, sort=LineKind.PAUSES)
-    blank = next((word for word in words if _is_blank(word)), "")
+        return CommandLine(text=written, kind=LineKind.ROLLOUT_STATUS)
+    blank = next((word for word in words if _is_placeholder(word)), "")
     if blank:
-        return CommandLine(text=written, sort=LineKind.PERSONS, why=f"{blank} is for a person to fill in")
+        return CommandLine(text=written, kind=LineKind.MANUAL, why=f"{blank} is for a person to fill in")
     if words[0] == "kubectl" and "edit" in words:
-        return CommandLine(text=written, sort=LineKind.PERSONS, why=f"`{' '.join(words)}` is for a person")
+        return CommandLine(text=written, kind=LineKind.MANUAL, why=f"`{' '.join(words)}` is for a person")
     line = shlex.join(words)
     try:
-        return CommandLine(text=line, sort=LineKind.PLAYED, command=command_of(line))
+        return CommandLine(text=line, kind=LineKind.EXECUTED, command=command_of(line))
     except BadCommand:
         return CommandLine(
-            text=written, sort=LineKind.PERSONS, why=f"`{' '.join(words[:4])}` cannot be played on a model"
+            text=written, kind=LineKind.MANUAL, why=f"`{' '.join(words[:4])}` cannot be played on a model"
         )
 
 
-def _is_blank(word: str) -> bool:
-    """`OTHER_PROJECT`, `KEY=VALUE`, `--name=NAME`: in capitals, as no object of a cluster is named."""
+def _is_placeholder(word: str) -> bool:
+    """`OTHER_PROJECT`, `KEY=VALUE`, `--name=NAME`: in capitals, unlike any object name."""
     if _SECRET_LITERAL.fullmatch(word):
-        return False  # what it holds nobody asks on a model
+        return False  # the value does not matter in a simulation
     value = word.rpartition("=")[2] if word.startswith("--") else word
-    return bool(_BLANK.fullmatch(value)) or any(
-        _BLANK.fullmatch(part) for part in value.split("=") if "=" in value
+    return bool(_PLACEHOLDER.fullmatch(value)) or any(
+        _PLACEHOLDER.fullmatch(part) for part in value.split("=") if "=" in value
     )
 
 
-def lift(world: SimulatedCase, changed: Iterable[Key] = (), *, written: bool = True) -> list[str]:
-    """Gives the gaps: what was taken for granted. `changed` are manifests that ask for something else now.
+def lift_refusals(world: SimulatedCase, changed: Iterable[Key] = (), *, written: bool = True) -> list[str]:
+    """Lift refusals that no longer apply, and return what was assumed. `changed`: manifests that changed.
 
-    What says the same as the live object is not `written`: nobody judges it.
+    A manifest that equals the live object is not `written`, so admission does not evaluate it.
     """
     touched = frozenset(changed)
     gaps: list[str] = []
 
-    def is_over(refusal: Refusal) -> bool:
+    def is_resolved(refusal: Refusal) -> bool:
         failure = refusal.failure
         match failure:
             case Forbidden():
@@ -395,17 +395,17 @@ def lift(world: SimulatedCase, changed: Iterable[Key] = (), *, written: bool = T
                 return False
             case _ if refusal.ref.key in touched:
                 if written:
-                    gaps.append(f"whether {_judge(failure)} accepts {refusal.ref} as it is then")
+                    gaps.append(f"whether {_admission_name(failure)} accepts {refusal.ref} as it is then")
                 return True
             case _:
                 return False
 
-    world.writers.refusals.lift(is_over)
+    world.writers.refusals.lift(is_resolved)
     return gaps
 
 
 def _is_permitted(world: SimulatedCase, failure: Forbidden) -> bool:
-    asked = AccessQuestion(
+    question = AccessQuestion(
         user=failure.user,
         groups=(),
         verb=failure.verb,
@@ -415,11 +415,11 @@ def _is_permitted(world: SimulatedCase, failure: Forbidden) -> bool:
         namespace=failure.namespace,
         name=failure.name,
     )
-    return bool(failure.user) and may(world.simulation.api_server.store, asked)
+    return bool(failure.user) and may(world.simulation.api_server.store, question)
 
 
 def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:
-    """Nobody stood behind its Service, and a ready Pod does now."""
+    """Does the webhook's Service, which had no endpoints, have a ready Pod now?"""
     if failure.reason is not Network.NO_ENDPOINTS:
         return False
     objects = [
@@ -435,25 +435,25 @@ def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:
         ),
         None,
     )
-    chosen = fields(dig(service, "spec", "selector")) if service is not None else {}
+    selector = fields(dig(service, "spec", "selector")) if service is not None else {}
     return any(
         obj.get("kind") == "Pod"
         and is_ready(obj)
-        and is_selected(fields(dig(obj, "metadata", "labels")), chosen)
+        and is_selected(fields(dig(obj, "metadata", "labels")), selector)
         for obj in objects
     )
 
 
 def _is_configured(world: SimulatedCase, webhook: str) -> bool:
     return any(
-        text(dig(one, "name")) == webhook
+        text(dig(entry, "name")) == webhook
         for obj in world.simulation.api_server.objects()
         if text(obj.get("kind")).endswith("WebhookConfiguration")
-        for one in items(obj.get("webhooks"))
+        for entry in items(obj.get("webhooks"))
     )
 
 
-def _judge(failure: Failure) -> str:
+def _admission_name(failure: Failure) -> str:
     match failure:
         case AdmissionDenied():
             return failure.policy or failure.webhook or "the admission policy"

@@ -1,4 +1,4 @@
-"""Objects that the facts lack and that must exist, because pods that need them run.
+"""Objects that the facts lack and that must exist, because pods that need them are running.
 
 A Secret that no message reports as missing exists with the keys that pods reference; its values do not
 matter. Nodes have the labels and the capacity that the pods need.
@@ -25,40 +25,42 @@ _VALUE: Final = "dW5rbm93bg=="
 
 
 def assumed_objects(
-    case: Case, live: Iterable[Object], desired: Iterable[Object], well: frozenset[str]
+    case: Case, live: Iterable[Object], desired: Iterable[Object], healthy: frozenset[str]
 ) -> list[Object]:
-    """What the templates of live and desired objects name, that neither is live nor comes from Git.
+    """Objects that pod templates reference and that are neither live nor in Git.
 
-    `well` has the keys of what Argo CD calls healthy: all that these name is there.
+    `healthy` has the keys of resources that Argo CD reports as Healthy: everything they reference exists.
     """
-    there = {_name(live_object) for live_object in live}
+    existing = {_name(live_object) for live_object in live}
     coming = {_name(desired_object, case.destination_namespace) for desired_object in desired}
-    missing = _said_to_be_missing(case)
-    found: dict[_Name, set[str]] = {}
+    missing = _reported_missing(case)
+    keys_by_name: dict[_Name, set[str]] = {}
     for obj in (*live, *desired):
         namespace = text(dig(obj, "metadata", "namespace")) or case.destination_namespace
         key = ref_of(obj).key._replace(namespace=namespace)
-        runs = str(key) in well and case.live_of(key) is not None
+        runs = str(key) in healthy and case.live_of(key) is not None
         for template in pod_templates(obj):
-            for kind, name, entry in _named(template):
+            for kind, name, entry in _references(template):
                 place = kind, namespace, name
-                if not name or place in there or place in coming or (kind, name) in missing:
+                if not name or place in existing or place in coming or (kind, name) in missing:
                     continue
                 reference = Reference(kind=kind, name=name, pointer="")
                 if runs or not is_absent(case, reference, namespace):
-                    found.setdefault(place, set()).update({entry} - {""})
-    return [_made(*place, sorted(keys)) for place, keys in sorted(found.items())]
+                    keys_by_name.setdefault(place, set()).update({entry} - {""})
+    return [_placeholder(*place, sorted(keys)) for place, keys in sorted(keys_by_name.items())]
 
 
-def asked_keys(objects: Iterable[Object], kind: str, namespace: str, name: str, default: str) -> list[str]:
-    """The keys that the templates of these objects ask one Secret or ConfigMap for."""
-    found: set[str] = set()
+def referenced_keys(
+    objects: Iterable[Object], kind: str, namespace: str, name: str, default: str
+) -> list[str]:
+    """The keys of one Secret or ConfigMap that the pod templates of these objects reference."""
+    keys: set[str] = set()
     for obj in objects:
         if (text(dig(obj, "metadata", "namespace")) or default) != namespace:
             continue
         for template in pod_templates(obj):
-            found |= {key for asked, title, key in _named(template) if (asked, title) == (kind, name)}
-    return sorted(found - {""})
+            keys |= {entry for *reference, entry in _references(template) if reference == [kind, name]}
+    return sorted(keys - {""})
 
 
 def missing_namespaces(case: Case) -> frozenset[str]:
@@ -66,12 +68,12 @@ def missing_namespaces(case: Case) -> frozenset[str]:
 
 
 def namespaces(case: Case, live: Iterable[Object], desired: Iterable[Object]) -> list[Object]:
-    """Of those that are not live: Argo CD was never told that they are not there."""
-    named = {
+    """Namespaces that are not in the facts and that no message reports as missing."""
+    used_in_git = {
         text(dig(desired_object, "metadata", "namespace")) or case.destination_namespace
         for desired_object in desired
     }
-    known = {
+    live_names = {
         text(dig(live_object, "metadata", "name"))
         for live_object in live
         if live_object.get("kind") == "Namespace"
@@ -84,7 +86,7 @@ def namespaces(case: Case, live: Iterable[Object], desired: Iterable[Object]) ->
     if case.has_sync_option("CreateNamespace=true"):
         coming.add(case.destination_namespace)
     used = {text(dig(live_object, "metadata", "namespace")) for live_object in live}
-    wanted = named - known - (coming - used) - missing_namespaces(case) - {""}
+    assumed = used_in_git - live_names - (coming - used) - missing_namespaces(case) - {""}
     return [
         {
             "apiVersion": "v1",
@@ -93,39 +95,40 @@ def namespaces(case: Case, live: Iterable[Object], desired: Iterable[Object]) ->
             "spec": {"finalizers": ["kubernetes"]},
             "status": {"phase": "Active"},
         }
-        for name in sorted(wanted)
+        for name in sorted(assumed)
     ]
 
 
-def _said_to_be_missing(case: Case) -> set[tuple[str, str]]:
-    found = {
+def _reported_missing(case: Case) -> set[tuple[str, str]]:
+    missing = {
         (failure.failure.kind, failure.failure.name)
         for failure in case.failures(DependencyMissing)
         if not failure.failure.key
     }
     for mount in case.failures(FailedMount):
-        found |= {(kind, name) for kind, name in _in_words(mount.message.text)}
+        missing |= set(_missing_in_message(mount.message.text))
     for pod in case.live_of_kind("Pod"):
         for group in ("initContainerStatuses", "containerStatuses"):
             for raw in items(pod.status.get(group)):
-                found |= set(_in_words(text(dig(raw, "state", "waiting", "message"))))
-    return found
+                missing |= set(_missing_in_message(text(dig(raw, "state", "waiting", "message"))))
+    return missing
 
 
-def _in_words(told: str) -> Iterator[tuple[str, str]]:
+def _missing_in_message(message: str) -> Iterator[tuple[str, str]]:
+    """Kind and name of objects that a kubelet's message reports as not found."""
     for word, kind in (
         ("secret", "Secret"),
         ("configmap", "ConfigMap"),
         ("serviceaccount", "ServiceAccount"),
     ):
-        _, found, rest = told.partition(f'{word} "')
+        _, found, rest = message.partition(f'{word} "')
         name, quote, after = rest.partition('"')
         if found and quote and "not found" in after:
             yield kind, name.rpartition("/")[2]
 
 
-def _named(template: Object) -> Iterator[tuple[str, str, str]]:
-    """Kind, name and key of all that a pod names and is not optional."""
+def _references(template: Object) -> Iterator[tuple[str, str, str]]:
+    """Kind, name and key of every reference of a pod that is not optional."""
     account = text(template.get("serviceAccountName"))
     if account and account != "default":
         yield "ServiceAccount", account, ""
@@ -137,31 +140,31 @@ def _named(template: Object) -> Iterator[tuple[str, str, str]]:
         sources = [volume, *(fields(source) for source in items(dig(volume, "projected", "sources")))]
         for source in sources:
             for kind, field in (("Secret", "secret"), ("ConfigMap", "configMap")):
-                told = fields(source.get(field))
-                name = text(told.get("secretName")) or text(told.get("name"))
-                if name and told.get("optional") is not True:
+                reference = fields(source.get(field))
+                name = text(reference.get("secretName")) or text(reference.get("name"))
+                if name and reference.get("optional") is not True:
                     yield kind, name, ""
-                    for item in items(told.get("items")):
+                    for item in items(reference.get("items")):
                         yield kind, name, text(dig(item, "key"))
     for group in ("initContainers", "containers"):
         for raw in items(template.get(group)):
-            yield from _of_container(fields(raw))
+            yield from _container_references(fields(raw))
 
 
-def _of_container(container: Object) -> Iterator[tuple[str, str, str]]:
+def _container_references(container: Object) -> Iterator[tuple[str, str, str]]:
     for raw in items(container.get("envFrom")):
         for kind, field in (("Secret", "secretRef"), ("ConfigMap", "configMapRef")):
-            told = fields(dig(raw, field))
-            if told.get("optional") is not True:
-                yield kind, text(told.get("name")), ""
+            source = fields(dig(raw, field))
+            if source.get("optional") is not True:
+                yield kind, text(source.get("name")), ""
     for raw in items(container.get("env")):
         for kind, field in (("Secret", "secretKeyRef"), ("ConfigMap", "configMapKeyRef")):
-            told = fields(dig(raw, "valueFrom", field))
-            if told.get("optional") is not True:
-                yield kind, text(told.get("name")), text(told.get("key"))
+            source = fields(dig(raw, "valueFrom", field))
+            if source.get("optional") is not True:
+                yield kind, text(source.get("name")), text(source.get("key"))
 
 
-def _made(kind: str, namespace: str, name: str, keys: list[str]) -> Object:
+def _placeholder(kind: str, namespace: str, name: str, keys: list[str]) -> Object:
     obj: Object = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
     values: dict[str, Json] = dict.fromkeys(keys, _VALUE)
     if kind == "Secret":
@@ -185,19 +188,19 @@ def _name(obj: Object, default: str = "") -> _Name:
     return text(obj.get("kind")), text(meta.get("namespace")) or default, text(meta.get("name"))
 
 
-_FEWEST: Final = 3
-_MOST: Final = 50
+_MIN_NODES: Final = 3
+_MAX_NODES: Final = 50
 
 
 def nodes_for(live: Iterable[Object], desired: Iterable[Object]) -> list[Object]:
-    """As many as the largest DaemonSet counts, with every label that a template asks for."""
+    """Nodes for all DaemonSet pods, with every label that a pod template requires."""
     objects = [*live, *desired]
     if any(obj.get("kind") == "Node" for obj in objects):
         return []
     labels: Object = {}
     for obj in objects:
         for template in pod_templates(obj):
-            for key, value in _wished(template):
+            for key, value in _required_labels(template):
                 labels.setdefault(key, value)
     names = {text(dig(obj, "spec", "nodeName")) for obj in objects if obj.get("kind") == "Pod"} - {""}
     daemons = [
@@ -205,22 +208,24 @@ def nodes_for(live: Iterable[Object], desired: Iterable[Object]) -> list[Object]
         for obj in objects
         if obj.get("kind") == "DaemonSet"
     ]
-    count = min(max([_FEWEST, len(names), *daemons]), _MOST)
-    named = [
+    count = min(max([_MIN_NODES, len(names), *daemons]), _MAX_NODES)
+    node_names = [
         *sorted(names),
         *(f"node-{number}" for number in range(1, count + 1) if f"node-{number}" not in names),
     ]
-    return [_called(one, name, labels) for one, name in zip(_plain(count), named, strict=False)]
+    return [
+        _named_node(node, name, labels) for node, name in zip(_default_nodes(count), node_names, strict=False)
+    ]
 
 
-def _plain(count: int) -> list[Object]:
-    """As the model makes them for itself."""
-    empty = ApiServer()
-    ensure_nodes(empty, count)
-    return [obj for obj in empty.objects() if obj.get("kind") == "Node"]
+def _default_nodes(count: int) -> list[Object]:
+    """Nodes as the simulation creates them by default."""
+    api_server = ApiServer()
+    ensure_nodes(api_server, count)
+    return [obj for obj in api_server.objects() if obj.get("kind") == "Node"]
 
 
-def _wished(template: Object) -> Iterator[tuple[str, str]]:
+def _required_labels(template: Object) -> Iterator[tuple[str, str]]:
     for key, value in fields(template.get("nodeSelector")).items():
         yield key, text(value)
     terms = dig(
@@ -232,15 +237,15 @@ def _wished(template: Object) -> Iterator[tuple[str, str]]:
     )
     for term in items(terms)[:1]:
         for raw in items(dig(term, "matchExpressions")):
-            told = fields(raw)
-            values = items(told.get("values"))
-            if told.get("operator") == "In" and values:
-                yield text(told.get("key")), text(values[0])
-            elif told.get("operator") == "Exists":
-                yield text(told.get("key")), ""
+            expression = fields(raw)
+            values = items(expression.get("values"))
+            if expression.get("operator") == "In" and values:
+                yield text(expression.get("key")), text(values[0])
+            elif expression.get("operator") == "Exists":
+                yield text(expression.get("key")), ""
 
 
-def _called(node: Object, name: str, labels: Object) -> Object:
+def _named_node(node: Object, name: str, labels: Object) -> Object:
     meta = fields(node.get("metadata"))
     own: Object = {**labels, **fields(meta.get("labels")), "kubernetes.io/hostname": name}
     return {**node, "metadata": {"name": name, "labels": own}}

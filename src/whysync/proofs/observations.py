@@ -1,7 +1,7 @@
-"""What Argo CD shows of the app in a simulation, as symptoms that compare with those of a Case.
+"""Symptoms that Argo CD reports in a simulation, comparable with those of a Case.
 
-`differs:apps/Deployment/shop/web` whatever the field, and `condition:SyncError` at any index of the list. An
-`Observer` records them while time passes.
+`differs:apps/Deployment/shop/web` stands for any field, `condition:SyncError` for any index of the list. An
+`Observer` records samples of them while time passes.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from whysync.kubernetes.controllers.pod_control import is_ready
 from whysync.proofs.simulated_case import SimulatedCase
 from whysync.queries.previous_revision import previous_revision_of
 
-Signs = frozenset[SymptomId]
-_WELL: Final = ("", "Healthy")
-_OPEN_PHASES: Final = ("Running", "Terminating")
+SymptomIds = frozenset[SymptomId]
+_HEALTHY: Final = ("", "Healthy")
+_RUNNING_PHASES: Final = ("Running", "Terminating")
 
 
-def signs_of(world: SimulatedCase) -> Signs:
-    """All that is not as it should be; nothing, of an app that is well."""
-    return frozenset(_signs(world))
+def observed_symptoms(world: SimulatedCase) -> SymptomIds:
+    """All symptoms of the app at this moment; empty if it is Synced and Healthy."""
+    return frozenset(_symptoms(world))
 
 
-def _signs(world: SimulatedCase) -> Iterator[SymptomId]:
+def _symptoms(world: SimulatedCase) -> Iterator[SymptomId]:
     status = world.status
     for raw in items(status.get("conditions")):
         yield SymptomId.condition(text(dig(raw, "type")))
-    sync, health = world.codes
+    sync, health = world.sync_and_health
     if sync == "OutOfSync":
         yield APP_DIFFERS
-    if health not in _WELL:
+    if health not in _HEALTHY:
         yield APP_UNHEALTHY
-    yield from _of_operation(world)
+    yield from _operation_symptoms(world)
     for raw in items(status.get("resources")):
         row = fields(raw)
         key = key_of(row)
         live = live_object(world, row)
-        # A row that is left out of account (IgnoreExtraneous) is OutOfSync in an app that is Synced.
+        # With IgnoreExtraneous, a row can be OutOfSync in an app that is Synced.
         if row.get("status") == "OutOfSync" and sync == "OutOfSync":
             if row.get("requiresPruning") is True:
                 yield SymptomId.extra(key)
@@ -68,33 +68,36 @@ def _signs(world: SimulatedCase) -> Iterator[SymptomId]:
                 yield SymptomId.missing(key)
             else:
                 yield SymptomId.differs(key)
-        if live is not None and health not in _WELL and _health(world, row, live) not in (*_WELL, "Missing"):
+        if (
+            live is not None
+            and health not in _HEALTHY
+            and _health(world, row, live) not in (*_HEALTHY, "Missing")
+        ):
             yield SymptomId.unhealthy(key)
 
 
-def _of_operation(world: SimulatedCase) -> Iterator[SymptomId]:
-    state = world.operation
-    if world.is_operating or text(state.get("phase")) in (*FAILED_PHASES, *_OPEN_PHASES):
+def _operation_symptoms(world: SimulatedCase) -> Iterator[SymptomId]:
+    if world.is_operating or text(world.operation.get("phase")) in (*FAILED_PHASES, *_RUNNING_PHASES):
         yield OPERATION
-    yield from failures_in(world)
+    yield from failed_resources(world)
 
 
-def failures_in(world: SimulatedCase) -> dict[SymptomId, str]:
-    """The signs of resources that failed to sync, each with the words."""
-    found: dict[SymptomId, str] = {}
+def failed_resources(world: SimulatedCase) -> dict[SymptomId, str]:
+    """Resources that failed to sync, each with the message of its result."""
+    failures: dict[SymptomId, str] = {}
     for raw in items(dig(world.operation, "syncResult", "resources")):
         result = fields(raw)
         if result.get("status") == "SyncFailed" or result.get("hookPhase") in FAILED_PHASES:
-            found[SymptomId.result(key_of(result))] = text(result.get("message"))
-    return found
+            failures[SymptomId.result(key_of(result))] = text(result.get("message"))
+    return failures
 
 
 def key_of(row: Object) -> Key:
-    return Key(*(text(row.get(part)) for part in ("group", "kind", "namespace", "name")))
+    return Key(*(text(row.get(field)) for field in ("group", "kind", "namespace", "name")))
 
 
 def live_object(world: SimulatedCase, row: Object) -> Object | None:
-    """The object of a row of the status, as the model's cluster has it now."""
+    """The live object of a row of `status.resources`."""
     group, version = text(row.get("group")), text(row.get("version"))
     kind: Object = {
         "apiVersion": f"{group}/{version}" if group else version,
@@ -103,33 +106,33 @@ def live_object(world: SimulatedCase, row: Object) -> Object | None:
     resource = world.simulation.api_server.discovery.of_object(kind)
     if resource is None:
         return None
-    space = text(row.get("namespace")) if resource.namespaced else ""
-    return world.simulation.api_server.store.get((resource.store, space, text(row.get("name"))))
+    namespace = text(row.get("namespace")) if resource.namespaced else ""
+    return world.simulation.api_server.store.get((resource.store, namespace, text(row.get("name"))))
 
 
 def health_in(world: SimulatedCase, row: Object) -> str:
-    """Of a row of the status; nothing where Argo CD has no check for it, or it is not there."""
+    """Health of a row of `status.resources`; empty without a health check or a live object."""
     live = live_object(world, row)
     return _health(world, row, live) if live is not None else ""
 
 
 def _health(world: SimulatedCase, row: Object, live: Object) -> str:
-    told = text(dig(row, "health", "status"))
-    if told:
-        return told
+    reported = text(dig(row, "health", "status"))
+    if reported:
+        return reported
     overrides = world.simulation.argocd.context.settings.overrides
     verdict = health_of(live, overrides, now=world.simulation.clock.now.timestamp())
     return text(verdict.code) if verdict is not None and verdict.code is not None else ""
 
 
-def signs_for(case: Case, symptoms: Iterable[SymptomId]) -> Signs:
-    """The signs by which these symptoms of a Case would show; those of events and logs have none."""
+def observable_symptoms(case: Case, ids: Iterable[SymptomId]) -> SymptomIds:
+    """The symptoms of a Case as a simulation would show them; most events and logs have no equivalent."""
     by_id = {symptom.id: symptom for symptom in case.symptoms}
-    found = (_sign(by_id[id]) for id in symptoms if id in by_id)
-    return frozenset(sign for sign in found if sign is not None)
+    observable = (_observable_id(by_id[id]) for id in ids if id in by_id)
+    return frozenset(id for id in observable if id is not None)
 
 
-def _sign(symptom: Symptom) -> SymptomId | None:
+def _observable_id(symptom: Symptom) -> SymptomId | None:
     id = symptom.id
     match id.kind:
         case SymptomKind.CONDITION:
@@ -145,58 +148,60 @@ def _sign(symptom: Symptom) -> SymptomId | None:
         ):
             return SymptomId(id.kind, id.key)
         case SymptomKind.EVENT | SymptomKind.STATE:
-            return _of_event(symptom)
+            return _event_symptom(symptom)
         case SymptomKind.LOG | SymptomKind.BEHIND | SymptomKind.STALE:
             return None
 
 
-def _of_event(symptom: Symptom) -> SymptomId | None:
-    """An event about a resource of the app shows in its health; of pods, their owner's health tells."""
+def _event_symptom(symptom: Symptom) -> SymptomId | None:
+    """An event about a resource shows as its health; an event about a Pod shows at its owner."""
     ref = symptom.ref
     if ref is None or not symptom.because or ref.kind in ("Pod", "ReplicaSet"):
         return None
     return SymptomId.unhealthy(ref.key)
 
 
-_OF_A_RESOURCE: Final = {
+_RESOURCE_TEXTS: Final = {
     SymptomKind.DIFFERS: "differs",
     SymptomKind.MISSING: "is missing",
     SymptomKind.EXTRA: "is extra",
     SymptomKind.UNHEALTHY: "is not healthy",
     SymptomKind.RESULT: "fails to sync",
 }
-_OF_THE_APP: Final = {
+_APP_TEXTS: Final = {
     APP_DIFFERS: "the app is OutOfSync",
     APP_UNHEALTHY: "the app is not healthy",
     OPERATION: "the sync does not succeed",
 }
 
 
-def in_words(sign: SymptomId) -> str:
+def describe_symptom(symptom: SymptomId) -> str:
     """`Deployment shop/web differs`."""
-    if sign.key is not None:
-        place = "/".join(part for part in (sign.key.namespace, sign.key.name) if part)
-        return f"{sign.key.kind} {place} {_OF_A_RESOURCE[sign.kind]}"
-    return _OF_THE_APP.get(sign) or f"condition {sign.detail}"
+    if symptom.key is not None:
+        name = "/".join(filter(None, (symptom.key.namespace, symptom.key.name)))
+        return f"{symptom.key.kind} {name} {_RESOURCE_TEXTS[symptom.kind]}"
+    return _APP_TEXTS.get(symptom) or f"condition {symptom.detail}"
 
 
-_MOST_SYNCS: Final = 40
-"""So many syncs of one app in one run are a war, and enough of it has been seen."""
+_MAX_SYNCS: Final = 40
+"""A run ends after this many syncs: the app is in a sync loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
+    """Status and symptoms of the app at one time."""
+
     at: datetime
     sync: str
     health: str
-    signs: Signs
+    symptoms: SymptomIds
     number: int = 0
-    """Of Argo CD's moments before it: within one instant, they tell the order."""
+    """Number of Argo CD's events before it: the order within one instant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedAction:
-    """What somebody did to the world, in words; `refused` is what came back, where it failed."""
+    """A step that a user took; `refused` is the error if it failed."""
 
     at: datetime
     text: str
@@ -205,127 +210,135 @@ class ObservedAction:
 
 
 class Observer:
+    """Records samples, actions and Argo CD's events of one simulation."""
+
     def __init__(self, world: SimulatedCase) -> None:
         self.world = world
-        self.began = world.simulation.clock.now
-        self.glimpses: list[Sample] = []
-        self.deeds: list[ObservedAction] = []
-        self._seen: Object | None = None
-        self.look()
+        self.started_at = world.simulation.clock.now
+        self.samples: list[Sample] = []
+        self.actions: list[ObservedAction] = []
+        self._last_body: Object | None = None
+        self.record_sample()
         world.simulation.timeline.settle()
-        self.look()
-        self.at_first = self.signs
-        """What is to be seen once Argo CD has looked; the first glimpse is what the facts say."""
+        self.record_sample()
+        self.initial_symptoms = self.symptoms
+        """Symptoms after Argo CD's first comparison; the first sample shows the facts as they were read."""
 
     @property
     def now(self) -> datetime:
         return self.world.simulation.clock.now
 
     @property
-    def moments(self) -> list[TraceEvent]:
-        """What Argo CD did since the beginning; of this app."""
-        return [one for one in self.world.simulation.argocd.trace if one.app == self.world.app]
+    def events(self) -> list[TraceEvent]:
+        """Argo CD's events for this app since the start."""
+        return [event for event in self.world.simulation.argocd.trace if event.app == self.world.app]
 
     @property
-    def starts(self) -> list[datetime]:
-        """Of syncs."""
-        return [moment.at for moment in self.moments if moment.what is TraceKind.STARTED]
+    def sync_starts(self) -> list[datetime]:
+        return [event.at for event in self.events if event.what is TraceKind.STARTED]
 
     @property
-    def signs(self) -> Signs:
-        return self.glimpses[-1].signs
+    def symptoms(self) -> SymptomIds:
+        return self.samples[-1].symptoms
 
-    def look(self) -> None:
-        """Keeps what is to be seen, where that has changed."""
+    def record_sample(self) -> None:
+        """Append a sample if status or symptoms have changed."""
         body = self.world.simulation.argocd.applications.get(self.world.app)
-        if body is None or body is self._seen:
+        if body is None or body is self._last_body:
             return
-        self._seen = body
-        sync, health = self.world.codes
-        glimpse = Sample(
-            at=self.now, sync=sync, health=health, signs=signs_of(self.world), number=len(self.moments)
+        self._last_body = body
+        sync, health = self.world.sync_and_health
+        sample = Sample(
+            at=self.now,
+            sync=sync,
+            health=health,
+            symptoms=observed_symptoms(self.world),
+            number=len(self.events),
         )
-        last = self.glimpses[-1] if self.glimpses else None
-        if last is None or (last.sync, last.health, last.signs) != (
-            glimpse.sync,
-            glimpse.health,
-            glimpse.signs,
+        last = self.samples[-1] if self.samples else None
+        if last is None or (last.sync, last.health, last.symptoms) != (
+            sample.sync,
+            sample.health,
+            sample.symptoms,
         ):
-            self.glimpses.append(glimpse)
+            self.samples.append(sample)
 
     def run(self, duration: timedelta, until: Callable[[], bool] | None = None) -> bool:
-        """Lets time pass; true where `until` came to hold. Raises `TimelineNeverSettles`."""
+        """Advance the clock; true if `until` became true. Raises `TimelineNeverSettles`."""
 
-        def holds() -> bool:
-            self.look()
-            return (until is not None and until()) or len(self.starts) > _MOST_SYNCS
+        def is_done() -> bool:
+            self.record_sample()
+            return (until is not None and until()) or len(self.sync_starts) > _MAX_SYNCS
 
-        self.world.until(holds, duration)
-        self._seen = None  # objects may have changed though the Application has not
-        self.look()
+        self.world.until(is_done, duration)
+        self._last_body = None  # objects may have changed though the Application has not
+        self.record_sample()
         return until is not None and until()
 
-    def since(self, instant: datetime) -> list[Sample]:
-        """What was seen from then on, with what was to be seen just then."""
-        later = [glimpse for glimpse in self.glimpses if glimpse.at > instant]
-        before = [glimpse for glimpse in self.glimpses if glimpse.at <= instant]
+    def samples_since(self, instant: datetime) -> list[Sample]:
+        """The sample that was current at that time, and all later ones."""
+        later = [sample for sample in self.samples if sample.at > instant]
+        before = [sample for sample in self.samples if sample.at <= instant]
         return [*before[-1:], *later]
 
-    # --- what is so now --------------------------------------------------------------------------
+    @property
+    def is_synced_and_healthy(self) -> bool:
+        """Synced and Healthy, with no operation running and no symptoms."""
+        return (
+            not self.world.is_operating
+            and self.world.sync_and_health == ("Synced", "Healthy")
+            and not self.symptoms
+        )
 
     @property
-    def is_calm(self) -> bool:
-        """Synced and healthy, and nothing under way."""
-        return not self.world.is_operating and self.world.codes == ("Synced", "Healthy") and not self.signs
-
-    @property
-    def is_busy(self) -> bool:
-        """A sync runs, or something is on its way up."""
-        return self.world.is_operating or self.world.codes[1] == "Progressing"
+    def is_progressing(self) -> bool:
+        """An operation is running, or the app is Progressing."""
+        return self.world.is_operating or self.world.sync_and_health[1] == "Progressing"
 
     @property
     def sync_ended(self) -> bool:
         return not self.world.is_operating
 
-    def lasting(self, signs: Signs, since: datetime) -> Signs:
-        """Those that are to be seen at the end, or that came back at least once, from an instant on.
+    def persisting(self, symptoms: SymptomIds, since: datetime) -> SymptomIds:
+        """The symptoms that are present at the end, or came back at least once after `since`.
 
-        An operation that merely runs is no sign of trouble, as long as it ends.
+        An operation that runs and ends does not count.
         """
-        seen = self.since(since)
-        found = set(signs & self.signs)
-        for sign in signs - found - {OPERATION}:
-            back = any(sign not in before.signs and sign in after.signs for before, after in pairwise(seen))
-            if back or self._flickers(sign, since):
-                found.add(sign)
-        return frozenset(found)
+        samples = self.samples_since(since)
+        persisting = set(symptoms & self.symptoms)
+        for symptom in symptoms - persisting - {OPERATION}:
+            returned = any(
+                symptom not in before.symptoms and symptom in after.symptoms
+                for before, after in pairwise(samples)
+            )
+            if returned or self._recurs_within_instant(symptom, since):
+                persisting.add(symptom)
+        return frozenset(persisting)
 
-    def _flickers(self, sign: SymptomId, since: datetime) -> bool:
-        """Did it come and go within one instant? Self-heal may put right at once what it sees."""
-        moments = [moment for moment in self.moments if moment.at > since]
+    def _recurs_within_instant(self, symptom: SymptomId, since: datetime) -> bool:
+        """Did it come and go between two samples? Self-heal may correct a difference at once."""
+        events = [event for event in self.events if event.at > since]
         differed = {
-            moment.at
-            for moment in moments
-            if moment.what is TraceKind.STATUS and moment.status == "OutOfSync"
+            event.at for event in events if event.what is TraceKind.STATUS and event.status == "OutOfSync"
         }
-        if sign == APP_DIFFERS:
+        if symptom == APP_DIFFERS:
             return bool(differed)
         return any(
-            sign == SymptomId.differs(moment.about.key) and not moment.text.endswith("unchanged")
-            for moment in moments
-            if moment.what is TraceKind.RESULT and moment.about is not None and moment.at in differed
+            symptom == SymptomId.differs(event.about.key) and not event.text.endswith("unchanged")
+            for event in events
+            if event.what is TraceKind.RESULT and event.about is not None and event.at in differed
         )
 
-    def held_until(self, signs: Signs, since: datetime, end: datetime) -> bool:
-        """Was none of them to be seen from one instant to the other?"""
-        return not any(signs & one.signs for one in self.since(since) if one.at <= end)
+    def absent_until(self, symptoms: SymptomIds, since: datetime, end: datetime) -> bool:
+        """Were all of these symptoms absent from `since` to `end`?"""
+        return not any(symptoms & sample.symptoms for sample in self.samples_since(since) if sample.at <= end)
 
-    def deed(self, words: str, refused: str = "") -> None:
-        self.deeds.append(ObservedAction(at=self.now, text=words, refused=refused, number=len(self.moments)))
+    def record_action(self, text: str, refused: str = "") -> None:
+        self.actions.append(ObservedAction(at=self.now, text=text, refused=refused, number=len(self.events)))
 
 
 def still_differing(world: SimulatedCase, symptoms: Iterable[SymptomId]) -> frozenset[SymptomId]:
-    """Of these symptoms, those of fields that differ at present."""
+    """Those of the symptoms whose fields differ now."""
     snapshot = snapshot_of(world.simulation)
     application = next(
         (application for application in snapshot.applications if application.ref.place == world.app), None
@@ -337,96 +350,96 @@ def still_differing(world: SimulatedCase, symptoms: Iterable[SymptomId]) -> froz
     return frozenset(drift.symptom for drift in case.drifts) & frozenset(symptoms)
 
 
-_MOST: Final = 3
+_MAX_DISAGREEMENTS: Final = 3
 
 
 def no_comparison(world: SimulatedCase) -> str:
-    """Why Argo CD could not compare the app in this world."""
-    told = [text(dig(condition, "message")) for condition in items(world.status.get("conditions"))]
-    return told[0] if told else "nothing tells why"
+    """Why Argo CD could not compare the app in the simulation."""
+    messages = [text(dig(condition, "message")) for condition in items(world.status.get("conditions"))]
+    return messages[0] if messages else "nothing tells why"
 
 
 def disagreement(world: SimulatedCase) -> list[str]:
-    """Each in a sentence; of a world that was only just looked at."""
+    """Resources whose status differs between the facts and the first comparison of the simulation."""
     case = world.case
-    found: list[str] = []
+    texts: list[str] = []
     for row in items(world.status.get("resources")):
-        key = Key(*(text(dig(row, part)) for part in ("group", "kind", "namespace", "name")))
-        before = case.rows.get(key)
-        if before is None or before.hook:
+        reported = case.rows.get(key_of(fields(row)))
+        if reported is None or reported.hook:
             continue
-        now = text(dig(row, "status"))
-        if before.status == "OutOfSync" and now == "Synced":
-            found.append(f"what differs in {before.ref} cannot be seen in the facts")
-        elif before.status == "Synced" and now == "OutOfSync":
-            found.append(f"the facts show a difference in {before.ref} that Argo CD does not see")
-    if len(found) > _MOST:
-        return [*found[: _MOST - 1], f"and {len(found) - _MOST + 1} resources more"]
-    return found
+        simulated = text(dig(row, "status"))
+        if reported.status == "OutOfSync" and simulated == "Synced":
+            texts.append(f"what differs in {reported.ref} cannot be seen in the facts")
+        elif reported.status == "Synced" and simulated == "OutOfSync":
+            texts.append(f"the facts show a difference in {reported.ref} that Argo CD does not see")
+    if len(texts) > _MAX_DISAGREEMENTS:
+        return [*texts[: _MAX_DISAGREEMENTS - 1], f"and {len(texts) - _MAX_DISAGREEMENTS + 1} resources more"]
+    return texts
 
 
-_READY = ("readyReplicas", "numberReady", "succeeded")
+_READY_COUNTS = ("readyReplicas", "numberReady", "succeeded")
 
 
-def unseen_images(world: SimulatedCase) -> list[str]:
-    """Of the pods that run in this world, those that ran nowhere in the facts."""
+def unobserved_images(world: SimulatedCase) -> list[str]:
+    """Images of simulated pods that no pod in the facts was seen to run."""
     pods = [obj for obj in world.simulation.api_server.objects() if obj.get("kind") == "Pod"]
-    run = {image for pod in pods for image in _images(fields(pod.get("spec")))}
-    return sorted(run - _seen(world.case) - _ran(world))
+    images = {image for pod in pods for image in _images(fields(pod.get("spec")))}
+    return sorted(images - _observed_images(world.case) - _previous_images(world))
 
 
-def _ran(world: SimulatedCase) -> set[str]:
-    """Of versions whose pods are gone, and that ran until the present one came."""
-    found: set[str] = set()
-    for desired_object in world.part.desired:
+def _previous_images(world: SimulatedCase) -> set[str]:
+    """Images of previous revisions, which ran although their pods are gone."""
+    images: set[str] = set()
+    for desired_object in world.scope.desired:
         before = (
             previous_revision_of(world.case, desired_object.ref)
             if desired_object.ref.kind == "Deployment"
             else None
         )
         if before is not None and not before.still_runs:
-            found |= set(_images(fields(dig(before.manifest.spec, "template", "spec"))))
-    return found
+            images |= set(_images(fields(dig(before.manifest.spec, "template", "spec"))))
+    return images
 
 
-def _seen(case: Case) -> set[str]:
-    found: set[str] = set()
+def _observed_images(case: Case) -> set[str]:
+    """Images of containers that are ready or completed, and of workloads with ready pods."""
+    images: set[str] = set()
     for live in case.index.snapshot.live:
         if live.ref.kind == "Pod":
-            found |= set(_running(live.body))
-        elif any(integer(live.status.get(count)) > _older(live.status) for count in _READY):
-            found |= set(_images(fields(dig(live.spec, "template", "spec"))))
-    return found
+            images |= set(_running_images(live.body))
+        elif any(integer(live.status.get(count)) > _outdated_pods(live.status) for count in _READY_COUNTS):
+            images |= set(_images(fields(dig(live.spec, "template", "spec"))))
+    return images
 
 
-def _older(status: Object) -> int:
-    """Pods of a Deployment that are of an older template: these may be the ones that are ready."""
+def _outdated_pods(status: Object) -> int:
+    """Pods of a Deployment that have an older template; the ready pods may be these."""
     updated = status.get("updatedReplicas")
     total = integer(status.get("replicas"))
     return max(total - integer(updated), 0) if total and "observedGeneration" in status else 0
 
 
-def _running(pod: Object) -> Iterator[str]:
-    """Of containers that are ready, or ended well."""
+def _running_images(pod: Object) -> Iterator[str]:
+    """Images of containers that are ready or exited with 0."""
     by_name = {
-        text(dig(one, "name")): text(dig(one, "image"))
+        text(dig(container, "name")): text(dig(container, "image"))
         for group in ("initContainers", "containers")
-        for one in items(dig(pod, "spec", group))
+        for container in items(dig(pod, "spec", group))
     }
     for group in ("initContainerStatuses", "containerStatuses"):
         for raw in items(dig(pod, "status", group)):
-            ended = dig(raw, "state", "terminated", "exitCode")
-            if dig(raw, "ready") is True or ended == 0:
+            exit_code = dig(raw, "state", "terminated", "exitCode")
+            if dig(raw, "ready") is True or exit_code == 0:
                 yield by_name.get(text(dig(raw, "name")), "")
 
 
 def _images(pod: Object) -> Iterator[str]:
     for group in ("initContainers", "containers"):
-        yield from (text(dig(one, "image")) for one in items(pod.get(group)))
+        yield from (text(dig(container, "image")) for container in items(pod.get(group)))
 
 
 def is_unready(pod: Manifest) -> bool:
-    """One that is to run, and does not yet."""
+    """Is it a pod that should run and is not ready?"""
     if pod.status.get("phase") not in ("Pending", "Running"):
         return False
     return not is_ready(pod.body)

@@ -20,11 +20,13 @@ from whysync.kubernetes.api.ref import Key, group_of, ref_of
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.storage import Place
 
-_AFTER: Final = timedelta(seconds=3)
+_REPORT_DELAY: Final = timedelta(seconds=3)
 _OBSERVED: Final = "observedGeneration"
 
 
 class Operators:
+    """Writes the status of custom resources a few seconds after a change."""
+
     def __init__(self, case: Case) -> None:
         self._case = case
         self._due: dict[Place, datetime] = {}
@@ -40,7 +42,7 @@ class Operators:
             change = journal[self._read]
             self._read += 1
             if change.type != "DELETED" and self._is_custom(change.place):
-                self._due.setdefault(change.place, now + _AFTER)
+                self._due.setdefault(change.place, now + _REPORT_DELAY)
         written = False
         for place, due in list(self._due.items()):
             if due <= now:
@@ -61,7 +63,7 @@ class Operators:
             return False
         status, generation = fields(obj.get("status")), integer(dig(obj, "metadata", "generation"))
         if not status:
-            status = self._of_another(obj)
+            status = self._status_of_healthy_peer(obj)
             if not status:
                 self.unknown.add(ref_of(obj).key)
                 return False
@@ -73,7 +75,7 @@ class Operators:
         )
         return True
 
-    def _of_another(self, obj: Object) -> Object:
+    def _status_of_healthy_peer(self, obj: Object) -> Object:
         """The status of a healthy object of the same kind."""
         ref = ref_of(obj)
         for other in self._case.live_of_kind(ref.kind):
@@ -84,15 +86,15 @@ class Operators:
         return {}
 
 
-_CRD_AFTER: Final = timedelta(seconds=3)
+_CRD_DELAY: Final = timedelta(seconds=3)
 _TEMPLATES: Final = ("templates.gatekeeper.sh", "ConstraintTemplate")
 _XRDS: Final = ("apiextensions.crossplane.io", "CompositeResourceDefinition")
 _CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_ANYTHING: Final[Object] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_ANY_SCHEMA: Final[Object] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 class CrdCreators:
-    """`gaps` is what was assumed."""
+    """Gatekeeper and Crossplane, which create CRDs from objects. `gaps`: what was assumed."""
 
     def __init__(self, case: Case) -> None:
         self._seen = {
@@ -112,30 +114,30 @@ class CrdCreators:
         while self._read < len(journal):
             change = journal[self._read]
             self._read += 1
-            if change.type != "DELETED" and _makes(change.obj):
-                self._due.setdefault(change.place, now + _CRD_AFTER)
-        made = False
+            if change.type != "DELETED" and _creates_crds(change.obj):
+                self._due.setdefault(change.place, now + _CRD_DELAY)
+        created = False
         for place in [place for place, due in self._due.items() if due <= now]:
             del self._due[place]
-            maker = self._api_server.store.get(place)
-            for definition in definitions_of(maker or {}):
-                made = self._create(definition, text(dig(maker, "kind"))) or made
-        return made
+            creator = self._api_server.store.get(place)
+            for definition in definitions_of(creator or {}):
+                created = self._create(definition, text(dig(creator, "kind"))) or created
+        return created
 
     def next_wakeup(self) -> datetime | None:
         return min(self._due.values(), default=None)
 
-    def _create(self, definition: Object, maker: str) -> bool:
-        """What is there already stays as it is."""
-        who = "Gatekeeper" if maker == _TEMPLATES[1] else "Crossplane"
+    def _create(self, definition: Object, creator: str) -> bool:
+        """Create the CRD; an existing one is not changed."""
+        who = "Gatekeeper" if creator == _TEMPLATES[1] else "Crossplane"
         request = Request(verb="create", path=_CRDS, body=definition, manager=who.lower())
-        made = self._api_server.send(request).ok
-        if made and maker not in self._seen:
+        created = self._api_server.send(request).ok
+        if created and creator not in self._seen:
             self.gaps.append(f"whether {who} runs, which makes the CRD")
-        return made
+        return created
 
 
-def _makes(obj: Object) -> bool:
+def _creates_crds(obj: Object) -> bool:
     kind = obj.get("kind")
     return kind in (_TEMPLATES[1], _XRDS[1]) and (group_of(text(obj.get("apiVersion"))), kind) in (
         _TEMPLATES,
@@ -143,17 +145,19 @@ def _makes(obj: Object) -> bool:
     )
 
 
-def definitions_of(maker: Object) -> Iterator[Object]:
-    """The CRDs that come of it: one for a template; one for an XRD, and another for its claims."""
-    spec = fields(maker.get("spec"))
-    if maker.get("kind") == _TEMPLATES[1]:
+def definitions_of(creator: Object) -> Iterator[Object]:
+    """The CRDs created from an object: one for a ConstraintTemplate, up to two for an XRD."""
+    spec = fields(creator.get("spec"))
+    if creator.get("kind") == _TEMPLATES[1]:
         kind = text(dig(spec, "crd", "spec", "names", "kind"))
         names: Object = {"kind": kind, "plural": kind.lower()}
         versions = ("v1", "v1beta1", "v1alpha1")
         yield from _definition("constraints.gatekeeper.sh", names, versions, "Cluster")
-    elif maker.get("kind") == _XRDS[1]:
-        told = [fields(version) for version in items(spec.get("versions"))]
-        served = tuple(text(one.get("name")) for one in told if one.get("served") is not False)
+    elif creator.get("kind") == _XRDS[1]:
+        declared = [fields(version) for version in items(spec.get("versions"))]
+        served = tuple(
+            text(version.get("name")) for version in declared if version.get("served") is not False
+        )
         scope = "Namespaced" if spec.get("scope") == "Namespaced" else "Cluster"
         yield from _definition(text(spec.get("group")), fields(spec.get("names")), served, scope)
         yield from _definition(text(spec.get("group")), fields(spec.get("claimNames")), served, "Namespaced")
@@ -168,7 +172,7 @@ def _definition(group: str, names: Object, versions: tuple[str, ...], scope: str
             "name": version,
             "served": True,
             "storage": index == 0,
-            "schema": {"openAPIV3Schema": _ANYTHING},
+            "schema": {"openAPIV3Schema": _ANY_SCHEMA},
             "subresources": {"status": {}},
         }
         for index, version in enumerate(versions)

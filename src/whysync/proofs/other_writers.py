@@ -1,8 +1,8 @@
 """Other writers of a Case, inferred from drift, managedFields and the objects in the facts.
 
-A user writes once. A controller writes its field back after every change (`FieldHolder`). A webhook or the
-API server changes objects at admission. A source that renders other values each time is a writer too
-(`Regenerating`). HorizontalPodAutoscalers are part of the simulation itself.
+A user writes once. A controller writes its field back after every change (`FieldController`). A webhook or
+the API server changes objects at admission. A source that renders other values each time is a writer too
+(`RegeneratingRepositories`). HorizontalPodAutoscalers are part of the simulation itself.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
-from whysync.proofs.admission import Admission, Passing, Refusals, admission_of
+from whysync.proofs.admission import Admission, AdmissionChange, Refusals, admission_of
 from whysync.proofs.scope import Scope
 
-_AGAIN: Final = frozenset(
+_REPEATING: Final = frozenset(
     {
         Mechanism.BY_CONTROLLER,
         Mechanism.CLOUD_ANNOTATION,
@@ -39,7 +39,7 @@ _AGAIN: Final = frozenset(
         Mechanism.AUTOSCALED,
     }
 )
-_IN_PASSING: Final = frozenset(
+_AT_ADMISSION: Final = frozenset(
     {
         Mechanism.INJECTED,
         Mechanism.API_DEFAULT,
@@ -50,38 +50,38 @@ _IN_PASSING: Final = frozenset(
         Mechanism.SERVER_SET_IN_GIT,
     }
 )
-_SEEN_ONCE: Final = frozenset({Mechanism.BY_CONTROLLER, Mechanism.TIMESTAMP})
-_UNNAMED: Final = {
+_UNCONFIRMED: Final = frozenset({Mechanism.BY_CONTROLLER, Mechanism.TIMESTAMP})
+_DEFAULT_NAMES: Final = {
     Mechanism.BY_CONTROLLER: "a controller",
     Mechanism.TIMESTAMP: "a controller",
     Mechanism.CLOUD_ANNOTATION: "the cloud's controller",
     Mechanism.AGGREGATED: "the controller that aggregates roles",
     Mechanism.AUTOSCALED: "an autoscaler",
 }
-_SERVERS: Final = _IN_PASSING - {Mechanism.INJECTED}
-_SECONDS: Final = 10.0
-"""How soon a controller writes back, where the facts do not tell."""
-_SHORTEST, _LONGEST = 1.0, 600.0
+_API_SERVER: Final = _AT_ADMISSION - {Mechanism.INJECTED}
+_CONTROLLER_SECONDS: Final = 10.0
+"""Delay until a controller writes back, if the facts do not show it."""
+_MIN_DELAY, _MAX_DELAY = 1.0, 600.0
 _GITOPS_SECONDS: Final = 300.0
-_HEALS_SECONDS: Final = 5.0
+_SELF_HEAL_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherWriter:
-    """One who writes one field. `again`: it does so each time somebody else changes it."""
+    """A writer of one field. `repeats`: it writes again after each change by someone else."""
 
     who: str
-    """In words: `kube-controller-manager via scale`."""
+    """For example `kube-controller-manager via scale`."""
     ref: Ref
     pointer: str
     mechanism: Mechanism
-    again: bool
+    repeats: bool
     seconds: float = 0
-    """From a change of somebody else to its own write."""
-    timed: bool = False
-    """The facts show how long it takes; else it is a usual time."""
-    certain: bool = True
-    """It is known to write again. An unknown program that wrote once may have been a script."""
+    """Delay from a change by someone else to its own write."""
+    delay_observed: bool = False
+    """The delay is read from the facts, not a default."""
+    confirmed: bool = True
+    """It is known to write again; an unknown program that wrote once may have been a script."""
     writer: Writer | None = None
     evidence: tuple[Evidence, ...] = ()
 
@@ -97,88 +97,105 @@ class Writers:
     generated: tuple[Drift, ...] = ()
 
     def of(self, ref: Ref, pointer: str) -> OtherWriter | None:
-        return next((one for one in self.all if one.ref.key == ref.key and one.pointer == pointer), None)
+        return next(
+            (writer for writer in self.all if writer.ref.key == ref.key and writer.pointer == pointer), None
+        )
 
     def rendering(self, repositories: GitRepositories) -> GitRepositories:
-        """The repositories, of which some render another value each time."""
-        return Regenerating(repositories.all, self.generated) if self.generated else repositories
+        """The repositories; generated fields get another value at each rendering."""
+        return RegeneratingRepositories(repositories.all, self.generated) if self.generated else repositories
 
 
-def writers_for(case: Case, part: Scope, *, active: bool = True, returning: bool = True) -> Writers:
+def writers_for(case: Case, scope: Scope, *, active: bool = True, assume_repeats: bool = True) -> Writers:
     """Infer the other writers; if they are not `active`, only refusals are simulated.
 
-    `returning`: those that wrote once, and are not known to write again, do so too.
+    With `assume_repeats`, writers that wrote once and are not known to write again do so too.
     """
     refusals = Refusals(case)
-    drifts = [drift for drift in case.drifts if drift.key in part.keys or drift.ref.key in part.keys]
-    told = [(drift, mechanism_of(case, drift)) for drift in drifts]
-    every = tuple(_writer(case, drift, mechanism) for drift, mechanism in told)
+    drifts = [drift for drift in case.drifts if drift.key in scope.keys or drift.ref.key in scope.keys]
+    mechanisms = [(drift, mechanism_of(case, drift)) for drift in drifts]
+    writers = tuple(_writer(case, drift, mechanism) for drift, mechanism in mechanisms)
     if not active:
-        return Writers(all=every, refusals=refusals)
-    held = [
-        HeldField(ref=drift.ref, pointer=drift.pointer, value=drift.live_value, who=manager, seconds=seconds)
-        for drift, manager, seconds in _at_work(case, told, every, returning=returning)
+        return Writers(all=writers, refusals=refusals)
+    enforced = [
+        EnforcedField(
+            ref=drift.ref, pointer=drift.pointer, value=drift.live_value, who=manager, seconds=seconds
+        )
+        for drift, manager, seconds in _repeating_writers(
+            case, mechanisms, writers, assume_repeats=assume_repeats
+        )
     ]
-    passing = [
-        Passing(key=drift.ref.key, pointer=drift.pointer, wanted=drift.desired_value, found=drift.live_value)
-        for drift, mechanism in told
-        if mechanism in _IN_PASSING
+    admission_changes = [
+        AdmissionChange(
+            key=drift.ref.key, pointer=drift.pointer, desired=drift.desired_value, live=drift.live_value
+        )
+        for drift, mechanism in mechanisms
+        if mechanism in _AT_ADMISSION
     ]
     return Writers(
-        all=every,
-        participants=tuple(map(FieldHolder, held)),
+        all=writers,
+        participants=tuple(map(FieldController, enforced)),
         refusals=refusals,
-        admission=admission_of(case, passing, drifts),
-        generated=tuple(drift for drift, mechanism in told if mechanism is Mechanism.GENERATED),
+        admission=admission_of(case, admission_changes, drifts),
+        generated=tuple(drift for drift, mechanism in mechanisms if mechanism is Mechanism.GENERATED),
     )
 
 
-def _at_work(
-    case: Case, told: list[tuple[Drift, Mechanism]], every: tuple[OtherWriter, ...], *, returning: bool
+def _repeating_writers(
+    case: Case,
+    mechanisms: list[tuple[Drift, Mechanism]],
+    writers: tuple[OtherWriter, ...],
+    *,
+    assume_repeats: bool,
 ) -> Iterator[tuple[Drift, str, float]]:
-    for (drift, mechanism), one in zip(told, every, strict=True):
-        if not (returning or one.certain):
+    for (drift, mechanism), writer in zip(mechanisms, writers, strict=True):
+        if not (assume_repeats or writer.confirmed):
             continue
-        played = mechanism is Mechanism.AUTOSCALED and _is_played(case, drift)
-        if one.again and not played and mechanism not in _IN_PASSING and mechanism is not Mechanism.GENERATED:
-            manager = one.writer.manager if one.writer is not None else "controller"
-            yield drift, manager, one.seconds
+        played = mechanism is Mechanism.AUTOSCALED and _is_simulated(case, drift)
+        if (
+            writer.repeats
+            and not played
+            and mechanism not in _AT_ADMISSION
+            and mechanism is not Mechanism.GENERATED
+        ):
+            manager = writer.writer.manager if writer.writer is not None else "controller"
+            yield drift, manager, writer.seconds
 
 
-def _is_played(case: Case, drift: Drift) -> bool:
-    """The model has an autoscaler of its own for these."""
+def _is_simulated(case: Case, drift: Drift) -> bool:
+    """Is the autoscaler part of the simulation?"""
     scaler = case.autoscaler_of(drift.ref)
     return scaler is not None and scaler.ref.kind == "HorizontalPodAutoscaler"
 
 
 def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
     writer = drift.writer
-    seen = _delay(case, mechanism, writer)
-    again = (
-        mechanism in _AGAIN
-        or mechanism in _IN_PASSING
+    delay = _observed_delay(case, mechanism, writer)
+    repeats = (
+        mechanism in _REPEATING
+        or mechanism in _AT_ADMISSION
         or mechanism is Mechanism.GENERATED
         or (mechanism is Mechanism.BY_OTHER_TOOL and _is_gitops(writer))
         or (mechanism is Mechanism.TRACKING and _other_heals(case, drift))
-        or (mechanism is Mechanism.UNKNOWN and _fights(case, writer))
+        or (mechanism is Mechanism.UNKNOWN and _is_in_sync_loop(case, writer))
     )
-    certain = not (mechanism in _SEEN_ONCE and _is_unknown(writer) and sync_loop_of(case) is None)
+    confirmed = not (mechanism in _UNCONFIRMED and _is_unknown(writer) and sync_loop_of(case) is None)
     return OtherWriter(
         who=_name(case, drift, mechanism, writer),
         ref=drift.ref,
         pointer=drift.pointer,
         mechanism=mechanism,
-        again=again,
-        seconds=_usual(mechanism) if seen is None else seen,
-        timed=seen is not None and certain,
-        certain=certain,
+        repeats=repeats,
+        seconds=_default_delay(mechanism) if delay is None else delay,
+        delay_observed=delay is not None and confirmed,
+        confirmed=confirmed,
         writer=writer,
         evidence=drift.cited(),
     )
 
 
-def _fights(case: Case, writer: Writer | None) -> bool:
-    """Nobody knows the program, but self-heal has undone its work again and again."""
+def _is_in_sync_loop(case: Case, writer: Writer | None) -> bool:
+    """Has self-heal reverted an unknown program repeatedly?"""
     return _is_unknown(writer) and sync_loop_of(case) is not None
 
 
@@ -191,12 +208,12 @@ def _is_gitops(writer: Writer | None) -> bool:
 
 
 def _other_heals(case: Case, drift: Drift) -> bool:
-    """Another Application claims the object, and puts its own state back by itself."""
+    """Does the Application that the object is tracked by have self-heal enabled?"""
     owner = str(drift.live_value).partition(":")[0] if isinstance(drift.live_value, str) else ""
-    known = case.index.apps_by_name.get(owner.rpartition("_")[2])
-    if known is None:
+    found = case.index.apps_by_name.get(owner.rpartition("_")[2])
+    if found is None:
         return False
-    automated = known[1].spec.sync_policy.automated
+    automated = found[1].spec.sync_policy.automated
     return automated is not None and automated.enabled is not False and automated.self_heal
 
 
@@ -208,21 +225,21 @@ def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None)
         return f"Application {drift.live_value.partition(':')[0]}"
     if mechanism is Mechanism.GENERATED:
         return "the source, which renders another value each time"
-    if mechanism in _SERVERS:
+    if mechanism in _API_SERVER:
         return "the API server"
     if mechanism is Mechanism.INJECTED and (writer is None or writer.kind is WriterKind.ARGOCD):
         return "a mutating webhook"
-    return phrase(writer) if writer is not None else _UNNAMED.get(mechanism, "somebody")
+    return phrase(writer) if writer is not None else _DEFAULT_NAMES.get(mechanism, "somebody")
 
 
-def _usual(mechanism: Mechanism) -> float:
+def _default_delay(mechanism: Mechanism) -> float:
     if mechanism is Mechanism.BY_OTHER_TOOL:
         return _GITOPS_SECONDS
-    return _HEALS_SECONDS if mechanism is Mechanism.TRACKING else _SECONDS
+    return _SELF_HEAL_SECONDS if mechanism is Mechanism.TRACKING else _CONTROLLER_SECONDS
 
 
-def _delay(case: Case, mechanism: Mechanism, writer: Writer | None) -> float | None:
-    """From Argo CD's last sync to the other's write, where history and managedFields tell both."""
+def _observed_delay(case: Case, mechanism: Mechanism, writer: Writer | None) -> float | None:
+    """Seconds from Argo CD's last sync to the write, if history and managedFields have both."""
     written = writer.time if writer is not None else None
     if written is None or mechanism in (Mechanism.BY_OTHER_TOOL, Mechanism.TRACKING):
         return None
@@ -232,29 +249,31 @@ def _delay(case: Case, mechanism: Mechanism, writer: Writer | None) -> float | N
     before: list[datetime] = [end for end in ends if end is not None and end <= written]
     if not before:
         return None
-    waited = (written - max(before)) / timedelta(seconds=1)
-    return max(waited, _SHORTEST) if waited <= _LONGEST else None
+    elapsed = (written - max(before)) / timedelta(seconds=1)
+    return max(elapsed, _MIN_DELAY) if elapsed <= _MAX_DELAY else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldField:
+class EnforcedField:
+    """A field that a controller keeps at a value."""
+
     ref: Ref
     pointer: str
     value: Json | Missing
-    """Missing: it takes the field away."""
+    """`MISSING`: the controller removes the field."""
     who: str
     seconds: float
 
 
-class FieldHolder:
-    """Keeps a field at a value: writes it back some seconds after somebody else has changed it."""
+class FieldController:
+    """Keeps a field at a value: writes it back some seconds after another writer changed it."""
 
-    def __init__(self, held: HeldField) -> None:
-        self._held = held
+    def __init__(self, held: EnforcedField) -> None:
+        self._field = held
         self._due: datetime | None = None
         self._seen = -1
         self.writes = 0
-        """How often it had to write."""
+        """Number of successful writes."""
 
     def start(self, simulation: Simulation) -> None:
         self._api_server = simulation.api_server
@@ -270,7 +289,7 @@ class FieldHolder:
             return False
         now = self._api_server.clock.now
         if self._due is None:
-            self._due = now + timedelta(seconds=self._held.seconds)
+            self._due = now + timedelta(seconds=self._field.seconds)
         if now < self._due:
             return False
         self._due = None
@@ -281,81 +300,81 @@ class FieldHolder:
 
     def _object(self) -> Object | None:
         resource = self._api_server.discovery.of_object(
-            {"apiVersion": self._held.ref.api_version, "kind": self._held.ref.kind}
+            {"apiVersion": self._field.ref.api_version, "kind": self._field.ref.kind}
         )
         if resource is None:
             return None
-        space = self._held.ref.namespace if resource.namespaced else ""
-        return self._api_server.store.get((resource.store, space, self._held.ref.name))
+        namespace = self._field.ref.namespace if resource.namespaced else ""
+        return self._api_server.store.get((resource.store, namespace, self._field.ref.name))
 
     def _differs(self, obj: Object) -> bool:
-        found = pointers.resolve(obj, self._held.pointer)
-        value = self._held.value
-        if isinstance(value, Missing) or isinstance(found, Missing):
-            return (value is MISSING) != (found is MISSING)
-        return not same(found, value)
+        live = pointers.resolve(obj, self._field.pointer)
+        value = self._field.value
+        if isinstance(value, Missing) or isinstance(live, Missing):
+            return (value is MISSING) != (live is MISSING)
+        return not same(live, value)
 
     def _write(self, obj: Object) -> bool:
-        value = self._held.value
+        value = self._field.value
         edit = (
-            Remove(pointer=self._held.pointer)
+            Remove(pointer=self._field.pointer)
             if isinstance(value, Missing)
-            else Set(pointer=self._held.pointer, value=value)
+            else Set(pointer=self._field.pointer, value=value)
         )
         resource = self._api_server.discovery.of_object(obj)
         if resource is None:
             return False
-        space = f"namespaces/{self._held.ref.namespace}/" if resource.namespaced else ""
+        namespace = f"namespaces/{self._field.ref.namespace}/" if resource.namespaced else ""
         root = "api" if not resource.group else "apis"
-        path = f"/{root}/{resource.api_version}/{space}{resource.plural}/{self._held.ref.name}"
+        path = f"/{root}/{resource.api_version}/{namespace}{resource.plural}/{self._field.ref.name}"
         answer = self._api_server.send(
-            Request(verb="update", path=path, body=edited(obj, [edit]), manager=self._held.who)
+            Request(verb="update", path=path, body=edited(obj, [edit]), manager=self._field.who)
         )
         self.writes += answer.ok
         return answer.ok
 
 
-class Regenerating(GitRepositories):
-    """The first rendering is the one that was seen; each after it has other values in those fields."""
+class RegeneratingRepositories(GitRepositories):
+    """Repositories whose first rendering is the one in the facts; later ones have other generated values."""
 
     def __init__(self, repositories: Iterable[GitRepository], drifts: Iterable[Drift]) -> None:
         super().__init__(repositories)
         self._drifts = [drift for drift in drifts if not drift.only_live]
-        self._times = 0
+        self._renderings = 0
 
     def render(self, application: Object, source: Object, commit: str) -> Rendered:
         rendered = super().render(application, source, commit)
-        self._times += 1
-        if self._times == 1:
+        self._renderings += 1
+        if self._renderings == 1:
             return rendered
         return Rendered(
-            manifests=tuple(self._anew(obj) for obj in rendered.manifests), source_type=rendered.source_type
+            manifests=tuple(self._regenerated(obj) for obj in rendered.manifests),
+            source_type=rendered.source_type,
         )
 
-    def _anew(self, obj: Object) -> Object:
+    def _regenerated(self, obj: Object) -> Object:
         key = ref_of(obj).key
         edits = [
-            Set(pointer=drift.pointer, value=self._another(drift.desired_value))
+            Set(pointer=drift.pointer, value=self._other_value(drift.desired_value))
             for drift in self._drifts
-            if _is_of(drift, key) and _has(obj, drift.pointer)
+            if _concerns(drift, key) and _has(obj, drift.pointer)
         ]
         return edited(obj, edits) if edits else obj
 
-    def _another(self, value: object) -> Json:
-        """Of the same kind as before: text stays text, base64 stays base64."""
+    def _other_value(self, value: object) -> Json:
+        """Another value of the same type; base64 stays valid."""
         if isinstance(value, bool):
             return value
         if isinstance(value, int):
-            return value + self._times
-        return f"{value}{'AAAA' * (self._times - 1)}" if isinstance(value, str) else str(self._times)
+            return value + self._renderings
+        return (
+            f"{value}{'AAAA' * (self._renderings - 1)}" if isinstance(value, str) else str(self._renderings)
+        )
 
 
-def _is_of(drift: Drift, key: Key) -> bool:
+def _concerns(drift: Drift, key: Key) -> bool:
     return drift.desired.key == key or drift.ref.key == key
 
 
 def _has(obj: Object, pointer: str) -> bool:
-    from whysync.json_tree import Missing
-    from whysync.kubernetes.api.pointer import resolve
-
-    return not isinstance(resolve(obj, pointer), Missing)
+    return not isinstance(pointers.resolve(obj, pointer), Missing)

@@ -28,13 +28,13 @@ _CRD: Final = "CustomResourceDefinition"
 
 
 def unmasked(obj: Object) -> Object:
-    """A Secret whose marks are values that a server takes: the same mark is the same value."""
+    """A Secret with valid values instead of masks: equal masks become equal values."""
     if obj.get("kind") != "Secret":
         return obj
     new: Object = {key: value for key, value in obj.items() if key not in ("data", "stringData")}
-    # What stands in `stringData` ends up in `data`, and wins there: so the server does it, too.
+    # As in the API server, `stringData` overrides `data`.
     values: Object = {
-        key: _as_value(value) for place in ("data", "stringData") for key, value in _values(obj, place)
+        key: _unmasked_value(value) for field in ("data", "stringData") for key, value in _values(obj, field)
     }
     if values:
         new["data"] = values
@@ -45,24 +45,24 @@ def unmasked(obj: Object) -> Object:
     return new
 
 
-def _values(obj: Object, place: str) -> Iterator[tuple[str, Json]]:
-    """None where all of it was masked as one."""
-    for key, value in fields(obj.get(place)).items():
-        plain = place == "stringData" and isinstance(value, str) and not is_mark(value)
+def _values(obj: Object, field: str) -> Iterator[tuple[str, Json]]:
+    """Keys and values in base64; nothing if the whole field was masked as one value."""
+    for key, value in fields(obj.get(field)).items():
+        plain = field == "stringData" and isinstance(value, str) and not is_mark(value)
         yield key, base64.b64encode(text(value).encode()).decode() if plain else value
 
 
-def _as_value(value: Json) -> Json:
+def _unmasked_value(value: Json) -> Json:
     if isinstance(value, str) and is_mark(value):
         return base64.b64encode(value.encode()).decode()
     return value
 
 
-def has_marks(obj: Object) -> bool:
+def has_masked_values(obj: Object) -> bool:
     return obj.get("kind") == "Secret" and any(
         isinstance(value, str) and is_mark(value)
-        for place in ("data", "stringData")
-        for value in fields(obj.get(place)).values()
+        for field in ("data", "stringData")
+        for value in fields(obj.get(field)).values()
     )
 
 
@@ -70,12 +70,12 @@ def has_marks(obj: Object) -> bool:
 
 
 def is_built_in_group(group: str) -> bool:
-    """Also `extensions`, whose kinds have all moved: no definition can bring them back."""
+    """Also true for `extensions`, whose kinds have all moved: no CRD can define them."""
     return group == "extensions" or any(group_of(version) == group for version, _ in built_in())
 
 
-class Kinds:
-    """Definitions for kinds that are there though no CustomResourceDefinition among the facts says so."""
+class AssumedCrds:
+    """CRDs for kinds that must exist although the facts have no CustomResourceDefinition for them."""
 
     def __init__(self, case: Case, live: Iterable[Object], desired: Iterable[Object]) -> None:
         self._case = case
@@ -88,29 +88,31 @@ class Kinds:
             if failure.failure.kind
         }
 
-    def assumed(self) -> list[Object]:
-        """One that permits everything for each such kind; none where the cluster said that it has none."""
-        defined = {_defined(live_object) for live_object in self._live if live_object.get("kind") == _CRD}
+    def definitions(self) -> list[Object]:
+        """A permissive CRD for each such kind, unless the cluster reported that the kind does not exist."""
+        defined = {
+            _defined_kind(live_object) for live_object in self._live if live_object.get("kind") == _CRD
+        }
         coming = {
-            _defined(desired_object): desired_object
+            _defined_kind(desired_object): desired_object
             for desired_object in self._desired
             if desired_object.get("kind") == _CRD
         }
-        seen = {_kind(live_object) for live_object in self._live}
-        found: list[Object] = []
+        live_kinds = {_kind_of(live_object) for live_object in self._live}
+        definitions: list[Object] = []
         for group, kind in sorted(
-            {_kind(live_object) for live_object in (*self._live, *self._desired)} - defined
+            {_kind_of(live_object) for live_object in (*self._live, *self._desired)} - defined
         ):
             if is_built_in_group(group) or not kind or not group:
                 continue
             if (group, kind) in coming:
-                # Git brings the definition; where its objects live already, it has been brought.
-                if (group, kind) in seen or self._is_synced(coming[group, kind]):
-                    found.append(coming[group, kind])
+                # Git has the CRD. If objects of the kind are live, it was applied already.
+                if (group, kind) in live_kinds or self._is_synced(coming[group, kind]):
+                    definitions.append(coming[group, kind])
                 continue
-            if (group, kind) not in seen and self._is_refused(group, kind):
+            if (group, kind) not in live_kinds and self._is_refused(group, kind):
                 continue
-            found.append(self._definition(group, kind))
+            definitions.append(self._definition(group, kind))
             self.gaps.append(
                 Gap(
                     kind=GapKind.NO_SCHEMA,
@@ -120,7 +122,7 @@ class Kinds:
                     how_to_get=f"kubectl get crd -o yaml | grep -B3 'kind: {kind}'",
                 )
             )
-        return found
+        return definitions
 
     def _is_synced(self, definition: Object) -> bool:
         row = self._case.rows.get(ref_of(definition).key)
@@ -130,13 +132,9 @@ class Kinds:
         return (group, kind) in self._refused or ("", kind) in self._refused
 
     def _definition(self, group: str, kind: str) -> Object:
-        own = [
-            live_object
-            for live_object in (*self._live, *self._desired)
-            if _kind(live_object) == (group, kind)
-        ]
-        versions = list(dict.fromkeys(version_of(text(one.get("apiVersion"))) for one in own))
-        names = f"{kind.lower()}s"
+        own = [obj for obj in (*self._live, *self._desired) if _kind_of(obj) == (group, kind)]
+        versions = list(dict.fromkeys(version_of(text(obj.get("apiVersion"))) for obj in own))
+        plural = f"{kind.lower()}s"
         schema: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         served: list[Json] = [
             {
@@ -151,13 +149,13 @@ class Kinds:
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": _CRD,
-            "metadata": {"name": f"{names}.{group}"},
+            "metadata": {"name": f"{plural}.{group}"},
             "spec": {
                 "group": group,
                 "scope": "Namespaced" if self._is_namespaced(group, kind, own) else "Cluster",
                 "names": {
                     "kind": kind,
-                    "plural": names,
+                    "plural": plural,
                     "singular": kind.lower(),
                     "listKind": f"{kind}List",
                 },
@@ -169,45 +167,46 @@ class Kinds:
         rows = [row for row in self._case.app.status.resources if (row.group, row.kind) == (group, kind)]
         if rows:
             return bool(rows[0].namespace)
-        live = [one for one in own if one in self._live]
+        live = [obj for obj in own if obj in self._live]
         return any(dig(live_object, "metadata", "namespace") for live_object in live) if live else True
 
 
-def _kind(obj: Object) -> tuple[str, str]:
+def _kind_of(obj: Object) -> tuple[str, str]:
     return group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
 
 
-def _defined(definition: Object) -> tuple[str, str]:
+def _defined_kind(definition: Object) -> tuple[str, str]:
     return text(dig(definition, "spec", "group")), text(dig(definition, "spec", "names", "kind"))
 
 
-# --- what pods name ------------------------------------------------------------------------------
+# --- pod templates and shortened objects ---------------------------------------------------------
 
 
 def pod_templates(obj: Object) -> Iterator[Object]:
-    """The specs of the pods that an object makes, or is."""
+    """The pod specs of an object: of its pod template, or its own."""
     kind = obj.get("kind")
     if kind == "Pod":
         yield fields(obj.get("spec"))
     elif kind == "CronJob":
         yield fields(dig(obj, "spec", "jobTemplate", "spec", "template", "spec"))
     else:
-        found = fields(dig(obj, "spec", "template", "spec"))
-        if items(found.get("containers")):
-            yield found
+        spec = fields(dig(obj, "spec", "template", "spec"))
+        if items(spec.get("containers")):
+            yield spec
 
 
 _LONG_AGO: Final = "2000-01-01T00:00:00Z"
 
 
-def is_cut(obj: Object) -> bool:
+def is_partial(obj: Object) -> bool:
+    """Was the object shortened by hand? Everything that an API server returns has these fields."""
     meta = fields(obj.get("metadata"))
     return not (meta.get("uid") and meta.get("resourceVersion"))
 
 
-def completed(obj: Object, *, well: bool) -> Object:
-    """With the defaults of its kind and, where Argo CD calls it healthy, with a status that says so."""
-    if not is_cut(obj):
+def completed(obj: Object, *, healthy: bool) -> Object:
+    """A partial object with the defaults of its kind and, if `healthy`, the status of a healthy object."""
+    if not is_partial(obj):
         return obj
     ref = ref_of(obj)
     if ref.kind == "CustomResourceDefinition":
@@ -217,68 +216,76 @@ def completed(obj: Object, *, well: bool) -> Object:
         return obj
     served = BuiltIn(resource)
     try:
-        obj = served.defaulted(served.decode(whole(obj))[0])
+        obj = served.defaulted(served.decode(with_required_fields(obj))[0])
     except (Refused, ValueError, TypeError, RecursionError):
-        return obj  # what no server would take was not written by one
-    if well and not fields(obj.get("status")):
-        status = _well(obj)
+        return obj  # not a valid object: it cannot be completed
+    if healthy and not fields(obj.get("status")):
+        status = _healthy_status(obj)
         return {**obj, "status": status} if status else obj
     return obj
 
 
-def whole(obj: Object) -> Object:
-    """With the parts without which no server takes an object of its kind, where somebody left them out.
+def with_required_fields(obj: Object) -> Object:
+    """The object with the required fields of its kind, where they were left out.
 
-    Live objects and manifests that were cut alike stay alike.
+    The same fields are added to live objects and manifests, so that they do not differ.
     """
     name = text(dig(obj, "metadata", "name"))
     spec = fields(obj.get("spec"))
-    more: Object = {}
+    added: Object = {}
     match obj.get("kind"):
         case "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet":
-            more = _workload(name, spec)
+            added = _workload(name, spec)
             if obj.get("kind") == "StatefulSet" and "serviceName" not in spec:
-                more["serviceName"] = name
+                added["serviceName"] = name
         case "Service" if spec.get("type") != "ExternalName" and "ports" not in spec:
-            more = {"ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}]}
+            added = {"ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}]}
         case "PersistentVolumeClaim":
             if not dig(spec, "resources", "requests", "storage"):
-                more["resources"] = {**fields(spec.get("resources")), "requests": {"storage": "1Gi"}}
+                added["resources"] = {**fields(spec.get("resources")), "requests": {"storage": "1Gi"}}
             if "accessModes" not in spec:
-                more["accessModes"] = ["ReadWriteOnce"]
+                added["accessModes"] = ["ReadWriteOnce"]
         case _:
             pass
-    return {**obj, "spec": {**spec, **more}} if more else obj
+    return {**obj, "spec": {**spec, **added}} if added else obj
 
 
 def _workload(name: str, spec: Object) -> Object:
     template = fields(spec.get("template"))
     labels = fields(dig(template, "metadata", "labels"))
-    selected = fields(dig(spec, "selector", "matchLabels"))
-    chosen: Object = selected or (dict(labels) or {"app": name})
-    more: Object = {}
+    selector = fields(dig(spec, "selector", "matchLabels"))
+    match_labels: Object = selector or (dict(labels) or {"app": name})
+    added: Object = {}
     if not fields(spec.get("selector")):
-        more["selector"] = {"matchLabels": chosen}
+        added["selector"] = {"matchLabels": match_labels}
     meta, pod = fields(template.get("metadata")), fields(template.get("spec"))
     containers = [fields(container) for container in items(pod.get("containers"))] or [{}]
     named: list[Json] = [
-        {"name": f"container-{number}", "image": "image:unknown", **one}
-        for number, one in enumerate(containers)
+        {"name": f"container-{number}", "image": "image:unknown", **container}
+        for number, container in enumerate(containers)
     ]
     if not labels or named != containers:
-        new: Object = {"metadata": {**meta, "labels": labels or chosen}, "spec": {**pod, "containers": named}}
-        more["template"] = {**template, **new}
-    return more
+        new: Object = {
+            "metadata": {**meta, "labels": labels or match_labels},
+            "spec": {**pod, "containers": named},
+        }
+        added["template"] = {**template, **new}
+    return added
 
 
 def built_in_kind(api_version: str, kind: str) -> Resource | None:
     return next(
-        (one for (version, _), one in built_in().items() if version == api_version and one.kind == kind), None
+        (
+            resource
+            for (version, _), resource in built_in().items()
+            if version == api_version and resource.kind == kind
+        ),
+        None,
     )
 
 
-def _well(obj: Object) -> Object:
-    """The status of one that Argo CD calls healthy."""
+def _healthy_status(obj: Object) -> Object:
+    """The status of a healthy object of this kind."""
     generation = integer(dig(obj, "metadata", "generation"))
     count = replicas_of(obj)
     counts: Object = {"observedGeneration": generation, "replicas": count, "updatedReplicas": count}
@@ -288,8 +295,12 @@ def _well(obj: Object) -> Object:
                 _condition("Available", "MinimumReplicasAvailable"),
                 _condition("Progressing", "NewReplicaSetAvailable"),
             ]
-            more: Object = {"readyReplicas": count, "availableReplicas": count, "conditions": conditions}
-            return {**counts, **more}
+            return {
+                **counts,
+                "readyReplicas": count,
+                "availableReplicas": count,
+                "conditions": conditions,
+            }
         case "StatefulSet":
             return {**counts, "readyReplicas": count, "availableReplicas": count, "currentReplicas": count}
         case "Ingress":
@@ -322,7 +333,7 @@ def _condition(type: str, reason: str) -> Object:
 
 
 def _definition(obj: Object) -> Object:
-    """A definition that is live is served: whatever was left out of it."""
+    """A live CRD is served, so its names, versions and scope are completed."""
     spec = fields(obj.get("spec"))
     kind = text(dig(spec, "names", "kind"))
     plural = text(dig(obj, "metadata", "name")).partition(".")[0] or f"{kind.lower()}s"
@@ -333,8 +344,8 @@ def _definition(obj: Object) -> Object:
         **fields(spec.get("names")),
     }
     versions: list[Json] = [
-        {"served": True, "storage": number == 0, **fields(one)}
-        for number, one in enumerate(items(spec.get("versions")))
+        {"served": True, "storage": number == 0, **fields(version)}
+        for number, version in enumerate(items(spec.get("versions")))
     ]
     scope = text(spec.get("scope")) or "Namespaced"
     return {**obj, "spec": {**spec, "names": names, "versions": versions, "scope": scope}}

@@ -1,7 +1,7 @@
-"""How pods were seen to behave, as parts that the model's kubelet plays.
+"""The observed behavior of pods, for the simulated kubelet to repeat.
 
-A part is for the same template only: what a new image, or another template, does nobody knows yet. It is
-taken to run, and that is said as a gap where an answer hangs on it.
+A behavior applies to pods of the same template only. A new image or another template is assumed to run; that
+is a gap if a result depends on it.
 """
 
 from __future__ import annotations
@@ -20,25 +20,37 @@ from whysync.kubernetes.controllers.behavior import Behavior, LogLine, Metric, P
 
 _TEMPLATE_LABELS: Final = ("pod-template-hash", "controller-revision-hash")
 _JOB_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
-_PULLS: Final = frozenset({"ImagePullBackOff", "ErrImagePull"})
+_PULL_FAILURES: Final = frozenset({"ImagePullBackOff", "ErrImagePull"})
 _DENIALS: Final = ("unauthorized", "denied", "forbidden", "authentication required", "no basic auth")
-_OUT_OF_REACH: Final = ("refused", "no such host", "timeout", "timed out", "unreachable", "could not resolve")
-_MOST_LINES: Final = 20
+_NETWORK_ERRORS: Final = (
+    "refused",
+    "no such host",
+    "timeout",
+    "timed out",
+    "unreachable",
+    "could not resolve",
+)
+_MAX_LOG_LINES: Final = 20
 _FOREVER: Final = 1e9
-_PATIENCE: Final = 600.0
-"""A Job that runs for longer than this is taken to run on."""
-_LATE: Final = "longer than specified deadline"
-_WITH_ITS_SYNC: Final = "Terminated"
-_SOMEWHAT_LONGER: Final = 1.5
-"""How much longer than it was given a Job is taken to need; how long in truth nobody has seen."""
-_SOON: Final = 120.0
-"""A container that was not ready for as long is taken not to become it by itself."""
+_LONG_JOB: Final = 600.0
+"""A Job that has run for longer than this is assumed never to finish."""
+_DEADLINE_EXCEEDED: Final = "longer than specified deadline"
+_SYNC_TERMINATED: Final = "Terminated"
+_EXTRA_TIME: Final = 1.5
+"""An interrupted Job is assumed to need this multiple of the time it had."""
+_STARTUP_TIME: Final = 120.0
+"""A container that is not ready after this time is assumed not to become ready by itself."""
 
 
 def behavior_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -> Behavior:
     objects = list(live)
-    parts = [part for obj in objects if obj.get("kind") == "Pod" for part in _Seen(case, obj).parts()]
-    parts += _failed_hooks(case, desired)
+    behaviors = [
+        behavior
+        for obj in objects
+        if obj.get("kind") == "Pod"
+        for behavior in _ObservedPod(case, obj).behaviors()
+    ]
+    behaviors += _failed_hooks(case, desired)
     services = [obj for obj in objects if obj.get("kind") == "Service"]
     pending = any(
         dig(service, "spec", "type") == "LoadBalancer"
@@ -50,18 +62,18 @@ def behavior_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest])
         for obj in objects
     )
     return Behavior(
-        pods=_once(parts),
+        pods=_deduplicated(behaviors),
         load_balancers="pending" if pending else "ok",
         volumes="pending" if unbound else "ok",
         metrics=tuple(_metrics(case, [*objects, *_new_autoscalers(case, desired)])),
-        # What a quota counts, and whose rules a role gathers, lies mostly outside of what was loaded: the
-        # numbers stay as they were seen, and rules that come back are played by who wrote them.
+        # Most objects that a quota counts or that an aggregated ClusterRole selects are out of scope: usage
+        # stays as reported, and `other_writers` simulates rules that are written back.
         stopped=frozenset({"resourcequota", "clusterrole-aggregation"}),
     )
 
 
 def _metrics(case: Case, objects: Iterable[Object]) -> Iterator[Metric]:
-    """The metrics of autoscalers ask for what the autoscaler gave last: its present number."""
+    """Metrics for which each autoscaler keeps its current number of replicas."""
     for obj in objects:
         if obj.get("kind") != "HorizontalPodAutoscaler":
             continue
@@ -81,7 +93,7 @@ def _metrics(case: Case, objects: Iterable[Object]) -> Iterator[Metric]:
 
 
 def _new_autoscalers(case: Case, desired: Iterable[Manifest]) -> Iterator[Object]:
-    """Those that a sync is to bring: what they will ask for nobody knows, so they are content."""
+    """Autoscalers that a sync will create; they are assumed to keep the current number of replicas."""
     for desired_object in desired:
         if desired_object.ref.kind == "HorizontalPodAutoscaler" and case.live_of(desired_object.key) is None:
             namespace = desired_object.ref.namespace or case.destination_namespace
@@ -91,43 +103,43 @@ def _new_autoscalers(case: Case, desired: Iterable[Manifest]) -> Iterator[Object
             }
 
 
-def begun_again(pod: Object, now: datetime) -> Object:
-    """A pod that started a moment ago and is not ready yet, with its containers about to start.
+def with_restarted_containers(pod: Object, now: datetime) -> Object:
+    """A pod that started recently and is not ready, with its containers about to start.
 
-    The model cannot tell when a container that it did not start itself becomes ready.
+    The simulated kubelet decides only about containers that it started itself.
     """
     if dig(pod, "status", "phase") != "Running":
         return pod
     statuses = [
         fields(container_status) for container_status in items(dig(pod, "status", "containerStatuses"))
     ]
-    young = [
+    recently_started = [
         status.get("ready") is False
         and "running" in fields(status.get("state"))
-        and _seconds_since(text(dig(status, "state", "running", "startedAt")), now) <= _SOON
+        and _seconds_since(text(dig(status, "state", "running", "startedAt")), now) <= _STARTUP_TIME
         for status in statuses
     ]
-    if not any(young):
+    if not any(recently_started):
         return pod
-    waits: Object = {"waiting": {"reason": "ContainerCreating"}}
+    waiting: Object = {"waiting": {"reason": "ContainerCreating"}}
     new: list[Json] = [
-        {**one, "state": waits, "started": False} if again else one
-        for one, again in zip(statuses, young, strict=True)
+        {**status, "state": waiting, "started": False} if recent else status
+        for status, recent in zip(statuses, recently_started, strict=True)
     ]
     status: Object = {**fields(pod.get("status")), "phase": "Pending", "containerStatuses": new}
     return {**pod, "status": status}
 
 
-def _seconds_since(told: str, now: datetime) -> float:
+def _seconds_since(timestamp: str, now: datetime) -> float:
     try:
-        since = datetime.fromisoformat(told)
+        since = datetime.fromisoformat(timestamp)
     except ValueError:
         return 0
     return (now - (since if since.tzinfo else since.replace(tzinfo=UTC))).total_seconds()
 
 
-class _Seen:
-    """One live pod, and what its containers did."""
+class _ObservedPod:
+    """One live pod and the observed behavior of its containers."""
 
     def __init__(self, case: Case, pod: Object) -> None:
         self._case = case
@@ -140,54 +152,54 @@ class _Seen:
         ]
         self._job = next((text(owner.get("name")) for owner in owners if owner.get("kind") == "Job"), "")
         self._images = {
-            text(dig(one, "name")): text(dig(one, "image"))
+            text(dig(container, "name")): text(dig(container, "image"))
             for group in ("initContainers", "containers")
-            for one in items(dig(pod, "spec", group))
+            for container in items(dig(pod, "spec", group))
         }
 
-    def parts(self) -> Iterator[PodBehavior]:
+    def behaviors(self) -> Iterator[PodBehavior]:
         why = _unschedulable(self._pod)
         if why:
-            yield self._part("*", "*", unschedulable=why)
+            yield self._behavior("*", "*", unschedulable=why)
         for group in ("initContainerStatuses", "containerStatuses"):
             for raw in items(dig(self._pod, "status", group)):
                 status = fields(raw)
-                part = self._of_container(text(status.get("name")), status)
-                if part is not None:
-                    yield part
+                behavior = self._container_behavior(text(status.get("name")), status)
+                if behavior is not None:
+                    yield behavior
 
-    def _of_container(self, name: str, status: Object) -> PodBehavior | None:
+    def _container_behavior(self, name: str, status: Object) -> PodBehavior | None:
         state = fields(status.get("state"))
         waiting = fields(state.get("waiting"))
         image = self._images.get(name) or text(status.get("image")) or "*"
-        if text(waiting.get("reason")) in _PULLS:
-            told = text(waiting.get("message")).lower()
+        if text(waiting.get("reason")) in _PULL_FAILURES:
+            message = text(waiting.get("message")).lower()
             pull: Literal["missing", "denied"] = (
-                "denied" if any(word in told for word in _DENIALS) else "missing"
+                "denied" if any(word in message for word in _DENIALS) else "missing"
             )
-            return self._part(name, image, pull=pull)
+            return self._behavior(name, image, pull=pull)
         if "runAsNonRoot and image" in text(waiting.get("message")):
-            return replace(self._part(name, image), image_user="0")
+            return replace(self._behavior(name, image), image_user="0")
         ended = fields(state.get("terminated")) or fields(dig(status, "lastState", "terminated"))
         code = integer(ended.get("exitCode"))
         crashes = waiting.get("reason") == "CrashLoopBackOff" or "terminated" in state
-        calls = self._unanswered(name)
+        calls = self._unreachable_service(name)
         if calls and ((ended and code and crashes) or ("running" in state and self._job)):
-            return self._part(name, image, calls=calls, on_no_answer="exit" if crashes else "wait")
+            return self._behavior(name, image, calls=calls, on_no_answer="exit" if crashes else "wait")
         if ended and code and crashes:
             log = tuple(LogLine(text=line) for line in self._last_lines(name))
-            return self._part(
-                name, image, runs_seconds=2, exit_code=code, reason=_told_reason(ended), log=log
+            return self._behavior(
+                name, image, runs_seconds=2, exit_code=code, reason=_specific_reason(ended), log=log
             )
         running = fields(state.get("running"))
-        if "running" in state and self._age(running) > (_PATIENCE if self._job else _SOON):
+        if "running" in state and self._age(running) > (_LONG_JOB if self._job else _STARTUP_TIME):
             if self._job:
-                return self._part(name, image, runs_seconds=_FOREVER)
+                return self._behavior(name, image, runs_seconds=_FOREVER)
             if status.get("ready") is False:
-                return self._part(name, image, ready_seconds=None)
+                return self._behavior(name, image, ready_seconds=None)
         return None
 
-    def _part(
+    def _behavior(
         self,
         container: str,
         image: str,
@@ -206,7 +218,7 @@ class _Seen:
             namespace=self._namespace,
             name="*" if self._labels else (f"{self._job}-*" if self._job else self._name),
             labels=self._labels,
-            image=_literal(image),
+            image=_escaped_pattern(image),
             container=container,
             pull=pull,
             ready_seconds=ready_seconds,
@@ -219,10 +231,10 @@ class _Seen:
             on_no_answer=on_no_answer,
         )
 
-    def _unanswered(self, container: str) -> tuple[str, ...]:
-        """A Service of this app that the end of its log cannot reach, and that is not there."""
+    def _unreachable_service(self, container: str) -> tuple[str, ...]:
+        """A Service of this app that does not exist yet and that the last log lines fail to reach."""
         for line in reversed(self._last_lines(container)[-3:]):
-            if not any(word in line.lower() for word in _OUT_OF_REACH):
+            if not any(word in line.lower() for word in _NETWORK_ERRORS):
                 continue
             words = "".join(char if char.isalnum() or char in "-." else " " for char in line).split()
             hosts = {word.partition(".")[0] for word in words}
@@ -239,19 +251,27 @@ class _Seen:
         return _tail(logs, container)
 
     def _age(self, running: Object) -> float:
-        told = text(running.get("startedAt")) or text(dig(self._pod, "status", "startTime"))
-        return _seconds_since(told, self._case.now)
+        started_at = text(running.get("startedAt")) or text(dig(self._pod, "status", "startTime"))
+        return _seconds_since(started_at, self._case.now)
 
 
-def _once(parts: Iterable[PodBehavior]) -> tuple[PodBehavior, ...]:
-    """Pods of one template behave alike: one part for all of them."""
-    found: dict[tuple[str, ...], PodBehavior] = {}
-    for part in parts:
-        labels = (text for pair in sorted(part.labels.items()) for text in pair)
-        found.setdefault(
-            (part.namespace, part.name, part.image, part.container, part.unschedulable, *labels), part
+def _deduplicated(behaviors: Iterable[PodBehavior]) -> tuple[PodBehavior, ...]:
+    """Pods of one template behave alike: one behavior for all of them."""
+    unique: dict[tuple[str, ...], PodBehavior] = {}
+    for behavior in behaviors:
+        labels = (text for pair in sorted(behavior.labels.items()) for text in pair)
+        unique.setdefault(
+            (
+                behavior.namespace,
+                behavior.name,
+                behavior.image,
+                behavior.container,
+                behavior.unschedulable,
+                *labels,
+            ),
+            behavior,
         )
-    return tuple(found.values())
+    return tuple(unique.values())
 
 
 def _labels_of_template(labels: Object) -> dict[str, str]:
@@ -262,20 +282,20 @@ def _labels_of_template(labels: Object) -> dict[str, str]:
 
 
 def _unschedulable(pod: Object) -> str:
-    """In the scheduler's words; what objects lack the model finds by itself."""
+    """The scheduler's message; unbound claims are left to the simulated scheduler."""
     if dig(pod, "status", "phase") != "Pending" or dig(pod, "spec", "nodeName"):
         return ""
     for condition in items(dig(pod, "status", "conditions")):
         if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
-            told = text(dig(condition, "message"))
-            return "" if "persistentvolumeclaim" in told.lower() else told
+            message = text(dig(condition, "message"))
+            return "" if "persistentvolumeclaim" in message.lower() else message
     return ""
 
 
 def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodBehavior]:
-    """Hooks that failed and whose pods are gone: the same hook fails again.
+    """Hooks that failed and whose pods were deleted fail again if they are unchanged.
 
-    One that the API server refused (`SyncFailed`) never ran.
+    A hook that the API server rejected (`SyncFailed`) never ran.
     """
     failed: dict[str, ResourceResult] = {
         result.name: result
@@ -287,27 +307,27 @@ def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodBehavi
     }
     for manifest in desired:
         name = manifest.ref.name
-        if manifest.ref.kind != "Job" or name not in failed or _is_another(case, manifest):
+        if manifest.ref.kind != "Job" or name not in failed or _is_other_job(case, manifest):
             continue
         namespace = manifest.ref.namespace or case.destination_namespace
         pods = [
             log for log in case.index.logs_by_namespace.get(namespace, ()) if log.pod.startswith(f"{name}-")
         ]
-        cut_off = _cut_off_after(case, failed[name], manifest)
+        interrupted_after = _interrupted_after(case, failed[name], manifest)
         for raw in items(dig(manifest.spec, "template", "spec", "containers")):
             container = fields(raw)
             yield PodBehavior(
                 namespace=namespace,
                 name=f"{name}-*",
-                image=_literal(text(container.get("image"))),
-                runs_seconds=2 if cut_off is None else cut_off * _SOMEWHAT_LONGER,
-                exit_code=1 if cut_off is None else 0,
+                image=_escaped_pattern(text(container.get("image"))),
+                runs_seconds=2 if interrupted_after is None else interrupted_after * _EXTRA_TIME,
+                exit_code=1 if interrupted_after is None else 0,
                 log=tuple(LogLine(text=line) for line in _tail(pods, text(container.get("name")))),
             )
 
 
-def _is_another(case: Case, manifest: Manifest) -> bool:
-    """Has Git moved on since that sync began, to a Job that is not the one which failed?"""
+def _is_other_job(case: Case, manifest: Manifest) -> bool:
+    """Does Git now declare another Job than the one that failed?"""
     operation = case.operation
     at = operation.sync_result.revision if operation is not None and operation.sync_result is not None else ""
     if not at or at == case.app.status.sync.revision:
@@ -322,18 +342,20 @@ def _images(job: Manifest) -> list[str]:
     ]
 
 
-def was_cut_off(result: ResourceResult) -> bool:
-    """A hook that was ended from outside, still at work: how long it needs nobody has seen."""
-    return bool(result.hook_type) and (_LATE in result.message or result.message == _WITH_ITS_SYNC)
+def was_interrupted(result: ResourceResult) -> bool:
+    """Was a hook interrupted by its deadline or with its sync? How long it needs is unknown."""
+    return bool(result.hook_type) and (
+        _DEADLINE_EXCEEDED in result.message or result.message == _SYNC_TERMINATED
+    )
 
 
-def _cut_off_after(case: Case, result: ResourceResult, job: Manifest) -> float | None:
-    """How long it ran when it was ended from outside, still at work: by its deadline, or with its sync."""
-    if _LATE in result.message:
-        ran = case.live_of(job.key) or job  # Git may give it another deadline by now
+def _interrupted_after(case: Case, result: ResourceResult, job: Manifest) -> float | None:
+    """Seconds that a hook ran until it was interrupted; `None` if it was not."""
+    if _DEADLINE_EXCEEDED in result.message:
+        ran = case.live_of(job.key) or job  # the deadline in Git may have changed since
         return float(integer(ran.spec.get("activeDeadlineSeconds"))) or None
     operation = case.operation
-    if result.message != _WITH_ITS_SYNC or operation is None:
+    if result.message != _SYNC_TERMINATED or operation is None:
         return None
     if operation.started_at is None or operation.finished_at is None:
         return None
@@ -341,15 +363,15 @@ def _cut_off_after(case: Case, result: ResourceResult, job: Manifest) -> float |
 
 
 def _tail(logs: Iterable[Log], container: str) -> tuple[str, ...]:
-    own = sorted((log for log in logs if log.container == container), key=lambda log: not log.previous)
-    return own[0].lines[-_MOST_LINES:] if own else ()
+    matching = sorted((log for log in logs if log.container == container), key=lambda log: not log.previous)
+    return matching[0].lines[-_MAX_LOG_LINES:] if matching else ()
 
 
-def _told_reason(ended: Object) -> str:
+def _specific_reason(ended: Object) -> str:
     reason = text(ended.get("reason"))
     return reason if reason not in ("Error", "Completed") else ""
 
 
-def _literal(image: str) -> str:
-    """An image as a pattern that fits itself alone."""
+def _escaped_pattern(image: str) -> str:
+    """An image as a glob pattern that matches only itself."""
     return image.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]") if image != "*" else image

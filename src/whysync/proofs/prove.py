@@ -15,8 +15,9 @@ from whysync.diagnosis.fix import Fix, Proof, ProofKind
 from whysync.diagnosis.report import AppReport
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
+from whysync.proofs.proof_results import Rejected, not_run
 from whysync.proofs.simulated_case import NotSimulated
-from whysync.proofs.verdict import Judge, Rejected, not_run
+from whysync.proofs.verdict import FixVerifier
 
 log = logging.getLogger(__name__)
 _NO_DEADLINE: Final = Deadline()
@@ -38,7 +39,7 @@ def prove(report: AppReport, deadline: Deadline = _NO_DEADLINE) -> AppReport:
 class _Prover:
     def __init__(self, report: AppReport, deadline: Deadline) -> None:
         self._deadline = deadline
-        self._judge = Judge(report.case)
+        self._judge = FixVerifier(report.case)
         self._name = report.case.app.name
         self._busy_until = time.process_time() + _LONGEST
         self._hopeless = ""
@@ -68,7 +69,7 @@ class _Prover:
         if self._judge.work >= _MOST_WORK or time.process_time() > self._busy_until:
             return not_run(ProofKind.OUT_OF_TIME, "others before it took the time there is")
         try:
-            return self._judge.judged(finding, fix)
+            return self._judge.verify(finding, fix)
         except NotSimulated as problem:
             self._hopeless = f"{problem.gap.what} is not known: {problem.gap.why}"
             return not_run(ProofKind.FACTS_MISSING, self._hopeless)

@@ -25,45 +25,47 @@ from whysync.fixes.edit import edited
 from whysync.json_tree import MISSING, Json, Missing, same
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.apply_fix import Player, touched_by
-from whysync.proofs.observations import Observer, Sample, Signs
+from whysync.proofs.apply_fix import FixRunner, touched_by
+from whysync.proofs.observations import Observer, Sample, SymptomIds
 from whysync.proofs.other_writers import OtherWriter
 from whysync.proofs.simulated_case import simulated
 from whysync.proofs.sync_effects import period_of
 
 ROUNDS: Final = 3
-_WHILE: Final = timedelta(minutes=15)
-_LONGER: Final = timedelta(hours=2)
-"""As long as a Job may lie that is deleted when its time is over."""
-_SOON: Final = timedelta(minutes=4)
-_SETTLES: Final = timedelta(minutes=20)
-_PATIENCE: Final = timedelta(hours=3)
-"""As long is waited for what is to end by itself, such as a sync window."""
-_LOOP: Final = 4
-"""After so many syncs that Argo CD starts by itself, a loop has shown itself."""
+_BASELINE_TIME: Final = timedelta(minutes=15)
+_EXTENDED_TIME: Final = timedelta(hours=2)
+"""Long enough for the TTL controller to delete a finished Job."""
+_REACTION_TIME: Final = timedelta(minutes=4)
+_SETTLE_TIME: Final = timedelta(minutes=20)
+_WAIT_TIME: Final = timedelta(hours=3)
+"""How long to wait for what ends by itself, such as a sync window."""
+_LOOP_SYNCS: Final = 4
+"""More automatic syncs than this are a loop."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    watch: Observer
+    """A run without a fix."""
+
+    observer: Observer
     since: datetime
-    """From here on it counts what is to be seen."""
+    """Symptoms count from this time on."""
     refused: str = ""
-    """Why the person's sync was refused."""
+    """Why the manual sync was refused."""
     extended: bool = False
 
-    def shows(self, signs: Signs) -> Signs:
-        """Those of the signs that stayed, or came back."""
-        found = self.watch.lasting(signs, self.since)
-        if not found and not self.extended and len(self.watch.starts) <= _LOOP:
+    def persisting(self, symptoms: SymptomIds) -> SymptomIds:
+        """The symptoms that stayed or came back; the run is extended once if there are none."""
+        persisting = self.observer.persisting(symptoms, self.since)
+        if not persisting and not self.extended and len(self.observer.sync_starts) <= _LOOP_SYNCS:
             self.extended = True
-            self.watch.run(_LONGER, lambda: bool(self.watch.signs & (signs - {OPERATION})))
-            found = self.watch.lasting(signs, self.since)
-        return found
+            self.observer.run(_EXTENDED_TIME, lambda: bool(self.observer.symptoms & (symptoms - {OPERATION})))
+            persisting = self.observer.persisting(symptoms, self.since)
+        return persisting
 
 
-class Without:
-    """What happens without a fix; each course is run once, and only when it is asked for."""
+class BaselineRuns:
+    """The runs without a fix; each is simulated once, on first use."""
 
     def __init__(
         self, case: Case, only: frozenset[Key] | None = None, touched: frozenset[Key] = frozenset()
@@ -73,113 +75,116 @@ class Without:
         self._touched = touched
 
     @cached_property
-    def waiting(self) -> Run:
-        """Nobody does anything; Argo CD does what it does by itself."""
-        watch = Observer(simulated(self._case, only=self._only, touched=self._touched))
-        watch.run(_WHILE, lambda: len(watch.starts) > _LOOP)
-        return Run(watch=watch, since=watch.began)
+    def no_action(self) -> Run:
+        """Nobody intervenes; Argo CD refreshes and self-heals."""
+        observer = Observer(simulated(self._case, only=self._only, touched=self._touched))
+        observer.run(_BASELINE_TIME, lambda: len(observer.sync_starts) > _LOOP_SYNCS)
+        return Run(observer=observer, since=observer.started_at)
 
     @cached_property
-    def syncing(self) -> Run:
-        """A person tries a plain sync, and ends the one that hangs before it."""
-        watch = Observer(simulated(self._case, only=self._only, touched=self._touched))
-        player = Player(watch)
-        _end_what_hangs(watch, player)
-        refused = player.sync()
-        since = watch.now
-        watch.run(_WHILE, lambda: len(watch.starts) > _LOOP)
-        return Run(watch=watch, since=since, refused=refused)
+    def manual_sync(self) -> Run:
+        """A user terminates a running sync, if any, and starts a plain sync."""
+        observer = Observer(simulated(self._case, only=self._only, touched=self._touched))
+        runner = FixRunner(observer)
+        _terminate_running_sync(observer, runner)
+        refused = runner.sync()
+        since = observer.now
+        observer.run(_BASELINE_TIME, lambda: len(observer.sync_starts) > _LOOP_SYNCS)
+        return Run(observer=observer, since=since, refused=refused)
 
 
-def _end_what_hangs(watch: Observer, player: Player) -> None:
-    if watch.world.is_operating:
+def _terminate_running_sync(observer: Observer, runner: FixRunner) -> None:
+    if observer.world.is_operating:
         try:
-            player.terminate()
+            runner.terminate()
         except Denied as problem:
-            watch.deed("argocd app terminate-op", str(problem).rpartition("desc = ")[2])
+            observer.record_action("argocd app terminate-op", str(problem).rpartition("desc = ")[2])
 
 
 @dataclass(slots=True, kw_only=True)
-class With:
-    """`synced`: a sync took part in it. `gaps` is what was taken for granted on the way."""
+class FixRun:
+    """A run with a fix. `synced`: it included a sync. `gaps`: what was assumed."""
 
-    watch: Observer
-    player: Player
-    settled: datetime
-    last_sync: datetime
-    """When the sync of the last round began: what held until then held without one."""
-    written: int = 0
-    """How long the journal of writes was when all had settled."""
+    observer: Observer
+    runner: FixRunner
+    settled_at: datetime
+    last_sync_at: datetime
+    """When the sync of the last round started."""
+    journal_length: int = 0
+    """Length of the journal of writes when the run had settled."""
     synced: bool = False
     gaps: tuple[str, ...] = ()
     refused: list[str] = field(default_factory=list[str])
 
 
-def with_fix(
+def run_with_fix(
     case: Case,
     fix: Fix,
-    wanted: Signs,
+    explained: SymptomIds,
     only: frozenset[Key] | None = None,
     touched: frozenset[Key] = frozenset(),
     *,
     syncs: bool = False,
-    returning: bool = True,
-) -> With:
-    """Raises `Unplayable`, `Refuted`, `NotSimulated`, `TimelineNeverSettles`. `syncs`: it includes a sync.
+    assume_repeats: bool = True,
+) -> FixRun:
+    """Apply the fix, sync if needed, and run the rounds. `syncs`: a sync is always included.
 
-    Without `returning`, writers that were seen once do not write again.
+    Without `assume_repeats`, writers that were seen once do not write again. Raises `NotExecutable`,
+    `StepRefused`, `NotSimulated`, `TimelineNeverSettles`.
     """
-    every = touched_by(fix, case) | touched
-    watch = Observer(simulated(case, touched=every, only=only, returning=returning))
-    player = Player(watch)
-    was_operating = watch.world.is_operating
-    player.carry_out(fix)
-    watch.run(_SOON, lambda: _is_over(watch, wanted))
-    if (syncs or wanted & watch.signs) and not player.syncs:
-        _sync_by_hand(watch, player, hangs=was_operating)
-    player.follow(fix)
-    watch.run(_SETTLES, lambda: watch.is_calm or len(watch.starts) > 2 * _LOOP)
-    return _in_rounds(case, watch, player)
+    touched |= touched_by(fix, case)
+    observer = Observer(simulated(case, touched=touched, only=only, assume_repeats=assume_repeats))
+    runner = FixRunner(observer)
+    was_operating = observer.world.is_operating
+    runner.apply(fix)
+    observer.run(_REACTION_TIME, lambda: _is_resolved(observer, explained))
+    if (syncs or explained & observer.symptoms) and not runner.syncs:
+        _sync_manually(observer, runner, was_running=was_operating)
+    runner.run_follow_up(fix)
+    observer.run(
+        _SETTLE_TIME, lambda: observer.is_synced_and_healthy or len(observer.sync_starts) > 2 * _LOOP_SYNCS
+    )
+    return _run_rounds(case, observer, runner)
 
 
-def waited(case: Case, wanted: Signs, only: frozenset[Key] | None = None) -> With:
-    """Nothing is done but to wait until it is over. Raises `NotSimulated` and `TimelineNeverSettles`."""
-    watch = Observer(simulated(case, only=only))
-    watch.deed("waiting")
-    watch.run(_PATIENCE, lambda: not (wanted & watch.signs or watch.is_busy))
-    return _in_rounds(case, watch, Player(watch))
+def run_waiting(case: Case, explained: SymptomIds, only: frozenset[Key] | None = None) -> FixRun:
+    """Wait until the problem is over, then run the rounds. Raises `NotSimulated`, `TimelineNeverSettles`."""
+    observer = Observer(simulated(case, only=only))
+    observer.record_action("waiting")
+    observer.run(_WAIT_TIME, lambda: not (explained & observer.symptoms or observer.is_progressing))
+    return _run_rounds(case, observer, FixRunner(observer))
 
 
 def reaches_cluster(case: Case, drift: Drift, fix: Fix | None, only: frozenset[Key] | None = None) -> bool:
     """Does a later commit that changes the field still change it in the cluster, with the fix in place?
 
-    Raises `Unplayable`, `Refuted`, `NotSimulated`, `TimelineNeverSettles`.
+    Raises `NotExecutable`, `StepRefused`, `NotSimulated`, `TimelineNeverSettles`.
     """
     touched = frozenset({drift.key, drift.desired.key})
     if fix is not None:
         touched |= touched_by(fix, case)
-    watch = Observer(simulated(case, touched=touched, only=only, returning=False))
-    player = Player(watch)
+    observer = Observer(simulated(case, touched=touched, only=only, assume_repeats=False))
+    runner = FixRunner(observer)
     if fix is not None:
-        player.carry_out(fix)
-    _end_what_hangs(watch, player)
-    player.sync()
-    watch.run(_SOON)
-    before = live_value(watch, drift)
-    changed = case.desired_of(drift.ref.key)
+        runner.apply(fix)
+    _terminate_running_sync(observer, runner)
+    runner.sync()
+    observer.run(_REACTION_TIME)
+    before = live_value(observer, drift)
+    released = case.desired_of(drift.ref.key)
     release = Set(pointer=drift.pointer, value=_another_value(drift.desired_value))
-    watch.world.push(
-        manifest.with_body(edited(manifest.body, [release])) if manifest is changed else manifest
+    observer.world.push(
+        manifest.with_body(edited(manifest.body, [release])) if manifest is released else manifest
         for manifest in case.desired
     )
-    watch.world.simulation.argocd.refresh(watch.world.app, hard=False)
-    player.sync()
-    watch.run(_SOON)
-    return not same(live_value(watch, drift), before)
+    observer.world.simulation.argocd.refresh(observer.world.app, hard=False)
+    runner.sync()
+    observer.run(_REACTION_TIME)
+    return not same(live_value(observer, drift), before)
 
 
 def can_be_released(drift: Drift) -> bool:
-    """Is it a plain value in Git, which a later commit may change?"""
+    """Is the field a scalar in Git that a later commit may change?"""
     return isinstance(drift.desired_value, str | int) and not isinstance(drift.desired_value, bool)
 
 
@@ -187,51 +192,51 @@ def _another_value(value: Json | Missing) -> Json:
     return value + 1 if isinstance(value, int) else f"{value}-next"
 
 
-def live_value(watch: Observer, drift: Drift) -> Json | Missing:
-    live = watch.world.objects().get(drift.ref.key)
+def live_value(observer: Observer, drift: Drift) -> Json | Missing:
+    live = observer.world.objects().get(drift.ref.key)
     return pointers.resolve(live, drift.pointer) if live is not None else MISSING
 
 
-def _in_rounds(case: Case, watch: Observer, player: Player) -> With:
-    settled, written = watch.now, len(watch.world.simulation.api_server.store.journal)
+def _run_rounds(case: Case, observer: Observer, runner: FixRunner) -> FixRun:
+    settled_at, journal_length = observer.now, len(observer.world.simulation.api_server.store.journal)
     round = _round(case)
-    watch.run(round)
-    watch.run(round)
-    last = watch.now
-    refused = player.sync() if not watch.world.is_operating else "a sync runs already"
-    watch.run(round)
-    return With(
-        watch=watch,
-        player=player,
-        settled=settled,
-        last_sync=last,
-        written=written,
-        synced=any(at <= settled for at in watch.starts),
-        gaps=tuple(dict.fromkeys((*player.gaps, *watch.world.makers.gaps))),
+    observer.run(round)
+    observer.run(round)
+    last_sync_at = observer.now
+    refused = runner.sync() if not observer.world.is_operating else "a sync runs already"
+    observer.run(round)
+    return FixRun(
+        observer=observer,
+        runner=runner,
+        settled_at=settled_at,
+        last_sync_at=last_sync_at,
+        journal_length=journal_length,
+        synced=any(at <= settled_at for at in observer.sync_starts),
+        gaps=tuple(dict.fromkeys((*runner.gaps, *observer.world.crd_creators.gaps))),
         refused=[refused] if refused else [],
     )
 
 
-def _sync_by_hand(watch: Observer, player: Player, *, hangs: bool) -> None:
-    """What a person does when Argo CD does not get on by itself."""
-    if watch.world.is_operating and not hangs:
-        watch.run(_SETTLES, lambda: watch.sync_ended)
-    _end_what_hangs(watch, player)
-    player.sync()
+def _sync_manually(observer: Observer, runner: FixRunner, *, was_running: bool) -> None:
+    """What a user does if Argo CD does not sync by itself; a sync that the fix started may finish first."""
+    if observer.world.is_operating and not was_running:
+        observer.run(_SETTLE_TIME, lambda: observer.sync_ended)
+    _terminate_running_sync(observer, runner)
+    runner.sync()
 
 
-def _is_over(watch: Observer, wanted: Signs) -> bool:
-    return watch.is_calm or not (wanted & watch.signs or watch.is_busy)
+def _is_resolved(observer: Observer, explained: SymptomIds) -> bool:
+    return observer.is_synced_and_healthy or not (explained & observer.symptoms or observer.is_progressing)
 
 
 def _round(case: Case) -> timedelta:
-    """As long as it takes until Argo CD surely has looked again."""
-    told = case.argocd.reconciliation_seconds + case.argocd.reconciliation_jitter_seconds
-    return timedelta(seconds=min(max(told, 60), 600))
+    """The longest time between two reconciliations by Argo CD, within limits."""
+    seconds = case.argocd.reconciliation_seconds + case.argocd.reconciliation_jitter_seconds
+    return timedelta(seconds=min(max(seconds, 60), 600))
 
 
-_MOST: Final = 12
-_LONGEST: Final = 160
+_MAX_LINES: Final = 12
+_MAX_LINE_LENGTH: Final = 160
 _COMMIT: Final = re.compile(r"\b([0-9a-f]{7})[0-9a-f]{33}\b")
 
 
@@ -242,89 +247,89 @@ class _Event:
     text: str
 
 
-def trace_of(without: Run, course: With) -> tuple[str, ...]:
-    """`+m:ss` is simulated time since the facts were taken."""
+def trace_of(without: Run, run: FixRun) -> tuple[str, ...]:
+    """Both runs as a timeline; `+m:ss` is simulated time since the facts were collected."""
     return (
         "without the fix",
-        *_lines(without.watch),
-        *_loop(without.watch),
+        *_lines(without.observer),
+        *_loop_lines(without.observer),
         "with the fix",
-        *_lines(course.watch, until=course.settled),
-        f"  {_since(course.watch, course.watch.now):>6}  {_state(course.watch)},"
+        *_lines(run.observer, until=run.settled_at),
+        f"  {_elapsed(run.observer, run.observer.now):>6}  {_final_state(run.observer)},"
         f" after {ROUNDS} rounds more, the last with a sync",
     )
 
 
-def _lines(watch: Observer, until: datetime | None = None) -> Iterator[str]:
-    events = sorted(_events(watch), key=lambda one: (one.at, one.order))
-    shown = [event for event in events if until is None or event.at <= until]
-    told: list[str] = []
-    for one in shown:
-        line = f"  {_since(watch, one.at):>6}  {one.text}"
-        if not told or told[-1] != line:
-            told.append(line)
-    yield from told[:_MOST]
-    if len(told) > _MOST:
-        yield f"       …  {len(told) - _MOST} more, the last: {told[-1].strip()}"
+def _lines(observer: Observer, until: datetime | None = None) -> Iterator[str]:
+    lines: list[str] = []
+    for event in sorted(_events(observer), key=lambda event: (event.at, event.order)):
+        line = f"  {_elapsed(observer, event.at):>6}  {event.text}"
+        if (until is None or event.at <= until) and (not lines or lines[-1] != line):
+            lines.append(line)
+    yield from lines[:_MAX_LINES]
+    if len(lines) > _MAX_LINES:
+        yield f"       …  {len(lines) - _MAX_LINES} more, the last: {lines[-1].strip()}"
 
 
-def _events(watch: Observer) -> Iterator[_Event]:
-    for deed in watch.deeds:
-        words = f"{deed.text}: refused: {deed.refused}" if deed.refused else deed.text
-        yield _Event(at=deed.at, order=(deed.number, 2), text=_brief(words))
-    for number, moment in enumerate(watch.moments, start=1):
-        if moment.what is TraceKind.STARTED:
-            words = _COMMIT.sub(r"\1", moment.text) or "a sync starts"
-            yield _Event(at=moment.at, order=(number, 0), text=_brief(words))
-        elif moment.what is TraceKind.ENDED:
-            failed = moment.text if moment.phase != "Succeeded" else ""
-            words = f"sync {moment.phase}" if moment.phase else "sync ends"
+def _events(observer: Observer) -> Iterator[_Event]:
+    for action in observer.actions:
+        text = f"{action.text}: refused: {action.refused}" if action.refused else action.text
+        yield _Event(at=action.at, order=(action.number, 2), text=_shortened_line(text))
+    for number, event in enumerate(observer.events, start=1):
+        if event.what is TraceKind.STARTED:
+            text = _COMMIT.sub(r"\1", event.text) or "a sync starts"
+            yield _Event(at=event.at, order=(number, 0), text=_shortened_line(text))
+        elif event.what is TraceKind.ENDED:
+            error = event.text if event.phase != "Succeeded" else ""
+            text = f"sync {event.phase}" if event.phase else "sync ends"
             yield _Event(
-                at=moment.at, order=(number, 0), text=_brief(f"{words}: {failed}" if failed else words)
+                at=event.at, order=(number, 0), text=_shortened_line(f"{text}: {error}" if error else text)
             )
-    first = watch.glimpses[0]
-    yield _Event(at=first.at, order=(0, 0), text=_codes(first))
-    for before, after in pairwise(watch.glimpses):
+    first = observer.samples[0]
+    yield _Event(at=first.at, order=(0, 0), text=_sample_state(first))
+    for before, after in pairwise(observer.samples):
         if (before.sync, before.health) != (after.sync, after.health):
-            yield _Event(at=after.at, order=(after.number, 1), text=_codes(after))
+            yield _Event(at=after.at, order=(after.number, 1), text=_sample_state(after))
 
 
-def _codes(glimpse: Sample) -> str:
-    return f"{glimpse.sync or '?'} · {glimpse.health or '?'}"
+def _sample_state(sample: Sample) -> str:
+    return f"{sample.sync or '?'} · {sample.health or '?'}"
 
 
-def _loop(watch: Observer) -> Iterator[str]:
-    """Two writers and one field, with the time between two rounds: as history shows it, or the model."""
-    gaps = [later - earlier for earlier, later in pairwise(watch.starts)]
+def _loop_lines(observer: Observer) -> Iterator[str]:
+    """Fields that Argo CD and another writer keep changing; the period is from history or the simulation."""
+    gaps = [later - earlier for earlier, later in pairwise(observer.sync_starts)]
     if len(gaps) < 2:
         return
     differing = {
-        sign.key
-        for glimpse in watch.glimpses
-        for sign in glimpse.signs
-        if sign.kind is SymptomKind.DIFFERS and sign.key is not None
+        symptom.key
+        for sample in observer.samples
+        for symptom in sample.symptoms
+        if symptom.kind is SymptomKind.DIFFERS and symptom.key is not None
     }
-    writers = [one for one in watch.world.writers.all if one.again and one.ref.key in differing]
-    seen = sync_loop_of(watch.world.case)
-    period = (seen.period if seen is not None else None) or period_of(tuple(writers), gaps) or gaps[0]
+    writers = [
+        writer for writer in observer.world.writers.all if writer.repeats and writer.ref.key in differing
+    ]
+    loop = sync_loop_of(observer.world.case)
+    period = (loop.period if loop is not None else None) or period_of(tuple(writers), gaps) or gaps[0]
     if not writers:
-        yield f"    loop  Argo CD syncs again about every {_brief_time(period)}"
+        yield f"    loop  Argo CD syncs again about every {_period_text(period)}"
     for writer in writers[:3]:
-        yield f"    loop  about every {_brief_time(period)}: {_both(watch, writer)}"
+        yield f"    loop  about every {_period_text(period)}: {_loop_text(observer, writer)}"
 
 
-def _both(watch: Observer, other: OtherWriter) -> str:
+def _loop_text(observer: Observer, writer: OtherWriter) -> str:
     drift = next(
         (
             drift
-            for drift in watch.world.case.drifts
-            if drift.ref.key == other.ref.key and drift.pointer == other.pointer
+            for drift in observer.world.case.drifts
+            if drift.ref.key == writer.ref.key and drift.pointer == writer.pointer
         ),
         None,
     )
-    wanted = _value(drift.desired_value) if drift is not None else "Git's value"
-    found = _value(drift.live_value) if drift is not None else "its own"
-    return _brief(f"{other.pointer}: Argo CD sets {wanted}, {other.who} sets {found} again")
+    desired = _value(drift.desired_value) if drift is not None else "Git's value"
+    live = _value(drift.live_value) if drift is not None else "its own"
+    return _shortened_line(f"{writer.pointer}: Argo CD sets {desired}, {writer.who} sets {live} again")
 
 
 def _value(value: Json | Missing) -> str:
@@ -333,20 +338,20 @@ def _value(value: Json | Missing) -> str:
     return str(value) if not isinstance(value, dict | list) else "another value"
 
 
-def _state(watch: Observer) -> str:
-    return " · ".join(code or "?" for code in watch.world.codes)
+def _final_state(observer: Observer) -> str:
+    return " · ".join(code or "?" for code in observer.world.sync_and_health)
 
 
-def _since(watch: Observer, at: datetime) -> str:
-    seconds = int((at - watch.began).total_seconds())
+def _elapsed(observer: Observer, at: datetime) -> str:
+    seconds = int((at - observer.started_at).total_seconds())
     return f"+{seconds // 60}:{seconds % 60:02}"
 
 
-def _brief_time(span: timedelta) -> str:
+def _period_text(span: timedelta) -> str:
     seconds = round(span.total_seconds())
     return f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
 
 
-def _brief(words: str) -> str:
-    line = " ".join(words.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+def _shortened_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_LINE_LENGTH else f"{line[: _MAX_LINE_LENGTH - 1]}…"

@@ -19,7 +19,7 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.fixes.while_syncing import is_running
-from whysync.proofs.scope import is_forced, is_hook, is_overwritten
+from whysync.proofs.scope import has_ignored_difference, has_replace_option, is_hook
 
 log = logging.getLogger(__name__)
 _UNKNOWN: Final = SyncOutcome.UNKNOWN
@@ -71,8 +71,8 @@ def _without_a_world(case: Case) -> Safety | None:
         if hidden:
             return None if case.desired else Safety.unknown(ReasonKind.FACTS_MISSING, hidden)
         moving = (
-            is_forced(desired_object)
-            or is_overwritten(case, desired_object, case.live_of(desired_object.key))
+            has_replace_option(desired_object)
+            or has_ignored_difference(case, desired_object, case.live_of(desired_object.key))
             for desired_object in case.desired
         )
         return None if any(moving) else _synced(case)

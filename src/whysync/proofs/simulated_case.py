@@ -32,14 +32,21 @@ from whysync.proofs.admission import Quotas
 from whysync.proofs.assumed import assumed_objects, namespaces, nodes_for
 from whysync.proofs.operators import CrdCreators, Operators
 from whysync.proofs.other_writers import Writers, writers_for
-from whysync.proofs.partial_objects import Kinds, completed, has_marks, is_cut, unmasked, whole
-from whysync.proofs.pod_behavior import begun_again, behavior_of
-from whysync.proofs.scope import Scope, part_of
+from whysync.proofs.partial_objects import (
+    AssumedCrds,
+    completed,
+    has_masked_values,
+    is_partial,
+    unmasked,
+    with_required_fields,
+)
+from whysync.proofs.pod_behavior import behavior_of, with_restarted_containers
+from whysync.proofs.scope import Scope, scope_of
 from whysync.proofs.workload_children import WorkloadChildren
 
 
 class NotSimulated(Exception):
-    """The facts do not make a world; `gap` says what is missing."""
+    """The facts are not sufficient for a simulation; `gap` is what is missing."""
 
     def __init__(self, gap: Gap) -> None:
         super().__init__(f"{gap.what}: {gap.why}")
@@ -58,57 +65,62 @@ class Extra:
 
 @dataclass(slots=True, kw_only=True)
 class SimulatedCase:
+    """A running simulation of one Case."""
+
     case: Case
     simulation: Simulation
     app: str
-    """Qualified, as Argo CD has it."""
-    part: Scope
+    """Qualified name of the Application."""
+    scope: Scope
     writers: Writers
-    """Who else writes in this world, each with its evidence."""
+    """The other writers, each with its evidence."""
     gaps: tuple[Gap, ...]
-    """What the facts lack and an answer may hang on."""
+    """What the facts lack and a result may depend on."""
     operators: Operators
-    makers: CrdCreators
+    crd_creators: CrdCreators
     before: dict[Key, Object] = field(default_factory=dict[Key, Object])
-    """The objects of the cluster as they were at the start."""
+    """The objects of the cluster at the start."""
 
-    # --- what is done ----------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def sync(self, *, prune: bool = False, user: str = "admin") -> None:
         """`argocd app sync`, with the app's own options; raises `argocd.server.server.Denied`.
 
-        `automated.prune` is about auto-sync: a manual sync prunes only if it is told to.
+        `automated.prune` applies to auto-sync only: a manual sync prunes only with `--prune`.
         """
-        wanted: Object = {"prune": prune}
-        self.simulation.argocd.request_sync(self.app, {"sync": wanted}, user=user)
+        options: Object = {"prune": prune}
+        self.simulation.argocd.request_sync(self.app, {"sync": options}, user=user)
 
     def push(self, desired: Iterable[Manifest | Object]) -> str:
-        """A new commit that renders to these manifests (all of the app's, as `Case.desired`).
+        """Push a commit that renders to these manifests (all of the app's, as `Case.desired`).
 
-        Those that were left out of this world stay out, unless they differ from before. Gives the commit.
+        Manifests outside the scope stay out unless they were changed. Returns the commit.
         """
         known = {id(desired_object.body): desired_object for desired_object in self.case.desired}
-        inside = {id(desired_object.body) for desired_object in self.part.desired}
+        inside = {id(desired_object.body) for desired_object in self.scope.desired}
         bodies = [
             desired_object.body if isinstance(desired_object, Manifest) else desired_object
             for desired_object in desired
         ]
-        same = [desired_object.body for desired_object in self.case.desired]
-        kept = [body for body in bodies if id(body) in inside or (id(body) not in known and body not in same)]
+        unchanged = [desired_object.body for desired_object in self.case.desired]
+        kept = [
+            body for body in bodies if id(body) in inside or (id(body) not in known and body not in unchanged)
+        ]
         kept += [
             body
             for body in bodies
-            if body not in kept and any(body == other.body for other in self.part.desired)
+            if body not in kept and any(body == other.body for other in self.scope.desired)
         ]
         manifests = [Manifest(body, role=Role.DESIRED) for body in kept]
-        made = [
-            whole(manifest.body) if _is_cut(self.case, manifest) else manifest.body for manifest in manifests
+        completed_bodies = [
+            with_required_fields(manifest.body) if _has_partial_live(self.case, manifest) else manifest.body
+            for manifest in manifests
         ]
-        told = {self._placed(body) for body in bodies}
-        rest = [body for body in self.part.as_live if self._placed(body) not in told]
-        return self._commit(tuple(unmasked(copy_object(body)) for body in (*made, *rest)))
+        pushed = {self._key_of(body) for body in bodies}
+        assumed = [body for body in self.scope.desired_from_live if self._key_of(body) not in pushed]
+        return self._commit(tuple(unmasked(copy_object(body)) for body in (*completed_bodies, *assumed)))
 
-    def _placed(self, body: Object) -> Key:
+    def _key_of(self, body: Object) -> Key:
         key = ref_of(body).key
         return key if key.namespace else key._replace(namespace=self.case.destination_namespace)
 
@@ -121,15 +133,15 @@ class SimulatedCase:
         folder = Folder(manifests=manifests, source_type=source.type)
         return git.push({source.path: folder}, branch=source.branch or git.default_branch)
 
-    def wake(self) -> None:
-        """From now on Argo CD syncs by itself again, as the app's policy says."""
+    def enable_auto_sync(self) -> None:
+        """Restore the app's sync policy after `simulated(disable_auto_sync=True)`."""
         policy = fields(dig(self.case.application.body, "spec", "syncPolicy"))
 
-        def woken(app: Object) -> Object:
+        def with_policy(app: Object) -> Object:
             return {**app, "spec": {**fields(app.get("spec")), "syncPolicy": policy}}
 
         if policy:
-            self.edit(woken)
+            self.edit(with_policy)
 
     def edit(self, change: Callable[[Object], Object]) -> None:
         """Change the Application, as `kubectl edit` would."""
@@ -142,11 +154,11 @@ class SimulatedCase:
     def until(self, holds: Callable[[], bool], limit: timedelta) -> bool:
         return self.simulation.until(holds, limit)
 
-    # --- what is seen ----------------------------------------------------------------------------
+    # --- state -----------------------------------------------------------------------------------
 
     @property
-    def codes(self) -> tuple[str, str]:
-        """Sync and health, as Argo CD says them now."""
+    def sync_and_health(self) -> tuple[str, str]:
+        """Current sync status and health status of the app."""
         return self.simulation.argocd.sync_and_health(self.app)
 
     @property
@@ -155,7 +167,7 @@ class SimulatedCase:
 
     @property
     def operation(self) -> Object:
-        """`status.operationState`; empty where no sync has begun."""
+        """`status.operationState`; empty if no sync has started."""
         return fields(self.status.get("operationState"))
 
     @property
@@ -168,7 +180,7 @@ class SimulatedCase:
         }
 
     def ref(self, key: Key) -> Ref:
-        """As reports cite it: with the version that the object has."""
+        """The reference for reports, with the version of the object."""
         found = self.before.get(key)
         return (
             ref_of(found)
@@ -183,44 +195,43 @@ def simulated(
     touched: Iterable[Key] = (),
     only: frozenset[Key] | None = None,
     everything: bool = False,
-    others: bool = True,
-    returning: bool = True,
-    quiet: bool = False,
-    bare: bool = False,
+    other_writers: bool = True,
+    assume_repeats: bool = True,
+    disable_auto_sync: bool = False,
+    allow_empty: bool = False,
     extra: Extra | None = None,
 ) -> SimulatedCase:
     """The simulation of a Case at its `now`; raises `NotSimulated`.
 
-    `touched` are resources that will change though nothing is wrong with them; with `only`, only these
-    and the touched ones are included; `everything` leaves nothing out. Without `others`, only Argo CD and
-    Kubernetes write; without `returning`, writers that were seen once do not write again. `quiet`: Argo CD
-    starts nothing by itself, and a running operation does not continue, until `wake`. `bare`: the facts have
-    no rendered manifests, which is not a gap.
+    The scope is `scope_of(touched, only, everything)`. Without `other_writers`, only Argo CD and Kubernetes
+    write; without `assume_repeats`, writers that were seen once do not write again. With `disable_auto_sync`,
+    Argo CD starts no sync and a running operation does not continue until `enable_auto_sync`. With
+    `allow_empty`, an app without rendered manifests is not a gap.
     """
-    if not bare:
+    if not allow_empty:
         _check(case)
     extra = extra or Extra()
-    part = part_of(case, touched=touched, only=only, everything=everything)
-    application = _operating(case.application.body)
+    scope = scope_of(case, touched=touched, only=only, everything=everything)
+    application = _with_operation(case.application.body)
     namespace = argocd_namespace(case)
     clock = Clock(case.now)
-    desired = _desired(case, part)
-    well = _well(case)
-    live = [_put_right(live_object.body, case, well) for live_object in part.live]
-    kinds = Kinds(case, live, desired)
-    definitions = kinds.assumed()
-    live += [_stub(row.ref) for row in part.stubs]
+    desired = _desired(case, scope)
+    healthy = _healthy_keys(case)
+    live = [_completed_live(live_object.body, case, healthy) for live_object in scope.live]
+    assumed_crds = AssumedCrds(case, live, desired)
+    definitions = assumed_crds.definitions()
+    live += [_name_only(row.ref) for row in scope.stubs]
     live = with_tracking_metadata(application, desired, live, case.argocd, namespace)
-    live = WorkloadChildren(live, well=well, now=case.now).completed()
-    live += assumed_objects(case, live, desired, well)
+    live = WorkloadChildren(live, healthy=healthy).completed()
+    live += assumed_objects(case, live, desired, healthy)
     live += namespaces(case, live, desired)
     live += nodes_for(live, desired)
     repositories = repositories_of(application, desired, clock, pinned_commit(application, desired, live))
-    writers = writers_for(case, part, active=others, returning=returning)
-    operators, makers = Operators(case), CrdCreators(case)
+    writers = writers_for(case, scope, active=other_writers, assume_repeats=assume_repeats)
+    operators, crd_creators = Operators(case), CrdCreators(case)
     settings = case.index.snapshot.settings
     refusals = writers.refusals.admission
-    there = {ref_of(obj).key for obj in (*definitions, *live)}
+    existing = {ref_of(obj).key for obj in (*definitions, *live)}
     cluster = replace(
         cluster_of(application, [setting.body for setting in settings if setting.ref.kind == "Secret"]),
         objects=(
@@ -228,17 +239,17 @@ def simulated(
             *live,
             *refusals.objects,
             *writers.admission.objects,
-            *(obj for obj in extra.objects if ref_of(obj).key not in there),
+            *(obj for obj in extra.objects if ref_of(obj).key not in existing),
         ),
         webhooks={**writers.admission.webhooks, **refusals.webhooks},
         controllers=Controllers.SETTLED,
-        behavior=extra.behavior(behavior_of(case, live, part.desired)),
+        behavior=extra.behavior(behavior_of(case, live, scope.desired)),
     )
     simulation = Simulation(
         World(
             clock=clock,
             repository=writers.rendering(repositories),
-            applications=(_quieted(application) if quiet else application,),
+            applications=(_without_auto_sync(application) if disable_auto_sync else application,),
             projects=with_project(
                 application,
                 (project.body for project in case.index.snapshot.projects),
@@ -246,38 +257,38 @@ def simulated(
             ),
             config_maps=tuple(_config_maps(case, namespace)),
             clusters=(cluster,),
-            others=(operators, makers, Quotas(case, writers.refusals), *writers.participants),
+            others=(operators, crd_creators, Quotas(case, writers.refusals), *writers.participants),
             namespace=namespace,
         )
     )
-    gaps = [*part.gaps, *kinds.gaps, *_gaps(case, simulation.unserved, part)]
-    made = SimulatedCase(
+    gaps = [*scope.gaps, *assumed_crds.gaps, *_gaps(case, simulation.unserved, scope)]
+    world = SimulatedCase(
         case=case,
         simulation=simulation,
         app=next(iter(simulation.argocd.applications)),
-        part=part,
+        scope=scope,
         writers=writers,
         gaps=tuple(gaps),
         operators=operators,
-        makers=makers,
+        crd_creators=crd_creators,
     )
-    made.before = made.objects()
-    return made
+    world.before = world.objects()
+    return world
 
 
-def _desired(case: Case, part: Scope) -> list[Object]:
-    """What Git renders to, with the parts that were cut from live objects and manifests alike."""
+def _desired(case: Case, scope: Scope) -> list[Object]:
+    """The rendered manifests; where the live object is partial, required fields are added to both."""
     refused = {result.key for result in case.results if result.status == "SyncFailed"}
     return [
         *(
             unmasked(
                 desired_object.body
-                if desired_object.key in refused or not _is_cut(case, desired_object)
-                else whole(desired_object.body)
+                if desired_object.key in refused or not _has_partial_live(case, desired_object)
+                else with_required_fields(desired_object.body)
             )
-            for desired_object in part.desired
+            for desired_object in scope.desired
         ),
-        *map(unmasked, part.as_live),
+        *map(unmasked, scope.desired_from_live),
     ]
 
 
@@ -285,15 +296,15 @@ def _project_is_missing(case: Case) -> bool:
     return any(failure.failure.project == case.app.project for failure in case.failures(ProjectMissing))
 
 
-def _operating(application: Object) -> Object:
-    """While an operation runs, the Application holds it; people show the status alone."""
+def _with_operation(application: Object) -> Object:
+    """Add `operation` to an Application whose operation is running: facts often have only the status."""
     state = {**fields(dig(application, "status", "operationState"))}
     if state.get("phase") not in ("Running", "Terminating"):
         return application
     spec = fields(application.get("spec"))
-    wanted: Object = {"sync": {"revision": text(dig(application, "status", "sync", "revision"))}}
-    told = fields(application.get("operation")) or fields(state.get("operation")) or wanted
-    state["operation"] = fields(state.get("operation")) or told
+    default: Object = {"sync": {"revision": text(dig(application, "status", "sync", "revision"))}}
+    operation = fields(application.get("operation")) or fields(state.get("operation")) or default
+    state["operation"] = fields(state.get("operation")) or operation
     result = {**fields(state.get("syncResult"))}
     if result and not result.get("source") and not result.get("sources"):
         if has_multiple_sources(spec):
@@ -302,10 +313,10 @@ def _operating(application: Object) -> Object:
             result["source"] = source_of(spec)
         state["syncResult"] = result
     status: Object = {**fields(application.get("status")), "operationState": state}
-    return {**application, "operation": told, "status": status}
+    return {**application, "operation": operation, "status": status}
 
 
-def _quieted(application: Object) -> Object:
+def _without_auto_sync(application: Object) -> Object:
     spec = fields(application.get("spec"))
     policy: Object = {
         key: value for key, value in fields(spec.get("syncPolicy")).items() if key != "automated"
@@ -315,10 +326,10 @@ def _quieted(application: Object) -> Object:
 
 
 def argocd_namespace(case: Case) -> str:
-    """Argo CD's own: as the status says, else where its settings are, else where the app is."""
-    told = case.app.status.controller_namespace
+    """Argo CD's namespace: from the status, else that of its settings, else that of the app."""
+    reported = case.app.status.controller_namespace
     config = next((s.ref.namespace for s in case.index.snapshot.settings if s.ref.name == "argocd-cm"), "")
-    return told or config or case.app.namespace or "argocd"
+    return reported or config or case.app.namespace or "argocd"
 
 
 def _check(case: Case) -> None:
@@ -332,11 +343,11 @@ def _check(case: Case) -> None:
                 how_to_get=f"argocd app manifests {name} --source git, as desired/{name}/",
             )
         )
-    there = any(
+    has_live = any(
         row.status == "Synced" or (row.health or case.app.status.health).status != "Missing"
         for row in case.app.status.resources
     )
-    if there and not case.index.snapshot.live:
+    if has_live and not case.index.snapshot.live:
         raise NotSimulated(
             Gap(
                 kind=GapKind.NOT_COLLECTED,
@@ -347,20 +358,20 @@ def _check(case: Case) -> None:
         )
 
 
-def _is_cut(case: Case, manifest: Manifest) -> bool:
-    """Cut by hand like the live object beside it; what Argo CD could not apply is judged as it stands."""
+def _has_partial_live(case: Case, manifest: Manifest) -> bool:
+    """Is the live object of this manifest partial?"""
     live = case.live_of(manifest.key)
-    return live is not None and is_cut(live.body)
+    return live is not None and is_partial(live.body)
 
 
-def _put_right(body: Object, case: Case, well: frozenset[str]) -> Object:
+def _completed_live(body: Object, case: Case, healthy: frozenset[str]) -> Object:
     if body.get("kind") == "Pod":
-        return begun_again(body, case.now)
-    return completed(unmasked(body), well=str(ref_of(body).key) in well)
+        return with_restarted_containers(body, case.now)
+    return completed(unmasked(body), healthy=str(ref_of(body).key) in healthy)
 
 
-def _well(case: Case) -> frozenset[str]:
-    """The keys of what Argo CD calls healthy."""
+def _healthy_keys(case: Case) -> frozenset[str]:
+    """The keys of resources that Argo CD reports as Healthy."""
     return frozenset(
         str(row.key)
         for row in case.app.status.resources
@@ -368,7 +379,7 @@ def _well(case: Case) -> frozenset[str]:
     )
 
 
-def _stub(ref: Ref) -> Object:
+def _name_only(ref: Ref) -> Object:
     meta: Object = {"name": ref.name}
     if ref.namespace:
         meta["namespace"] = ref.namespace
@@ -378,19 +389,21 @@ def _stub(ref: Ref) -> Object:
 def _config_maps(case: Case, namespace: str) -> list[Object]:
     maps = [setting.body for setting in case.index.snapshot.settings if setting.ref.kind == "ConfigMap"]
     params = "argocd-cmd-params-cm"
-    if case.app.namespace != namespace and not any(dig(one, "metadata", "name") == params for one in maps):
-        # Argo CD looks after the app, so it was told to look into its namespace.
+    if case.app.namespace != namespace and not any(
+        dig(config_map, "metadata", "name") == params for config_map in maps
+    ):
+        # Argo CD manages the app, so the namespace of the app must be enabled.
         meta: Object = {"name": params, "namespace": namespace}
         data: Object = {"application.namespaces": case.app.namespace}
         maps.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data})
     return maps
 
 
-def _gaps(case: Case, strangers: list[Object], part: Scope) -> list[Gap]:
-    found: list[Gap] = []
+def _gaps(case: Case, not_served: list[Object], scope: Scope) -> list[Gap]:
+    gaps: list[Gap] = []
     namespace = case.app.namespace or "argocd"
     if case.project_manifest is None and not case.project:
-        found.append(
+        gaps.append(
             Gap(
                 kind=GapKind.NOT_COLLECTED,
                 what=f"AppProject {case.app.project}",
@@ -398,10 +411,8 @@ def _gaps(case: Case, strangers: list[Object], part: Scope) -> list[Gap]:
                 how_to_get=f"kubectl -n {namespace} get appproject {case.app.project} -o yaml",
             )
         )
-    for kind in sorted(
-        {f"{text(stranger.get('apiVersion'))} {text(stranger.get('kind'))}" for stranger in strangers}
-    ):
-        found.append(
+    for kind in sorted({f"{text(obj.get('apiVersion'))} {text(obj.get('kind'))}" for obj in not_served}):
+        gaps.append(
             Gap(
                 kind=GapKind.NOT_MODELED,
                 what=f"objects of {kind}",
@@ -410,10 +421,10 @@ def _gaps(case: Case, strangers: list[Object], part: Scope) -> list[Gap]:
         )
     masked = [
         desired_object.ref
-        for desired_object in part.desired
-        if has_marks(desired_object.body) and _differs(case, desired_object)
+        for desired_object in scope.desired
+        if has_masked_values(desired_object.body) and _data_differs(case, desired_object)
     ]
-    found += [
+    gaps += [
         Gap(
             kind=GapKind.MASKED,
             what=f"the values of {ref}",
@@ -422,9 +433,9 @@ def _gaps(case: Case, strangers: list[Object], part: Scope) -> list[Gap]:
         )
         for ref in masked
     ]
-    return found
+    return gaps
 
 
-def _differs(case: Case, manifest: Manifest) -> bool:
+def _data_differs(case: Case, manifest: Manifest) -> bool:
     live = case.live_of(manifest.key)
     return live is None or fields(live.body.get("data")) != fields(manifest.body.get("data"))

@@ -1,7 +1,7 @@
-"""What a sync does to the objects of a simulation, and whether that lasts.
+"""The effects of a sync on the objects of a simulation, and whether they last.
 
-Effects are read from the journal of writes, object by object. Whether they last is seen when time passes with
-all other writers active.
+Effects are read from the journal of writes, object by object. To see whether they last, the simulation
+continues with all other writers active.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from whysync.proofs.other_writers import OtherWriter
 from whysync.proofs.simulated_case import SimulatedCase
 
 WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
-_DATA: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})
-_PEOPLE: Final = frozenset(
+_STATEFUL_KINDS: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})
+_MANUAL_WRITERS: Final = frozenset(
     {
         WriterKind.KUBECTL_EDIT,
         WriterKind.KUBECTL_APPLY,
@@ -39,11 +39,12 @@ _PEOPLE: Final = frozenset(
         WriterKind.CONSOLE,
     }
 )
-_NOBODYS: Final = frozenset({WriterKind.ARGOCD, WriterKind.API_SERVER})
+_ARGOCD_OR_API_SERVER: Final = frozenset({WriterKind.ARGOCD, WriterKind.API_SERVER})
 _TEMPLATE: Final = "/spec/template"
+_MAX_OWNER_DEPTH: Final = 5
 _REPLICAS: Final = "/spec/replicas"
-# Written by servers and by Argo CD itself with each apply: nobody's work.
-_PLUMBING: Final = (
+# Fields that servers and Argo CD itself write with each apply.
+_SERVER_FIELDS: Final = (
     "/status",
     "/metadata/managedFields",
     "/metadata/resourceVersion",
@@ -57,8 +58,8 @@ _PLUMBING: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overwritten:
-    """One field that the sync changed; `before` is missing where it was only in Git."""
+class FieldChange:
+    """A field that the sync changed; `before` is missing if only Git had it."""
 
     ref: Ref
     pointer: str
@@ -67,79 +68,78 @@ class Overwritten:
     writer: Writer | None
     mechanism: Mechanism | None
     age: timedelta | None
-    """Of the writer's last change; `None` where nobody knows."""
+    """Time since the writer's last change; `None` if unknown."""
 
     @property
     def by_hand(self) -> bool:
         if self.mechanism is not None:
             return self.mechanism is Mechanism.BY_HAND
-        return self.writer is not None and self.writer.kind in _PEOPLE
+        return self.writer is not None and self.writer.kind in _MANUAL_WRITERS
 
     @property
-    def is_of_git(self) -> bool:
-        """Is it plainly a newer commit that changes it? Who wrote what nobody knows may be missed."""
+    def from_new_commit(self) -> bool:
+        """Does the change come from a newer commit? False if the writer is unknown."""
         if self.mechanism is not None:
             return self.mechanism in (Mechanism.NOT_SYNCED_YET, Mechanism.KEPT)
-        return self.writer is not None and self.writer.kind in _NOBODYS
+        return self.writer is not None and self.writer.kind in _ARGOCD_OR_API_SERVER
 
     @property
-    def is_work(self) -> bool:
-        """Did somebody other than Argo CD put it there?"""
+    def by_other_writer(self) -> bool:
+        """Was the previous value written by someone other than Argo CD?"""
         if self.mechanism in (Mechanism.NOT_SYNCED_YET, Mechanism.KEPT):
             return False
-        return self.by_hand or (self.writer is not None and self.writer.kind not in _NOBODYS)
+        return self.by_hand or (self.writer is not None and self.writer.kind not in _ARGOCD_OR_API_SERVER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    overwritten: tuple[Overwritten, ...] = ()
+    """What a sync did to the app's own objects."""
+
+    overwritten: tuple[FieldChange, ...] = ()
     created: tuple[Ref, ...] = ()
     deleted: tuple[Ref, ...] = ()
     recreated: tuple[Ref, ...] = ()
     restarted: tuple[tuple[Ref, int], ...] = ()
-    """Workloads whose template changed, each with its running pods."""
+    """Workloads whose pod template changed, each with its number of running pods."""
     scaled: tuple[tuple[Ref, int, int], ...] = ()
-    """From how many replicas to how many."""
+    """Workloads with their replicas before and after."""
     pods: tuple[tuple[Key, int], ...] = ()
-    """How many pods ran at the start, by workload."""
+    """Number of running pods before the sync, by workload."""
     hooks: tuple[tuple[Ref, str], ...] = ()
     """Hooks that ran, each with its phase."""
-    taken: tuple[tuple[Ref, str], ...] = ()
-    """Objects that were marked as another Application's."""
+    taken_over: tuple[tuple[Ref, str], ...] = ()
+    """Objects that were tracked by another Application, with its name."""
 
     @property
     def is_nothing(self) -> bool:
         changed = self.overwritten or self.created or self.deleted or self.recreated
-        return not (changed or self.hooks or self.taken)
+        return not (changed or self.hooks or self.taken_over)
 
     def pods_of(self, ref: Ref) -> int:
         return dict(self.pods).get(ref.key, 0)
 
 
 def effects_of(world: SimulatedCase, since: int) -> Effects:
-    """All that happened to the app's own objects since that place in the journal, while the sync ran."""
-    return _Reading(world, world.simulation.api_server.store.journal[since:]).made()
+    """The effects on the app's own objects since an index in the journal of writes."""
+    return _EffectsReader(world, world.simulation.api_server.store.journal[since:]).read()
 
 
-def holds_data(world: SimulatedCase, ref: Ref) -> str:
-    """In words what would be lost with it; empty where nothing is."""
+def data_loss_text(world: SimulatedCase, ref: Ref) -> str:
+    """Describes what is lost when the object is deleted; empty if nothing is."""
     if ref.kind == "CustomResourceDefinition":
         body = world.before.get(ref.key, {})
         kind, group = text(dig(body, "spec", "names", "kind")), text(dig(body, "spec", "group"))
-        known = len(
-            [
-                one
-                for one in world.case.index.live_by_kind.get(kind, ())
-                if not group or one.ref.group == group
-            ]
+        known = sum(
+            not group or manifest.ref.group == group
+            for manifest in world.case.index.live_by_kind.get(kind, ())
         )
         return f"and with it every {kind or 'object of its kind'}" + (f" ({known} known)" if known else "")
     if ref.kind == "Namespace":
         return "and all that is in it"
-    return "and the data it holds" if ref.kind in _DATA else ""
+    return "and the data it holds" if ref.kind in _STATEFUL_KINDS else ""
 
 
-class _Reading:
+class _EffectsReader:
     def __init__(self, world: SimulatedCase, changes: list[Change]) -> None:
         self._world = world
         self._before = world.before
@@ -150,31 +150,31 @@ class _Reading:
             if key in own:
                 self._changes.setdefault(key, []).append(change)
         self._pods = _running_pods(world.before)
-        self._mechanisms = {(one.ref.key, one.pointer): one for one in world.writers.all}
+        self._writers = {(writer.ref.key, writer.pointer): writer for writer in world.writers.all}
 
     def _own_keys(self) -> set[Key]:
         results = items(dig(self._world.operation, "syncResult", "resources"))
-        named = {
-            Key(*(text(dig(result, part)) for part in ("group", "kind", "namespace", "name")))
+        reported = {
+            Key(*(text(dig(result, field)) for field in ("group", "kind", "namespace", "name")))
             for result in results
         }
-        return named | set(self._world.part.keys)
+        return reported | set(self._world.scope.keys)
 
-    def made(self) -> Effects:
+    def read(self) -> Effects:
         created: list[Ref] = []
         deleted: list[Ref] = []
         recreated: list[Ref] = []
         restarted: list[tuple[Ref, int]] = []
         scaled: list[tuple[Ref, int, int]] = []
-        overwritten: list[Overwritten] = []
+        overwritten: list[FieldChange] = []
         hooks = {ref.key: (ref, phase) for ref, phase in self._hooks()}
         for key, changes in sorted(self._changes.items()):
             before = self._before.get(key)
             ref = ref_of(before if before is not None else changes[0].obj)
             if key in hooks:
                 continue
-            gone = any(change.type == "DELETED" for change in changes)
-            if gone:
+            was_deleted = any(change.type == "DELETED" for change in changes)
+            if was_deleted:
                 (deleted if changes[-1].type == "DELETED" else recreated).append(ref)
                 continue
             if before is None:
@@ -184,15 +184,15 @@ class _Reading:
                 if not dig(before, "metadata", "deletionTimestamp"):
                     deleted.append(ref)
                 continue
-            after = next((change.obj for change in changes if _says_else(before, change.obj)), None)
+            after = next((change.obj for change in changes if _has_relevant_change(before, change.obj)), None)
             if after is None:
                 continue
             fields_changed = list(self._changed(ref, before, after))
             overwritten += fields_changed
-            old, new = _replicas(before), _replicas(after)
+            old, new = _declared_replicas(before), _declared_replicas(after)
             if old is not None and new is not None and old != new:
                 scaled.append((ref, old, new))
-            changes_pods = any(pointers.within(one.pointer, _TEMPLATE) for one in fields_changed)
+            changes_pods = any(pointers.within(change.pointer, _TEMPLATE) for change in fields_changed)
             if ref.kind in WORKLOADS and changes_pods:
                 restarted.append((ref, self._pods.get(key, 0)))
         return Effects(
@@ -204,19 +204,19 @@ class _Reading:
             scaled=tuple(scaled),
             pods=tuple(sorted(self._pods.items())),
             hooks=tuple(hooks.values()),
-            taken=tuple(self._taken()),
+            taken_over=tuple(self._taken_over()),
         )
 
-    def _taken(self) -> Iterator[tuple[Ref, str]]:
-        """Whose mark was another one before, and has changed."""
+    def _taken_over(self) -> Iterator[tuple[Ref, str]]:
+        """Objects whose tracking changed from another Application to this one."""
         settings, app = self._world.case.argocd, self._world.case.app
         for key, changes in sorted(self._changes.items()):
             before = self._before.get(key)
             if before is None or changes[-1].type == "DELETED":
                 continue
             old, new = (
-                owner_of(one, method=settings.tracking_method, label_key=settings.instance_label_key)
-                for one in (before, changes[-1].obj)
+                owner_of(obj, method=settings.tracking_method, label_key=settings.instance_label_key)
+                for obj in (before, changes[-1].obj)
             )
             own = {f"{app.namespace}_{app.name}", app.name, app.qualified_name}
             if old and new and old != new and not {old, new} <= own:
@@ -225,7 +225,7 @@ class _Reading:
     def _hooks(self) -> Iterator[tuple[Ref, str]]:
         for raw in items(dig(self._world.operation, "syncResult", "resources")):
             row = fields(raw)
-            if row.get("hookType") and row.get("status") != "SyncFailed":  # what is refused does not run
+            if row.get("hookType") and row.get("status") != "SyncFailed":  # a rejected hook does not run
                 ref = Ref(
                     group=text(row.get("group")),
                     version=text(row.get("version")),
@@ -235,49 +235,49 @@ class _Reading:
                 )
                 yield ref, text(row.get("syncPhase")) or text(row.get("hookType"))
 
-    def _changed(self, ref: Ref, before: Object, after: Object) -> Iterator[Overwritten]:
+    def _changed(self, ref: Ref, before: Object, after: Object) -> Iterator[FieldChange]:
         for found in differences(after, before):
-            if any(pointers.within(found.pointer, one) for one in _PLUMBING):
+            if any(pointers.within(found.pointer, pointer) for pointer in _SERVER_FIELDS):
                 continue
             writer = None if found.live_value is MISSING else writer_of(before, found.pointer)
-            known = self._mechanisms.get((ref.key, found.pointer))
+            other_writer = self._writers.get((ref.key, found.pointer))
             time = self._time(ref, writer, found.pointer)
-            yield Overwritten(
+            yield FieldChange(
                 ref=ref,
                 pointer=found.pointer,
                 before=found.live_value,
                 after=found.desired_value,
                 writer=writer,
-                mechanism=known.mechanism if known is not None else None,
+                mechanism=other_writer.mechanism if other_writer is not None else None,
                 age=self._world.case.age(time),
             )
 
     def _time(self, ref: Ref, writer: Writer | None, pointer: str) -> datetime | None:
-        """The API server keeps no time of writes through `scale`: what followed them tells it, too."""
+        """Time of the write; `managedFields` has none for `scale`, so events and status are used."""
         if writer is None or writer.time is not None or pointer != _REPLICAS:
             return writer.time if writer is not None else None
         case = self._world.case
-        told = [event.seen_at for _, event in case.events_about(ref) if event.reason == "ScalingReplicaSet"]
-        known = [one for one in told if one is not None]
+        events = (event for _, event in case.events_about(ref) if event.reason == "ScalingReplicaSet")
+        times = [event.seen_at for event in events if event.seen_at is not None]
         status = writer_of(self._before.get(ref.key, {}), "/status/replicas")
-        return max(known) if known else (status.time if status is not None else None)
+        return max(times) if times else (status.time if status is not None else None)
 
 
-def _says_else(before: Object, after: Object) -> bool:
-    """Is more different than the status and the record of writers?"""
+def _has_relevant_change(before: Object, after: Object) -> bool:
+    """Do the objects differ in more than status and server-managed fields?"""
     for difference in differences(after, before):
-        if not any(pointers.within(difference.pointer, plumbing) for plumbing in _PLUMBING):
+        if not any(pointers.within(difference.pointer, pointer) for pointer in _SERVER_FIELDS):
             return True
     return False
 
 
-def _replicas(obj: Object) -> int | None:
+def _declared_replicas(obj: Object) -> int | None:
     found = dig(obj, "spec", "replicas")
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def _running_pods(objects: dict[Key, Object]) -> dict[Key, int]:
-    """By workload: through ReplicaSets up to the Deployment."""
+    """Number of running pods by workload, including the owners of ReplicaSets."""
     owner: dict[Key, Key] = {}
     for key, obj in objects.items():
         for raw in items(dig(obj, "metadata", "ownerReferences"))[:1]:
@@ -287,105 +287,108 @@ def _running_pods(objects: dict[Key, Object]) -> dict[Key, int]:
     for key, obj in objects.items():
         if key.kind != "Pod" or dig(obj, "status", "phase") != "Running":
             continue
-        at, steps = owner.get(key), 0
-        while at is not None and steps < 5:
-            counts[at] = counts.get(at, 0) + 1
-            at, steps = owner.get(at), steps + 1
+        ancestor, depth = owner.get(key), 0
+        while ancestor is not None and depth < _MAX_OWNER_DEPTH:
+            counts[ancestor] = counts.get(ancestor, 0) + 1
+            ancestor, depth = owner.get(ancestor), depth + 1
     for key, obj in objects.items():
-        if key in counts or (key.kind not in WORKLOADS and _replicas(obj) is None):
+        if key in counts or (key.kind not in WORKLOADS and _declared_replicas(obj) is None):
             continue
         ready = integer(dig(obj, "status", "readyReplicas"))
-        unseen = key.kind not in WORKLOADS or not fields(obj.get("status"))
-        counts[key] = ready or ((_replicas(obj) or 0) if unseen else 0)  # nothing says that they do not run
+        no_status = key.kind not in WORKLOADS or not fields(obj.get("status"))
+        counts[key] = ready or ((_declared_replicas(obj) or 0) if no_status else 0)  # assumed to run
     return counts
 
 
-WHILE: Final = timedelta(minutes=15)
-_ROUNDS: Final = 3
-_WRITTEN: Final = (" configured", " created", " serverside-applied", " replaced")
+_OBSERVATION_TIME: Final = timedelta(minutes=15)
+_MAX_AUTO_SYNCS: Final = 3
+_WRITE_RESULTS: Final = (" configured", " created", " serverside-applied", " replaced")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aftermath:
-    """`again` is how long after the sync it differed again; `None` where it held."""
+class DriftAfterSync:
+    """How the app drifts after a sync. `differs_after`: time until it differs; `None` if it does not."""
 
-    again: timedelta | None = None
-    rounds: int = 0
-    """Syncs that Argo CD started by itself afterwards."""
+    differs_after: timedelta | None = None
+    auto_syncs: int = 0
+    """Number of syncs that Argo CD started by itself."""
     period: timedelta | None = None
-    """Between two of them: as history shows it, else as the model does."""
-    seen: bool = False
-    """The facts show the loop too."""
+    """Time between two of them, from history or from the simulation."""
+    loop_reported: bool = False
+    """The facts show the loop as well."""
     writers: tuple[OtherWriter, ...] = ()
-    gone: tuple[Key, ...] = ()
-    """Objects that are not there any more: somebody deletes them."""
+    deleted_keys: tuple[Key, ...] = ()
+    """Objects that another writer deletes."""
 
     @property
     def is_loop(self) -> bool:
-        return self.rounds > 1
+        return self.auto_syncs > 1
 
 
-def held(world: SimulatedCase) -> Aftermath:
-    """Lets time pass; raises `TimelineNeverSettles`. Ends early once a loop has shown itself."""
-    began, start = world.simulation.clock.now, len(world.simulation.argocd.trace)
-    differs: dict[Key, datetime] = dict.fromkeys(_differing(world), began)
-    world.wake()
+def drift_after_sync(world: SimulatedCase) -> DriftAfterSync:
+    """Enable auto-sync and run on until a loop is evident. Raises `TimelineNeverSettles`."""
+    synced_at, start = world.simulation.clock.now, len(world.simulation.argocd.trace)
+    differs: dict[Key, datetime] = dict.fromkeys(_differing(world), synced_at)
+    world.enable_auto_sync()
 
-    def enough() -> bool:
+    def is_loop() -> bool:
         for key in _differing(world):
             differs.setdefault(key, world.simulation.clock.now)
-        return len(_started(world.simulation.argocd.trace[start:])) > _ROUNDS
+        return len(_started(world.simulation.argocd.trace[start:])) > _MAX_AUTO_SYNCS
 
-    world.until(enough, WHILE)
-    moments = world.simulation.argocd.trace[start:]
-    starts = _started(moments)
-    for moment in moments:  # a difference that is healed at the same instant is seen by what was written only
+    world.until(is_loop, _OBSERVATION_TIME)
+    events = world.simulation.argocd.trace[start:]
+    starts = _started(events)
+    for event in events:  # a difference that is corrected at once shows only in what was written
         if (
             starts
-            and moment.what is TraceKind.RESULT
-            and moment.about is not None
-            and moment.text.endswith(_WRITTEN)
+            and event.what is TraceKind.RESULT
+            and event.about is not None
+            and event.text.endswith(_WRITE_RESULTS)
         ):
-            differs.setdefault(_key_of(world, moment.about.key), moment.at)
+            differs.setdefault(_key_of(world, event.about.key), event.at)
     if not differs:
-        return Aftermath()
+        return DriftAfterSync()
     loop = sync_loop_of(world.case)
-    every = (one for one in world.writers.all if one.again and one.certain)
-    writers = tuple(one for one in every if one.ref.key in differs)
+    writers = tuple(
+        writer
+        for writer in world.writers.all
+        if writer.repeats and writer.confirmed and writer.ref.key in differs
+    )
     between = [later - earlier for earlier, later in pairwise(starts)]
-    return Aftermath(
-        again=min(differs.values()) - began,
-        rounds=len(starts),
+    return DriftAfterSync(
+        differs_after=min(differs.values()) - synced_at,
+        auto_syncs=len(starts),
         period=(loop.period if loop is not None else None) or period_of(writers, between),
-        seen=loop is not None,
+        loop_reported=loop is not None,
         writers=writers,
-        gone=tuple(sorted(differs.keys() - world.objects().keys())),
+        deleted_keys=tuple(sorted(differs.keys() - world.objects().keys())),
     )
 
 
-def _key_of(world: SimulatedCase, told: Key) -> Key:
-    """Results name the destination's namespace for cluster-wide objects, too: so Argo CD keeps them."""
-    wide = told._replace(namespace="")
-    known = world.objects()
-    return wide if told not in known and wide in known else told
+def _key_of(world: SimulatedCase, key: Key) -> Key:
+    """The key of the object; sync results have a namespace even for cluster-scoped objects."""
+    cluster_scoped = key._replace(namespace="")
+    objects = world.objects()
+    return cluster_scoped if key not in objects and cluster_scoped in objects else key
 
 
-def _started(moments: list[TraceEvent]) -> list[datetime]:
-    return [moment.at for moment in moments if moment.what is TraceKind.STARTED]
+def _started(events: list[TraceEvent]) -> list[datetime]:
+    return [event.at for event in events if event.what is TraceKind.STARTED]
 
 
 def _differing(world: SimulatedCase) -> frozenset[Key]:
     rows = items(world.status.get("resources"))
     return frozenset(
-        Key(*(text(dig(row, part)) for part in ("group", "kind", "namespace", "name")))
+        Key(*(text(dig(row, field)) for field in ("group", "kind", "namespace", "name")))
         for row in rows
         if dig(row, "status") == "OutOfSync" and dig(row, "requiresPruning") is not True
     )
 
 
 def period_of(writers: tuple[OtherWriter, ...], spans: list[timedelta]) -> timedelta | None:
-    """Who was seen to take a minute is no faster for being played: the model's own times are short."""
+    """The median time between syncs, but no less than the observed delay of the slowest writer."""
     if not spans:
         return None
-    slowest = max((writer.seconds for writer in writers if writer.timed), default=0.0)
+    slowest = max((writer.seconds for writer in writers if writer.delay_observed), default=0.0)
     return max(sorted(spans)[len(spans) // 2], timedelta(seconds=slowest))

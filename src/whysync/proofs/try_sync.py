@@ -17,8 +17,14 @@ from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.proofs.observations import disagreement, no_comparison
 from whysync.proofs.safety import SYNC_RUNS
 from whysync.proofs.simulated_case import NotSimulated, SimulatedCase, simulated
-from whysync.proofs.sync_effects import Aftermath, effects_of, held
-from whysync.proofs.sync_reasons import EffectText, harm, hold_words, outcome, side_effects
+from whysync.proofs.sync_effects import DriftAfterSync, drift_after_sync, effects_of
+from whysync.proofs.sync_reasons import (
+    RankedReason,
+    damage_reasons,
+    outcome,
+    persistence_reasons,
+    side_effect_reasons,
+)
 
 _LONGEST_SYNC: Final = timedelta(minutes=30)
 _MOST_REASONS: Final = 6
@@ -40,19 +46,19 @@ def tried(case: Case, findings: Sequence[Finding]) -> Safety:
 
 
 def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
-    world = simulated(case, quiet=not is_running(case), returning=False)
+    world = simulated(case, disable_auto_sync=not is_running(case), assume_repeats=False)
     since = len(world.simulation.api_server.store.journal)
     world.simulation.timeline.settle()
-    if world.codes[0] not in ("Synced", "OutOfSync"):
+    if world.sync_and_health[0] not in ("Synced", "OutOfSync"):
         return Safety.unknown(
             ReasonKind.MODEL_DIFFERS,
             f"on the model Argo CD cannot compare the app: {no_comparison(world)}",
         )
     apart = disagreement(world)
-    told: list[EffectText] = []
+    told: list[RankedReason] = []
     if is_running(case):
         told.append(
-            EffectText(
+            RankedReason(
                 kind=ReasonKind.SYNC_RUNNING,
                 text=SYNC_RUNS,
                 weight=66,
@@ -67,18 +73,18 @@ def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
             return Safety.refused(why)
     ended = world.until(lambda: not world.is_operating, _LONGEST_SYNC)
     effects = effects_of(world, since)
-    told += harm(world, effects)
+    told += damage_reasons(world, effects)
     told += outcome(world, findings, ended=ended)
-    result = Aftermath()
+    result = DriftAfterSync()
     if text(world.operation.get("phase")) == "Succeeded":
-        result = held(world)
-        told += hold_words(world, effects, result)
-    told += side_effects(world, effects, result, sure=not apart)
+        result = drift_after_sync(world)
+        told += persistence_reasons(world, effects, result)
+    told += side_effect_reasons(world, effects, result, sure=not apart)
     told += _doubts(world, apart)
     return _verdict(told)
 
 
-def _verdict(told: list[EffectText]) -> Safety:
+def _verdict(told: list[RankedReason]) -> Safety:
     ranked = sorted(told, key=lambda one: -one.weight)
     if any(one.unsafe for one in ranked):
         sync = SyncSafety.UNSAFE
@@ -98,15 +104,15 @@ def _outcome(kinds: set[ReasonKind]) -> SyncOutcome:
     return SyncOutcome.UNKNOWN if kinds & _DOUBTS else SyncOutcome.SUCCEEDS
 
 
-def _doubts(world: SimulatedCase, apart: Sequence[str]) -> Iterator[EffectText]:
+def _doubts(world: SimulatedCase, apart: Sequence[str]) -> Iterator[RankedReason]:
     """What the answer may hang on, and the facts lack."""
     for one in apart:
-        yield EffectText(kind=ReasonKind.MODEL_DIFFERS, text=one, unknown=True, weight=60)
-    unseen = [gap.what for gap in world.part.gaps]
+        yield RankedReason(kind=ReasonKind.MODEL_DIFFERS, text=one, unknown=True, weight=60)
+    unseen = [gap.what for gap in world.scope.gaps]
     if unseen:
         more = f" and {len(unseen) - 2} more" if len(unseen) > 2 else ""
         listed = f"{', '.join(unseen[:2])}{more}"
-        yield EffectText(
+        yield RankedReason(
             kind=ReasonKind.FACTS_MISSING,
             text=f"what it does to {listed} is not known: not among the facts",
             unknown=True,

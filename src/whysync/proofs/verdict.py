@@ -2,19 +2,15 @@
 
 A fix is proven if the problem stays or comes back without it, and with it the problem is gone in every round
 and nothing new is wrong. Missing facts make it likely. A fix that does not help on a simulation that shows
-the problem is rejected. Two kinds of findings need no such pair of runs: a refused request is sent again
-(`asked_again`), and a commit that Argo CD has not seen is timed with and without a refresh (`seen_sooner`).
+the problem is rejected. Two kinds of findings need no such pair of runs: a denied request is evaluated again
+(`rbac_proof`), and the time until Argo CD sees a commit is measured (`refresh_proof`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
-from whysync.argocd.rbac import Asker, Request, decide, read_policy
-from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.drift.field_heuristics import is_builtin
@@ -22,199 +18,185 @@ from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus, Remove
 from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, SymptomId, SymptomKind
-from whysync.facts.snapshot import Gap, GapKind
-from whysync.fixes.edit import edited
-from whysync.fixes.files import policy_edit
-from whysync.fixes.patches import object_of
-from whysync.json_tree import Object, fields, items, same, text
-from whysync.kubernetes.api.ref import Key, Ref
+from whysync.json_tree import same
+from whysync.kubernetes.api.ref import Key
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
-from whysync.messages.patterns.projects import ArgocdDenied
-from whysync.proofs.apply_fix import (
-    Player,
-    Refuted,
-    Unplayable,
-    changes_application,
-    leaves_a_deed,
-    only_waits,
-)
-from whysync.proofs.claims import Claim, Unlooked, claim_of
+from whysync.proofs.apply_fix import NotExecutable, StepRefused, only_waits, requires_human_decision
+from whysync.proofs.hidden_symptoms import HiddenSymptom, NotReconciled, hidden_symptom_of
 from whysync.proofs.observations import (
     Observer,
-    Signs,
-    failures_in,
-    in_words,
-    is_unready,
-    signs_for,
+    SymptomIds,
+    describe_symptom,
+    failed_resources,
+    observable_symptoms,
     still_differing,
-    unseen_images,
+    unobserved_images,
 )
-from whysync.proofs.pod_behavior import was_cut_off
+from whysync.proofs.proof_gaps import gaps_of, has_unhealthy, owner_gaps, unobserved_start
+from whysync.proofs.proof_results import Rejected, likely, not_run, proven
+from whysync.proofs.rbac_proof import denied_request, verify_rbac_fix
+from whysync.proofs.refresh_proof import explains_only_lag, verify_refresh
 from whysync.proofs.runs import (
     ROUNDS,
+    BaselineRuns,
+    FixRun,
     Run,
-    With,
-    Without,
     can_be_released,
     live_value,
     reaches_cluster,
+    run_waiting,
+    run_with_fix,
     trace_of,
-    waited,
-    with_fix,
 )
-from whysync.proofs.scope import explained_keys, slice_for
+from whysync.proofs.scope import explained_keys, finding_scope
 from whysync.proofs.simulated_case import SimulatedCase, simulated
-from whysync.proofs.sync_reasons import brief
-from whysync.queries.previous_revision import previous_revision_of
+from whysync.proofs.sync_reasons import value_text
 
-_BEHAVING: Final = re.compile("/containers/|/securitycontext/")
-_BEFORE_IT_STARTS: Final = re.compile("keyref/(?:key|name)$|/resources/requests/")
-"""What the kubelet and the scheduler judge: the program is the same, whatever it says."""
 _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
-_PER_RUN: Final = 5
-_FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
-_WHOLE_APP: Final = frozenset({APP_DIFFERS, APP_UNHEALTHY, OPERATION})
-_OF_THE_SYNC: Final = frozenset({OPERATION, SymptomId.condition("SyncError")})
-_MOST_RELEASES: Final = 2
-_OF_A_RULE: Final = "/spec/ignoreDifferences/"
-_TEMPLATE: Final = re.compile("^/spec/(?:jobTemplate/spec/)?template/")
-"""Fields of pod templates: what a release changes."""
-_WORKLOADS: Final = frozenset(
-    {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
-)
+_COST_PER_RUN: Final = 5
+_HUMAN_DECISION: Final = "what to do about what is seen there is for a person"
+_APP_SYMPTOMS: Final = frozenset({APP_DIFFERS, APP_UNHEALTHY, OPERATION})
+_SYNC_SYMPTOMS: Final = frozenset({OPERATION, SymptomId.condition("SyncError")})
+_MAX_RELEASES: Final = 2
+_IGNORE_RULES: Final = "/spec/ignoreDifferences/"
+_POD_TEMPLATE: Final = re.compile("^/spec/(?:jobTemplate/spec/)?template/")
+"""Fields of pod templates: these are what a release changes."""
 
 
-class Judge:
-    """Of one Case: what happens without a fix is the same for all of them."""
+class FixVerifier:
+    """Verifies the fixes of one Case; the runs without a fix are shared by all of them."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
-        self._without = Without(case)
-        self._courses: dict[frozenset[Key] | None, Without] = {}
+        self._baseline = BaselineRuns(case)
+        self._baselines: dict[frozenset[Key] | None, BaselineRuns] = {}
         self.work = 0
-        """How much was tried so far: runs, each by the number of resources that move in it."""
+        """The cost so far: the number of runs, weighted by the number of simulated resources."""
 
-    def judged(self, finding: Finding, fix: Fix) -> Proof | Rejected:
+    def verify(self, finding: Finding, fix: Fix) -> Proof | Rejected:
         """Raises `NotSimulated` and `TimelineNeverSettles`."""
-        denied = denied_in(self._case, finding)
+        denied = denied_request(self._case, finding)
         if denied is not None:
-            return asked_again(self._case, denied, fix)
+            return verify_rbac_fix(self._case, denied, fix)
         if self._case.app.metadata.deletion_timestamp is not None:
             return not_run(
                 ProofKind.NOTHING_TO_FIX, "the app is being deleted: there is nothing that it could come to"
             )
-        if is_lag(self._case, finding):
-            return self._seen_sooner(finding, fix)
-        only = slice_for(self._case, finding)
-        claim = claim_of(self._case, finding, fix)
-        if claim is not None:
-            return self._claimed(claim, fix)
+        if explains_only_lag(self._case, finding):
+            return self._verify_refresh(finding, fix)
+        only = finding_scope(self._case, finding)
+        hidden = hidden_symptom_of(self._case, finding, fix)
+        if hidden is not None:
+            return self._verify_hidden(hidden, fix)
         waits = only_waits(fix.commands)
         if finding.severity is Severity.INFO and not waits:
             return not_run(ProofKind.NOTHING_TO_FIX, "nothing is wrong that it could end")
-        self._without = self._courses.setdefault(only, Without(self._case, only))
-        start = self._without.waiting.watch
-        wanted = self._wanted(finding, start.glimpses[0].signs)
-        if not wanted:
+        self._baseline = self._baselines.setdefault(only, BaselineRuns(self._case, only))
+        start = self._baseline.no_action.observer
+        explained = self._explained_symptoms(finding, start.samples[0].symptoms)
+        if not explained:
             return not_run(ProofKind.NOT_REPRODUCED, "nothing of what it explains shows on a model")
-        self.work += _PER_RUN + len(start.world.part.keys)
+        self.work += _COST_PER_RUN + len(start.world.scope.keys)
         if waits:
-            return self._waited(finding, wanted, only)
+            return self._verify_waiting(finding, explained, only)
         try:
-            course = with_fix(self._case, fix, wanted, only)
-        except Unplayable as problem:
+            run = run_with_fix(self._case, fix, explained, only)
+        except NotExecutable as problem:
             return not_run(ProofKind.NOT_EXECUTABLE, str(problem))
-        except Refuted as problem:
-            return self._refused(fix, wanted, str(problem))
-        return self._verdict(finding, fix, wanted, course)
+        except StepRefused as problem:
+            return self._refused(fix, explained, str(problem))
+        return self._verdict(finding, fix, explained, run)
 
-    def _wanted(self, finding: Finding, start: Signs) -> Signs:
-        told = signs_for(self._case, finding.explains)
-        return told or start & _WHOLE_APP
+    def _explained_symptoms(self, finding: Finding, start: SymptomIds) -> SymptomIds:
+        """Symptoms that the simulation can show; those of the app as a whole if there are none."""
+        return observable_symptoms(self._case, finding.explains) or start & _APP_SYMPTOMS
 
-    def _refused(self, fix: Fix, wanted: Signs, why: str) -> Proof | Rejected:
-        if leaves_a_deed(fix.commands):
-            return not_run(ProofKind.HUMAN_DECISION, _FOR_A_PERSON)
-        shown = self._without.waiting.shows(wanted)
+    def _refused(self, fix: Fix, explained: SymptomIds, why: str) -> Proof | Rejected:
+        if requires_human_decision(fix.commands):
+            return not_run(ProofKind.HUMAN_DECISION, _HUMAN_DECISION)
+        shown = self._baseline.no_action.persisting(explained)
         return (
             Rejected(why=f"it is refused: {why}")
             if shown
             else not_run(ProofKind.REFUSED, f"on the model it is refused: {why}")
         )
 
-    # --- where there is nothing to be seen, or nothing to be done --------------------------------
+    # --- other ways to verify --------------------------------------------------------------------
 
-    def _seen_sooner(self, finding: Finding, fix: Fix) -> Proof:
-        self.work += 2 * _PER_RUN
+    def _verify_refresh(self, finding: Finding, fix: Fix) -> Proof:
+        self.work += 2 * _COST_PER_RUN
         try:
-            return seen_sooner(self._case, finding, fix)
-        except (Unplayable, Refuted) as problem:
+            return verify_refresh(self._case, finding, fix)
+        except (NotExecutable, StepRefused) as problem:
             return not_run(ProofKind.NOT_EXECUTABLE, str(problem))
 
-    def _claimed(self, claim: Claim, fix: Fix) -> Proof | Rejected:
-        touched = frozenset({claim.key})
-        without = Without(self._case, touched=touched)
-        shown = without.syncing if claim.shows_in_a_sync else without.waiting
-        self.work += 2 * _PER_RUN
-        if not claim.shows(shown.watch):
+    def _verify_hidden(self, hidden: HiddenSymptom, fix: Fix) -> Proof | Rejected:
+        touched = frozenset({hidden.key})
+        baseline = BaselineRuns(self._case, touched=touched)
+        before = baseline.manual_sync if hidden.needs_sync else baseline.no_action
+        self.work += 2 * _COST_PER_RUN
+        if not hidden.present_without_fix(before.observer):
             return not_run(ProofKind.NOT_REPRODUCED, "the model does not show what it says")
         try:
-            course = with_fix(self._case, fix, frozenset(), None, touched, syncs=claim.shows_in_a_sync)
-        except (Unplayable, Refuted) as problem:
+            run = run_with_fix(self._case, fix, frozenset(), None, touched, syncs=hidden.needs_sync)
+        except (NotExecutable, StepRefused) as problem:
             return not_run(ProofKind.NOT_EXECUTABLE, str(problem))
-        trace = trace_of(shown, course)
-        new = course.watch.signs - without.waiting.watch.signs
-        new = frozenset[SymptomId]() if claim.brings is None else new - claim.brings
-        otherwise = self._fails_otherwise(course.watch.world)
-        if otherwise:
+        trace = trace_of(before, run)
+        new = run.observer.symptoms - baseline.no_action.observer.symptoms
+        new = frozenset[SymptomId]() if hidden.reveals is None else new - hidden.reveals
+        other_failure = self._other_failure(run.observer.world)
+        if other_failure:
             return not_run(
-                ProofKind.OTHER_CAUSE, f"on the model the sync fails for another reason: {otherwise}"
+                ProofKind.OTHER_CAUSE, f"on the model the sync fails for another reason: {other_failure}"
             )
-        if claim.holds(course.watch, course.written) or new:
-            words = "; ".join(in_words(sign) for sign in sorted(new)[:2]) or "it is as before"
-            return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
-        gaps = [*course.gaps, *_of_owners(fix, self._case)]
+        if hidden.present_with_fix(run.observer, run.journal_length) or new:
+            result = "; ".join(describe_symptom(symptom) for symptom in sorted(new)[:2]) or "it is as before"
+            return Rejected(why=f"on a model of this cluster, with it {result}", trace=trace)
+        gaps = [*run.gaps, *owner_gaps(fix, self._case)]
         if gaps:
-            return _likely("; ".join(gaps), trace)
-        once = claim.shows_in_a_sync and claim.holds(course.watch)
+            return likely("; ".join(gaps), trace)
+        once = hidden.needs_sync and hidden.present_with_fix(run.observer)
         why = "the first sync with it still overwrites the field" if once else ""
-        if isinstance(claim, Unlooked) and claim.behind:
+        if isinstance(hidden, NotReconciled) and hidden.commit_pending:
             why = "what the commit changes that waits is not known yet"
         return proven(ROUNDS, trace, why)
 
-    def _waited(self, finding: Finding, wanted: Signs, only: frozenset[Key] | None) -> Proof:
-        """To wait is right where it ends by itself; that new images run is then all that it rests on."""
-        course = waited(self._case, wanted, only)
-        if self._left(finding, wanted, course):
+    def _verify_waiting(self, finding: Finding, explained: SymptomIds, only: frozenset[Key] | None) -> Proof:
+        """Waiting is right if the problem ends by itself; new images are assumed to run."""
+        run = run_waiting(self._case, explained, only)
+        if self._remaining(finding, explained, run):
             return not_run(ProofKind.NO_EFFECT, "on the model it does not end by itself")
-        new = course.watch.signs - course.watch.at_first - wanted
+        new = run.observer.symptoms - run.observer.initial_symptoms - explained
         if new:
-            return not_run(ProofKind.NO_EFFECT, f"on the model {in_words(min(new))} then")
-        now = Run(watch=Observer(simulated(self._case, only=only)), since=course.watch.began)
-        trace = trace_of(now, course)
-        gap = _unseen(course.watch.world) if wanted & _OF_THE_SYNC or _is_unwell(wanted) else ""
+            return not_run(ProofKind.NO_EFFECT, f"on the model {describe_symptom(min(new))} then")
+        now = Run(observer=Observer(simulated(self._case, only=only)), since=run.observer.started_at)
+        trace = trace_of(now, run)
+        gap = (
+            unobserved_start(run.observer.world)
+            if explained & _SYNC_SYMPTOMS or has_unhealthy(explained)
+            else ""
+        )
         if gap:
-            return _likely(f"whether {gap}", trace)
-        return proven(ROUNDS, trace, self._held(finding, wanted, course))
+            return likely(f"whether {gap}", trace)
+        return proven(ROUNDS, trace, self._notes(finding, explained, run))
 
     # --- the verdict -----------------------------------------------------------------------------
 
-    def _verdict(self, finding: Finding, fix: Fix, wanted: Signs, course: With) -> Proof | Rejected:
-        waiting = self._without.waiting
-        if not waiting.shows(wanted):
-            gone = wanted & waiting.watch.at_first
-            if gone:
+    def _verdict(self, finding: Finding, fix: Fix, explained: SymptomIds, run: FixRun) -> Proof | Rejected:
+        no_action = self._baseline.no_action
+        if not no_action.persisting(explained):
+            if explained & no_action.observer.initial_symptoms:
                 return not_run(ProofKind.ENDS_BY_ITSELF, "on the model it goes away by itself")
             return not_run(ProofKind.NOT_REPRODUCED, "the model does not show the trouble")
-        base = self._base(wanted, course)
-        left = self._left(finding, wanted, course)
-        new = self._new(wanted, course)
-        shown = waiting if self._case.self_heals or base is None else base
-        trace = trace_of(shown, course)
-        if left or new:
-            return self._failed(finding, fix, course, left, new, trace)
-        if base is None:
+        baseline = self._failing_baseline(explained, run)
+        remaining = self._remaining(finding, explained, run)
+        new = self._new_symptoms(explained, run)
+        compared = no_action if self._case.self_heals or baseline is None else baseline
+        trace = trace_of(compared, run)
+        if remaining or new:
+            return self._failed(finding, fix, run, remaining, new, trace)
+        if baseline is None:
             return Proof(
                 status=ProofStatus.LIKELY,
                 kind=ProofKind.PLAIN_SYNC_HELPS,
@@ -222,20 +204,20 @@ class Judge:
                 why="on the model a plain sync ends it too",
                 trace=trace,
             )
-        otherwise = self._fails_otherwise(base.watch.world)
-        if otherwise:
+        other_failure = self._other_failure(baseline.observer.world)
+        if other_failure:
             return not_run(
                 ProofKind.OTHER_CAUSE,
-                f"without it, on the model the sync fails for another reason: {otherwise}",
+                f"without it, on the model the sync fails for another reason: {other_failure}",
             )
         blocked = self._blocked_release(finding, fix)
-        if blocked is not None and _TEMPLATE.search(blocked.pointer):
+        if blocked is not None and _POD_TEMPLATE.search(blocked.pointer):
             why = f"with it, a later commit that changes {blocked.pointer} of {blocked.ref} is not deployed"
             return Rejected(why=why, trace=trace)
-        gaps = self._gaps(finding, fix, course)
-        gaps += self._if_nobody_writes_again(finding, fix, wanted)
+        gaps = self._gaps(finding, fix, run)
+        gaps += self._gaps_without_repeats(finding, fix, explained)
         if gaps:
-            return _likely("; ".join(gaps), trace)
+            return likely("; ".join(gaps), trace)
         if blocked is not None:
             why = f"a later commit that changes {blocked.pointer} is not applied"
             return Proof(
@@ -245,7 +227,7 @@ class Judge:
                 why=why,
                 trace=trace,
             )
-        return proven(ROUNDS, trace, self._held(finding, wanted, course))
+        return proven(ROUNDS, trace, self._notes(finding, explained, run))
 
     def _explained_drifts(self, finding: Finding) -> list[Drift]:
         return [drift for drift in self._case.drifts if drift.symptom in finding.explains]
@@ -253,368 +235,179 @@ class Judge:
     def _blocked_release(self, finding: Finding, fix: Fix) -> Drift | None:
         """A field that a later commit could change without the fix, but not with it.
 
-        A rule that is only corrected was meant to ignore the field.
+        A fix that corrects an existing ignore rule is exempt: that rule was meant to ignore the field.
         """
-        corrects = any(edit.pointer.startswith(_OF_A_RULE) for edit in fix.edits)
+        corrects = any(edit.pointer.startswith(_IGNORE_RULES) for edit in fix.edits)
         if fix.kind not in (FixKind.APPLICATION, FixKind.SETTINGS) or corrects or not fix.edits:
             return None
-        for drift in self._explained_drifts(finding)[:_MOST_RELEASES]:
+        for drift in self._explained_drifts(finding)[:_MAX_RELEASES]:
             generated = mechanism_of(self._case, drift) is Mechanism.GENERATED
             if generated or not can_be_released(drift):
                 continue
-            self.work += 2 * _PER_RUN
-            only = slice_for(self._case, finding)
+            self.work += 2 * _COST_PER_RUN
+            only = finding_scope(self._case, finding)
             if not reaches_cluster(self._case, drift, fix, only) and reaches_cluster(
                 self._case, drift, None, only
             ):
                 return drift
         return None
 
-    def _if_nobody_writes_again(self, finding: Finding, fix: Fix, wanted: Signs) -> list[str]:
-        """The other future: a writer that was seen once does not return. Empty if that ends well, too."""
-        start = self._without.waiting.watch.world
+    def _gaps_without_repeats(self, finding: Finding, fix: Fix, explained: SymptomIds) -> list[str]:
+        """Gaps if a writer that was seen only once does not write again; empty if the fix helps then too."""
+        start = self._baseline.no_action.observer.world
         drifts = self._explained_drifts(finding)
-        once = [
+        unconfirmed = [
             (drift, writer)
             for drift in drifts
             if (writer := start.writers.of(drift.ref, drift.pointer)) is not None
-            and writer.again
-            and not writer.certain
+            and writer.repeats
+            and not writer.confirmed
         ]
-        if not once:
+        if not unconfirmed:
             return []
-        self.work += _PER_RUN
-        course = with_fix(self._case, fix, wanted, slice_for(self._case, finding), returning=False)
-        if self._left(finding, wanted, course):
-            drift, writer = once[0]
+        self.work += _COST_PER_RUN
+        run = run_with_fix(
+            self._case, fix, explained, finding_scope(self._case, finding), assume_repeats=False
+        )
+        if self._remaining(finding, explained, run):
+            drift, writer = unconfirmed[0]
             return [f"whether {writer.who} writes {drift.pointer} again: the fix helps only if it does"]
-        for drift, writer in once:
-            after = live_value(course.watch, drift)
+        for drift, writer in unconfirmed:
+            after = live_value(run.observer, drift)
             dropped = any(edit.pointer == drift.pointer for edit in fix.edits if isinstance(edit, Remove))
             if dropped and not same(after, drift.live_value):
-                lost = f"changes it from {brief(drift.live_value)} to {brief(after)}"
-                return [f"whether {writer.who} writes {drift.pointer} again: if not, the sync {lost}"]
+                change = f"changes it from {value_text(drift.live_value)} to {value_text(after)}"
+                return [f"whether {writer.who} writes {drift.pointer} again: if not, the sync {change}"]
         return []
 
-    def _base(self, wanted: Signs, course: With) -> Run | None:
-        """The course without the fix that still shows the trouble; `None` where a plain sync ends it.
+    def _failing_baseline(self, explained: SymptomIds, run: FixRun) -> Run | None:
+        """The run without the fix that still shows the problem; `None` if a plain sync solves it.
 
-        A fix that needs a sync is held against a plain one; one that is nothing but a sync, against waiting.
+        A fix that needs a sync is compared with a plain sync; a fix that is only a sync, with no action.
         """
-        if not course.synced or course.player.only_syncs:
-            return self._without.waiting
-        return self._without.syncing if self._without.syncing.shows(wanted) else None
+        if not run.synced or run.runner.only_syncs:
+            return self._baseline.no_action
+        return self._baseline.manual_sync if self._baseline.manual_sync.persisting(explained) else None
 
-    def _left(self, finding: Finding, wanted: Signs, course: With) -> Signs:
-        """What is still there in the rounds, or comes back in them."""
-        left = course.watch.lasting(wanted, course.settled)
-        differing = {sign for sign in left if sign.kind is SymptomKind.DIFFERS and sign.key is not None}
-        if differing and not still_differing(course.watch.world, finding.explains):
-            left -= differing  # the same object differs elsewhere, which is another cause
-        others = failures_in(course.watch.world).keys() - wanted
-        if others and not left & failures_in(course.watch.world).keys():
-            left -= _OF_THE_SYNC  # it fails still, but for another resource
-        return left
+    def _remaining(self, finding: Finding, explained: SymptomIds, run: FixRun) -> SymptomIds:
+        """Symptoms that are still present in the rounds after the fix, or return in them."""
+        remaining = run.observer.persisting(explained, run.settled_at)
+        differing = {
+            symptom
+            for symptom in remaining
+            if symptom.kind is SymptomKind.DIFFERS and symptom.key is not None
+        }
+        if differing and not still_differing(run.observer.world, finding.explains):
+            remaining -= differing  # another field of the same object differs: another cause
+        others = failed_resources(run.observer.world).keys() - explained
+        if others and not remaining & failed_resources(run.observer.world).keys():
+            remaining -= _SYNC_SYMPTOMS  # the sync still fails, but for another resource
+        return remaining
 
-    def _new(self, wanted: Signs, course: With) -> Signs:
-        before = {sign for glimpse in self._without.waiting.watch.glimpses for sign in glimpse.signs}
-        new = course.watch.signs - before - wanted
-        return frozenset(sign for sign in new if sign not in _WHOLE_APP or not (_WHOLE_APP & before))
+    def _new_symptoms(self, explained: SymptomIds, run: FixRun) -> SymptomIds:
+        known = {
+            symptom for sample in self._baseline.no_action.observer.samples for symptom in sample.symptoms
+        }
+        new = run.observer.symptoms - known - explained
+        return frozenset(
+            symptom for symptom in new if symptom not in _APP_SYMPTOMS or not (_APP_SYMPTOMS & known)
+        )
 
     def _failed(
         self,
         finding: Finding,
         fix: Fix,
-        course: With,
-        left: Signs,
-        new: Signs,
+        run: FixRun,
+        remaining: SymptomIds,
+        new: SymptomIds,
         trace: tuple[str, ...],
     ) -> Proof | Rejected:
-        words = "; ".join(in_words(sign) for sign in sorted(left or new)[:2])
-        if leaves_a_deed(fix.commands):
-            return not_run(ProofKind.HUMAN_DECISION, _FOR_A_PERSON)
-        otherwise = self._fails_otherwise(course.watch.world)
-        if otherwise:
+        result = "; ".join(describe_symptom(symptom) for symptom in sorted(remaining or new)[:2])
+        if requires_human_decision(fix.commands):
+            return not_run(ProofKind.HUMAN_DECISION, _HUMAN_DECISION)
+        other_failure = self._other_failure(run.observer.world)
+        if other_failure:
             return not_run(
-                ProofKind.OTHER_CAUSE, f"on the model the sync fails for another reason: {otherwise}"
+                ProofKind.OTHER_CAUSE, f"on the model the sync fails for another reason: {other_failure}"
             )
-        others = sorted(failures_in(course.watch.world).keys() - signs_for(self._case, finding.explains))
+        others = sorted(
+            failed_resources(run.observer.world).keys() - observable_symptoms(self._case, finding.explains)
+        )
         if others:
-            return not_run(ProofKind.OTHER_CAUSE, f"another cause stands in the way: {in_words(others[0])}")
-        gaps = self._gaps(finding, fix, course)
+            return not_run(
+                ProofKind.OTHER_CAUSE, f"another cause stands in the way: {describe_symptom(others[0])}"
+            )
+        gaps = self._gaps(finding, fix, run)
         if gaps:
             return not_run(
                 ProofKind.FACTS_MISSING,
-                f"on the model {words}, but that may be for want of facts: {'; '.join(gaps)}",
+                f"on the model {result}, but that may be for want of facts: {'; '.join(gaps)}",
             )
-        silent = [sign for sign in sorted(left) if self._waits_for_an_operator(sign)]
-        if silent and not left - set(silent) - _WHOLE_APP and not new:
-            return not_run(
-                ProofKind.OPERATOR_NOT_MODELED,
-                f"{in_words(silent[0])} until its operator writes a status, which is not modelled",
-            )
-        until_then = course.watch.held_until(left, course.settled, course.last_sync)
-        if left and until_then and not new:
+        unreported = [symptom for symptom in sorted(remaining) if self._waits_for_operator(symptom)]
+        if unreported and not remaining - set(unreported) - _APP_SYMPTOMS and not new:
+            symptom = describe_symptom(unreported[0])
+            why = f"{symptom} until its operator writes a status, which is not modelled"
+            return not_run(ProofKind.OPERATOR_NOT_MODELED, why)
+        held = run.observer.absent_until(remaining, run.settled_at, run.last_sync_at)
+        if remaining and held and not new:
             return Proof(
                 status=ProofStatus.LIKELY,
                 kind=ProofKind.UNTIL_NEXT_SYNC,
                 rounds=ROUNDS - 1,
-                why=f"it holds until the next sync: then {words}",
+                why=f"it holds until the next sync: then {result}",
                 trace=trace,
             )
-        return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
+        return Rejected(why=f"on a model of this cluster, with it {result}", trace=trace)
 
-    def _waits_for_an_operator(self, sign: SymptomId) -> bool:
-        """A custom resource about which nobody has said a word yet."""
-        row = self._case.rows.get(sign.key) if sign.key and sign.kind is SymptomKind.UNHEALTHY else None
+    def _waits_for_operator(self, symptom: SymptomId) -> bool:
+        """Is it a custom resource whose operator has not written a status yet?"""
+        row = (
+            self._case.rows.get(symptom.key)
+            if symptom.key and symptom.kind is SymptomKind.UNHEALTHY
+            else None
+        )
         live = self._case.live_of(row.key) if row is not None and not is_builtin(row.ref) else None
         return live is not None and not live.status
 
-    def _fails_otherwise(self, world: SimulatedCase) -> str:
-        """What a resource fails with in other words than it did: most often, the facts have it cut short."""
-        known = {SymptomId.result(result.key): result.message for result in self._case.results}
-        for sign, message in sorted(failures_in(world).items()):
-            if message and not _alike(message, known.get(sign, "")):
-                return f"{in_words(sign)}: {message[:200]}"
+    def _other_failure(self, world: SimulatedCase) -> str:
+        """A failure that differs from the reported one, usually because the facts have a partial object."""
+        reported = {SymptomId.result(result.key): result.message for result in self._case.results}
+        for symptom, message in sorted(failed_resources(world).items()):
+            if message and not _same_failure(message, reported.get(symptom, "")):
+                return f"{describe_symptom(symptom)}: {message[:200]}"
         return ""
 
-    def _held(self, finding: Finding, wanted: Signs, course: With) -> str:
-        world = course.watch.world
+    def _notes(self, finding: Finding, explained: SymptomIds, run: FixRun) -> str:
+        """Restrictions of a proof: resources that were left out, images that never ran, other causes."""
+        world = run.observer.world
         notes: list[str] = []
         keys = explained_keys(self._case, finding) & self._case.rows.keys()
-        tried = keys & world.part.keys
-        if tried and len(tried) < len(keys):
-            notes.append(f"tried with {len(tried)} of {len(keys)} resources")
-        unseen = unseen_images(world) if _is_unwell(wanted) else []
-        if unseen:
-            notes.append(f"assumed: that {unseen[0]} runs, which nobody has seen")
-        sync, health = world.codes
+        simulated_keys = keys & world.scope.keys
+        if simulated_keys and len(simulated_keys) < len(keys):
+            notes.append(f"tried with {len(simulated_keys)} of {len(keys)} resources")
+        images = unobserved_images(world) if has_unhealthy(explained) else []
+        if images:
+            notes.append(f"assumed: that {images[0]} runs, which nobody has seen")
+        sync, health = world.sync_and_health
         if (sync, health) != ("Synced", "Healthy"):
             notes.append(f"what it explains is gone; the app is {sync}, {health} for other causes")
         return "; ".join(notes)
 
-    # --- gaps ------------------------------------------------------------------------------------
-
-    def _gaps(self, finding: Finding, fix: Fix, course: With) -> list[str]:
-        world = course.watch.world
-        return [
-            *course.gaps,
-            *_of_facts(finding, fix, world),
-            *_of_behaviour(finding, fix, self._case),
-            *_of_owners(fix, self._case),
-            *_of_time(finding, fix, self._case),
-        ]
+    def _gaps(self, finding: Finding, fix: Fix, run: FixRun) -> list[str]:
+        return [*run.gaps, *gaps_of(finding, fix, self._case, run.observer.world)]
 
 
-def _likely(gap: str, trace: tuple[str, ...]) -> Proof:
-    return Proof(
-        status=ProofStatus.LIKELY,
-        kind=ProofKind.FACTS_MISSING,
-        rounds=ROUNDS,
-        why=f"not known: {gap}",
-        trace=trace,
-    )
-
-
-def _of_time(finding: Finding, fix: Fix, case: Case) -> list[str]:
-    """More time helps where there was too little of it: how much is needed nobody has seen.
-
-    That holds too where it has been given already, and a sync is all that is left to do.
-    """
-    named = {edit.pointer for edit in fix.edits}
-    if "/spec/activeDeadlineSeconds" in named and fix.target is not None:
-        return [f"how long {fix.target} needs"]
-    if "/data/controller.sync.timeout.seconds" in named:
-        return ["how long the sync needs"]
-    ended = (
-        result.ref
-        for result in case.results
-        if was_cut_off(result) and SymptomId.result(result.key) in finding.explains
-    )
-    return [f"how long {ref} needs" for ref in ended if fix.commands][:1]
-
-
-def _unseen(world: SimulatedCase) -> str:
-    """What has to come up, and was not seen to: on the model it does."""
-    images = unseen_images(world)
-    if images:
-        return f"{images[0]} runs, which nobody has seen"
-    unready = [
-        live_object.ref
-        for live_object in world.part.live
-        if live_object.ref.kind == "Pod" and is_unready(live_object)
-    ]
-    return f"{unready[0]} becomes ready" if unready else ""
-
-
-def _is_unwell(wanted: Signs) -> bool:
-    return any(sign.kind is SymptomKind.UNHEALTHY for sign in wanted)
-
-
-def _of_facts(finding: Finding, fix: Fix, world: SimulatedCase) -> list[str]:
-    """Those of the world's gaps that are about what the fix or the finding is about."""
-    refs = [finding.about, *([fix.target] if fix.target is not None else [])]
-    return [gap.what for gap in world.gaps if any(_is_about(gap, ref) for ref in refs)]
-
-
-def _is_about(gap: Gap, ref: Ref) -> bool:
-    if gap.about is None:
-        return False
-    if gap.kind is GapKind.NO_SCHEMA:
-        return gap.about.kind == ref.kind
-    return (gap.about.kind, gap.about.place) == (ref.kind, ref.place)
-
-
-def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
-    """How pods of a changed template behave nobody has seen, unless they still run."""
-    if fix.target is None or fix.target.kind not in _WORKLOADS or not fix.edits:
-        return []
-    before = previous_revision_of(case, fix.target)
-    if before is not None and before.edits == fix.edits:
-        return []
-    health = _is_unwell(signs_for(case, finding.explains))
-    inside = [edit.pointer for edit in fix.edits if _BEHAVING.search(edit.pointer.lower())]
-    changed = [pointer for pointer in inside if not _BEFORE_IT_STARTS.search(pointer.lower())]
-    return [f"how its pods behave with another {changed[0]}"] if health and changed else []
-
-
-def _of_owners(fix: Fix, case: Case) -> list[str]:
-    """An ApplicationSet or an app of apps creates the Application: a change of it may not last."""
-    if fix.kind is not FixKind.APPLICATION and not changes_application(fix.commands):
-        return []
-    makers = [
-        owner_reference.name
-        for owner_reference in case.app.metadata.owner_references
-        if owner_reference.kind == "ApplicationSet"
-    ]
-    parent = text(case.application.annotations.get(TRACKING_ID)).partition(":")[0]
-    if makers:
-        return [f"whether it lasts: ApplicationSet {makers[0]} makes the app, and its template may undo it"]
-    return [f"whether it lasts: Application {parent} brings this one from Git"] if parent else []
-
-
-def _alike(one: str, other: str) -> bool:
-    """The same failure: in the same words but for names of files, or the same as far as it is understood."""
-    if _FILE.sub("", one) == _FILE.sub("", other):
+def _same_failure(message: str, other: str) -> bool:
+    """Are both messages the same failure: equal apart from file names, or of the same parsed type?"""
+    if _FILE.sub("", message) == _FILE.sub("", other):
         return True
-    return bool(_understood(one) & _understood(other))
+    return bool(_failure_types(message) & _failure_types(other))
 
 
-def _understood(message: str) -> set[tuple[str, str]]:
-    """What kind of failure, and of which field where it tells."""
+def _failure_types(message: str) -> set[tuple[str, str]]:
+    """The types of the failures in a message, each with its field if it has one."""
     return {
         (type(failure).__name__, getattr(failure, "pointer", ""))
         for failure in understand(message).failures
         if not isinstance(failure, Unknown)
     }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
-    """It does not help: it is not offered."""
-
-    why: str
-    trace: tuple[str, ...] = ()
-
-
-def not_run(kind: ProofKind, why: str) -> Proof:
-    return Proof(status=ProofStatus.NOT_RUN, kind=kind, why=why)
-
-
-def proven(rounds: int, trace: tuple[str, ...], why: str = "") -> Proof:
-    return Proof(status=ProofStatus.PROVEN, kind=ProofKind.HOLDS, rounds=rounds, why=why, trace=trace)
-
-
-def denied_in(case: Case, finding: Finding) -> ArgocdDenied | None:
-    """The refused request that the finding is about."""
-    told = set(finding.explains)
-    return next(
-        (failure.failure for failure in case.failures(ArgocdDenied) if not told.isdisjoint(failure.symptoms)),
-        None,
-    )
-
-
-def asked_again(case: Case, denied: ArgocdDenied, fix: Fix) -> Proof | Rejected:
-    """Only a line of policy is tried: what else a person does to a policy is not told as data."""
-    config = case.settings("argocd-rbac-cm")
-    if not fix.line:
-        return not_run(ProofKind.READ_ONLY, "it changes nothing: it only looks")
-    if config is None:
-        return not_run(ProofKind.FACTS_MISSING, "argocd-rbac-cm is not among the facts")
-    if not denied.subject:
-        return not_run(ProofKind.FACTS_MISSING, "who asked is not told")
-    after = policy_edit(fix.line, case)
-    target = object_of(after, case)
-    assert target is not None
-    asked = f"{denied.subject}: {denied.resource}, {denied.action}, {denied.object}"
-    before, then = (_allowed(case, body, denied) for body in (config.body, edited(target.body, after.edits)))
-    if before:
-        return not_run(ProofKind.NOTHING_TO_FIX, "the policy at hand allows it already")
-    if not then:
-        return Rejected(why=f"with that line Argo CD still refuses {asked}")
-    trace = ("without the fix", f"  {asked}: refused", "with the fix", f"  {asked}: allowed")
-    return proven(rounds=1, trace=trace)
-
-
-def _allowed(case: Case, config: Object, denied: ArgocdDenied) -> bool:
-    data = {key: value for key, value in fields(config.get("data")).items() if isinstance(value, str)}
-    request = Request(resource=denied.resource, action=denied.action, object=denied.object)
-    projects = {case.app.project: case.project} if case.project is not None else {}
-    return decide(read_policy(data), Asker(subject=denied.subject, is_token=True), request, projects).allowed
-
-
-_LONGEST: Final = timedelta(hours=1)
-
-
-def is_lag(case: Case, finding: Finding) -> bool:
-    """Does it explain nothing but that the branch has moved on?"""
-    kinds = {symptom.id: symptom.kind for symptom in case.symptoms}
-    return bool(finding.explains) and all(
-        kinds.get(explain) is SymptomKind.BEHIND for explain in finding.explains
-    )
-
-
-def seen_sooner(case: Case, finding: Finding, fix: Fix) -> Proof:
-    """Raises `NotSimulated`, `Unplayable`, `Refuted` and `TimelineNeverSettles`."""
-    if finding.severity is not Severity.INFO:
-        return not_run(
-            ProofKind.FACTS_MISSING, "Argo CD should have seen it long ago: why it did not is not known"
-        )
-    if not fix.commands:
-        return not_run(ProofKind.NO_EFFECT, "it does not make Argo CD look")
-    by_itself, at_once = _until_seen(case, None), _until_seen(case, fix)
-    if at_once is None or (by_itself is not None and at_once >= by_itself):
-        return not_run(ProofKind.NO_EFFECT, "on the model it is not seen sooner with it")
-    return proven(
-        rounds=1,
-        why="what that commit changes is not known yet",
-        trace=(
-            "without the fix",
-            _told(by_itself, "it is seen by itself"),
-            "with the fix",
-            f"   +0:00  {fix.commands[0] if fix.commands else fix.title}",
-            _told(at_once, "it is seen"),
-        ),
-    )
-
-
-def _told(waited: timedelta | None, words: str) -> str:
-    if waited is None:
-        return "       …  it is not seen within an hour"
-    seconds = int(waited.total_seconds())
-    return f"  {f'+{seconds // 60}:{seconds % 60:02}':>6}  {words}"
-
-
-def _until_seen(case: Case, fix: Fix | None) -> timedelta | None:
-    world = simulated(case)
-    commit = world.push(case.desired)
-    watch = Observer(world)
-    began = watch.now
-
-    def is_seen() -> bool:
-        told = fields(world.status.get("sync"))
-        return commit in (told.get("revision"), *items(told.get("revisions")))
-
-    if fix is not None:
-        Player(watch).carry_out(fix)
-    return watch.now - began if watch.run(_LONGEST, is_seen) else None

@@ -1,12 +1,11 @@
-"""The ReplicaSets, revisions and Pods of workloads, where the facts have the workload alone.
+"""Create the ReplicaSets, ControllerRevisions and Pods of workloads that the facts show without them.
 
-As many are made as the workload's own status counts, ready or not, so that nobody begins to make them.
+Their number and readiness follow the status of the workload, so that controllers have nothing to create.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
@@ -24,199 +23,202 @@ from whysync.kubernetes.controllers.deployment_util import (
 from whysync.kubernetes.controllers.pod_control import is_ready
 from whysync.kubernetes.controllers.template_hash import template_hash
 
-_MOST_PODS: Final = 100
+_MAX_PODS: Final = 100
 _JOB_LABEL: Final = "batch.kubernetes.io/controller-uid"
 _LONG_AGO: Final = "2000-01-01T00:00:00Z"
 
 
 class WorkloadChildren:
-    """Completes a list of live objects; `well` tells of a workload whether Argo CD calls it healthy."""
+    """Completes a list of live objects; `healthy` has the keys that Argo CD reports as Healthy."""
 
-    def __init__(self, live: Iterable[Object], *, well: frozenset[str], now: datetime) -> None:
-        self._live = [_identified(one, number) for number, one in enumerate(live)]
-        self._well = well
-        self._now = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._named = {_name(live_object): live_object for live_object in self._live}
-        self._live = [self._owned(live_object) for live_object in self._live]
+    def __init__(self, live: Iterable[Object], *, healthy: frozenset[str]) -> None:
+        self._live = [_with_uid(obj, number) for number, obj in enumerate(live)]
+        self._healthy = healthy
+        self._by_name = {_name(live_object): live_object for live_object in self._live}
+        self._live = [self._with_owner_ids(live_object) for live_object in self._live]
         self._adopted: dict[str, int] = {}
-        """Pods at hand that a made ReplicaSet took over, by its id."""
+        """Number of existing pods that a created ReplicaSet adopted, by its UID."""
         self._children: dict[str, list[int]] = {}
-        for number, one in enumerate(self._live):
-            for owner in items(dig(one, "metadata", "ownerReferences")):
+        for number, obj in enumerate(self._live):
+            for owner in items(dig(obj, "metadata", "ownerReferences")):
                 self._children.setdefault(text(dig(owner, "uid")), []).append(number)
 
     def completed(self) -> list[Object]:
-        made: list[Object] = []
+        created: list[Object] = []
         for obj in list(self._live):
             if not items(dig(obj, "spec", "template", "spec", "containers")):
-                continue  # no workload, or one that was cut too short to run
+                continue  # not a workload, or its pod template is missing
             match obj.get("kind"):
                 case "Deployment":
-                    made += self._of_deployment(obj)
+                    created += self._deployment_children(obj)
                 case "ReplicaSet":
                     if not items(dig(obj, "metadata", "ownerReferences")):
-                        made += self._pods(
-                            obj, self._below(obj, "Pod"), *_counts(obj, well=self._is_well(obj))
+                        created += self._pods(
+                            obj, self._owned_objects(obj, "Pod"), *_counts(obj, healthy=self._is_healthy(obj))
                         )
                 case "StatefulSet":
-                    made += self._of_stateful_set(obj)
+                    created += self._stateful_set_children(obj)
                 case "DaemonSet":
-                    made += self._of_daemon_set(obj)
+                    created += self._daemon_set_children(obj)
                 case "Job" if not fields(dig(obj, "spec", "selector")):
-                    self._select(obj)
+                    self._add_job_selector(obj)
                 case _:
                     pass
-        return [*self._live, *made]
+        return [*self._live, *created]
 
-    # --- who belongs to whom ---------------------------------------------------------------------
+    # --- owner references ------------------------------------------------------------------------
 
-    def _owned(self, obj: Object) -> Object:
-        """Owners by name get the id of the object of that name, and are its controllers."""
+    def _with_owner_ids(self, obj: Object) -> Object:
+        """Complete owner references: the UID of the live owner, and `controller`."""
         owners = items(dig(obj, "metadata", "ownerReferences"))
         if not owners:
             return obj
-        space = text(dig(obj, "metadata", "namespace"))
-        told: list[Json] = []
+        namespace = text(dig(obj, "metadata", "namespace"))
+        completed: list[Json] = []
         for raw in owners:
-            one = fields(raw)
-            named = text(one.get("kind")), space, text(one.get("name"))
-            known = self._named.get(named, {})
-            more: Object = {
-                "apiVersion": one.get("apiVersion") or known.get("apiVersion") or "apps/v1",
-                "uid": one.get("uid") or text(dig(known, "metadata", "uid")) or "elsewhere",
+            owner = fields(raw)
+            live = self._by_name.get((text(owner.get("kind")), namespace, text(owner.get("name"))), {})
+            added: Object = {
+                "apiVersion": owner.get("apiVersion") or live.get("apiVersion") or "apps/v1",
+                "uid": owner.get("uid") or text(dig(live, "metadata", "uid")) or "elsewhere",
             }
             if len(owners) == 1:
-                more["controller"] = one.get("controller", True)
-            told.append({**one, **more})
-        if told == owners:
+                added["controller"] = owner.get("controller", True)
+            completed.append({**owner, **added})
+        if completed == owners:
             return obj
-        return {**obj, "metadata": {**fields(obj.get("metadata")), "ownerReferences": told}}
+        return {**obj, "metadata": {**fields(obj.get("metadata")), "ownerReferences": completed}}
 
-    def _below(self, obj: Object, kind: str) -> list[Object]:
+    def _owned_objects(self, obj: Object, kind: str) -> list[Object]:
         numbers = self._children.get(text(dig(obj, "metadata", "uid")), ())
         return [self._live[number] for number in numbers if self._live[number].get("kind") == kind]
 
-    def _is_well(self, obj: Object) -> bool:
-        return str(ref_of(obj).key) in self._well
+    def _is_healthy(self, obj: Object) -> bool:
+        return str(ref_of(obj).key) in self._healthy
 
     # --- Deployments -----------------------------------------------------------------------------
 
-    def _of_deployment(self, obj: Object) -> list[Object]:
-        sets = self._below(obj, "ReplicaSet")
+    def _deployment_children(self, obj: Object) -> list[Object]:
+        replica_sets = self._owned_objects(obj, "ReplicaSet")
         status = fields(obj.get("status"))
-        new = next((one for one in sets if equal_ignore_hash(obj, one)), None)
-        made: list[Object] = []
-        wanted, ready = _counts(obj, well=self._is_well(obj))
+        new = next((found for found in replica_sets if equal_ignore_hash(obj, found)), None)
+        created: list[Object] = []
+        replicas, ready = _counts(obj, healthy=self._is_healthy(obj))
         rolling = bool(status) and integer(status.get("updatedReplicas")) < integer(status.get("replicas"))
         if new is None and not rolling:
-            new = _replica_set(obj, sets, wanted, ready)
-            made.append(new)
-            for one in sets:
-                if integer(dig(one, "spec", "replicas")):
-                    self._retire(one, new)
-            return [*made, *self._pods(new, [], wanted - self._kept(new), ready - self._kept(new))]
-        for one in sets:
-            made += self._pods(one, self._below(one, "Pod"), *_counts(one, well=True))
-        return made
+            new = _replica_set(obj, replica_sets, replicas, ready)
+            created.append(new)
+            for old in replica_sets:
+                if integer(dig(old, "spec", "replicas")):
+                    self._adopt_pods(old, new)
+            return [
+                *created,
+                *self._pods(new, [], replicas - self._adopted_pods(new), ready - self._adopted_pods(new)),
+            ]
+        for replica_set in replica_sets:
+            pods = self._owned_objects(replica_set, "Pod")
+            created += self._pods(replica_set, pods, *_counts(replica_set, healthy=True))
+        return created
 
-    def _retire(self, old: Object, new: Object) -> None:
-        """The newest ReplicaSet at hand is that of the present template, though it was cut: its pods stay."""
+    def _adopt_pods(self, old: Object, new: Object) -> None:
+        """Move the pods of a partial ReplicaSet, whose template cannot be compared, to the new one."""
         number = self._live.index(old)
         spec: Object = {**fields(old.get("spec")), "replicas": 0}
         self._live[number] = {**old, "spec": spec, "status": {"replicas": 0}}
-        for pod in self._below(old, "Pod"):
+        for pod in self._owned_objects(old, "Pod"):
             at = self._live.index(pod)
             meta = fields(pod.get("metadata"))
             hash = dig(new, "metadata", "labels", POD_TEMPLATE_HASH)
             labels: Object = {**fields(meta.get("labels")), POD_TEMPLATE_HASH: text(hash)}
             owners: list[Json] = [_owner(new)]
             self._live[at] = {**pod, "metadata": {**meta, "labels": labels, "ownerReferences": owners}}
-            self._adopted[text(dig(new, "metadata", "uid"))] = self._kept(new) + 1
+            self._adopted[text(dig(new, "metadata", "uid"))] = self._adopted_pods(new) + 1
 
-    def _kept(self, new: Object) -> int:
+    def _adopted_pods(self, new: Object) -> int:
         return self._adopted.get(text(dig(new, "metadata", "uid")), 0)
 
-    def _select(self, job: Object) -> None:
-        """A Job that was cut gets the selector that the server had made for it, its pods the label."""
-        chosen: Object = {_JOB_LABEL: text(dig(job, "metadata", "uid"))}
-        spec: Object = {**fields(job.get("spec")), "selector": {"matchLabels": chosen}}
-        pods = self._below(job, "Pod")
+    def _add_job_selector(self, job: Object) -> None:
+        """Add the generated selector to a partial Job, and the matching label to its pods."""
+        labels_to_match: Object = {_JOB_LABEL: text(dig(job, "metadata", "uid"))}
+        spec: Object = {**fields(job.get("spec")), "selector": {"matchLabels": labels_to_match}}
+        pods = self._owned_objects(job, "Pod")
         self._live[self._live.index(job)] = {**job, "spec": spec}
         for pod in pods:
             meta = fields(pod.get("metadata"))
-            labels: Object = {**fields(meta.get("labels")), **chosen}
+            labels: Object = {**fields(meta.get("labels")), **labels_to_match}
             self._live[self._live.index(pod)] = {**pod, "metadata": {**meta, "labels": labels}}
 
-    # --- the others ------------------------------------------------------------------------------
+    # --- StatefulSets and DaemonSets -------------------------------------------------------------
 
-    def _of_stateful_set(self, obj: Object) -> list[Object]:
+    def _stateful_set_children(self, obj: Object) -> list[Object]:
         status = fields(obj.get("status"))
-        known = self._below(obj, "ControllerRevision")
+        revisions = self._owned_objects(obj, "ControllerRevision")
         name = text(status.get("updateRevision"))
-        pods = self._below(obj, "Pod")
+        pods = self._owned_objects(obj, "Pod")
         hashes = [text(dig(pod, "metadata", "labels", REVISION_HASH)) for pod in pods]
-        name = name or next((one for one in hashes if one), "")
+        name = name or next(filter(None, hashes), "")
         name = name or f"{text(dig(obj, 'metadata', 'name'))}-{data_hash(revision_data(obj), 0)}"
-        made: list[Object] = [] if known else [_revision(obj, name, name)]
-        wanted, ready = _counts(obj, well=self._is_well(obj))
-        there = {text(dig(pod, "metadata", "name")) for pod in pods}
+        created: list[Object] = [] if revisions else [_revision(obj, name, name)]
+        replicas, ready = _counts(obj, healthy=self._is_healthy(obj))
+        existing = {text(dig(pod, "metadata", "name")) for pod in pods}
         ready -= sum(1 for pod in pods if is_ready(pod))
         first = integer(dig(obj, "spec", "ordinals", "start"))
-        for number in range(first, first + min(wanted, _MOST_PODS)):
-            title = f"{text(dig(obj, 'metadata', 'name'))}-{number}"
-            if title not in there:
-                labels: Object = {REVISION_HASH: name, "statefulset.kubernetes.io/pod-name": title,
+        for number in range(first, first + min(replicas, _MAX_PODS)):
+            pod_name = f"{text(dig(obj, 'metadata', 'name'))}-{number}"
+            if pod_name not in existing:
+                labels: Object = {REVISION_HASH: name, "statefulset.kubernetes.io/pod-name": pod_name,
                                   "apps.kubernetes.io/pod-index": str(number)}  # fmt: skip
-                made.append(self._pod(obj, title, labels, ready=ready > 0))
+                created.append(self._pod(obj, pod_name, labels, ready=ready > 0))
                 ready -= 1
-        return made
+        return created
 
-    def _of_daemon_set(self, obj: Object) -> list[Object]:
-        known = self._below(obj, "ControllerRevision")
-        pods = self._below(obj, "Pod")
-        hash = next((one for pod in pods if (one := text(dig(pod, "metadata", "labels", REVISION_HASH)))), "")
+    def _daemon_set_children(self, obj: Object) -> list[Object]:
+        revisions = self._owned_objects(obj, "ControllerRevision")
+        pods = self._owned_objects(obj, "Pod")
+        hashes = [text(dig(pod, "metadata", "labels", REVISION_HASH)) for pod in pods]
+        hash = next(filter(None, hashes), "")
         hash = hash or template_hash(fields(dig(obj, "spec", "template")))
         name = f"{text(dig(obj, 'metadata', 'name'))}-{hash}"
-        made: list[Object] = [] if known else [_revision(obj, name, hash)]
-        wanted = min(integer(dig(obj, "status", "desiredNumberScheduled"), 3), _MOST_PODS)
-        ready = integer(dig(obj, "status", "numberReady"), wanted if self._is_well(obj) else 0)
+        created: list[Object] = [] if revisions else [_revision(obj, name, hash)]
+        replicas = min(integer(dig(obj, "status", "desiredNumberScheduled"), 3), _MAX_PODS)
+        ready = integer(dig(obj, "status", "numberReady"), replicas if self._is_healthy(obj) else 0)
         ready -= sum(1 for pod in pods if is_ready(pod))
-        taken = {text(dig(pod, "spec", "nodeName")) for pod in pods}
-        free = [name for name in self._nodes(wanted) if name not in taken]
-        for number, node in enumerate(free[: max(wanted - len(pods), 0)]):
-            title = f"{text(dig(obj, 'metadata', 'name'))}-{number:05d}"
-            made.append(self._pod(obj, title, {REVISION_HASH: hash}, ready=number < ready, node=node))
-        return made
+        used = {text(dig(pod, "spec", "nodeName")) for pod in pods}
+        free = [name for name in self._nodes(replicas) if name not in used]
+        for number, node in enumerate(free[: max(replicas - len(pods), 0)]):
+            pod_name = f"{text(dig(obj, 'metadata', 'name'))}-{number:05d}"
+            created.append(self._pod(obj, pod_name, {REVISION_HASH: hash}, ready=number < ready, node=node))
+        return created
 
-    def _nodes(self, wanted: int) -> list[str]:
-        named = [
+    def _nodes(self, replicas: int) -> list[str]:
+        names = [
             text(dig(live_object, "metadata", "name"))
             for live_object in self._live
             if live_object.get("kind") == "Node"
         ]
-        return named or [f"node-{number}" for number in range(1, max(wanted, 3) + 1)]
+        return names or [f"node-{number}" for number in range(1, max(replicas, 3) + 1)]
 
     # --- pods ------------------------------------------------------------------------------------
 
-    def _pods(self, owner: Object, there: list[Object], wanted: int, ready: int) -> Iterator[Object]:
-        alive = [pod for pod in there if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
+    def _pods(self, owner: Object, existing: list[Object], replicas: int, ready: int) -> Iterator[Object]:
+        alive = [pod for pod in existing if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
         ready -= sum(1 for pod in alive if is_ready(pod))
-        for number in range(min(wanted - len(alive), _MOST_PODS)):
-            title = f"{text(dig(owner, 'metadata', 'name'))}-{number:05d}"
-            yield self._pod(owner, title, {}, ready=number < ready)
+        for number in range(min(replicas - len(alive), _MAX_PODS)):
+            pod_name = f"{text(dig(owner, 'metadata', 'name'))}-{number:05d}"
+            yield self._pod(owner, pod_name, {}, ready=number < ready)
 
     def _pod(self, owner: Object, name: str, labels: Object, *, ready: bool, node: str = "") -> Object:
         template = fields(dig(owner, "spec", "template"))
         meta = fields(template.get("metadata"))
         spec = fields(template.get("spec"))
-        yes = "True" if ready else "False"
+        ready_status = "True" if ready else "False"
         conditions: list[Json] = [
             {"type": type, "status": status, "lastTransitionTime": _LONG_AGO}
             for type, status in (
                 ("PodScheduled", "True"),
                 ("Initialized", "True"),
-                ("ContainersReady", yes),
-                ("Ready", yes),
+                ("ContainersReady", ready_status),
+                ("Ready", ready_status),
             )
         ]
         statuses: list[Json] = [
@@ -252,35 +254,35 @@ class WorkloadChildren:
         }
 
 
-def _counts(obj: Object, *, well: bool) -> tuple[int, int]:
-    """How many pods there are, and how many of them are ready."""
+def _counts(obj: Object, *, healthy: bool) -> tuple[int, int]:
+    """The number of pods, and of ready pods."""
     status = fields(obj.get("status"))
-    wanted = replicas_of(obj)
+    replicas = replicas_of(obj)
     if not status:
-        return wanted, wanted if well else 0
-    return integer(status.get("replicas"), wanted if well else 0), integer(status.get("readyReplicas"))
+        return replicas, replicas if healthy else 0
+    return integer(status.get("replicas"), replicas if healthy else 0), integer(status.get("readyReplicas"))
 
 
-def _replica_set(deployment: Object, others: list[Object], wanted: int, ready: int) -> Object:
+def _replica_set(deployment: Object, others: list[Object], replicas: int, ready: int) -> Object:
     template = fields(dig(deployment, "spec", "template"))
     hash = template_hash(template)
     name = text(dig(deployment, "metadata", "name"))
-    taken = {text(dig(other, "metadata", "name")) for other in others}
-    title = f"{name}-{hash}"
-    if title in taken:
-        title = f"{title}x"
+    existing = {text(dig(other, "metadata", "name")) for other in others}
+    set_name = f"{name}-{hash}"
+    if set_name in existing:
+        set_name = f"{set_name}x"
     meta = fields(template.get("metadata"))
     labels: Object = {**fields(meta.get("labels")), POD_TEMPLATE_HASH: hash}
     selector = fields(dig(deployment, "spec", "selector"))
     revision = text(dig(deployment, "metadata", "annotations", REVISION)) or "1"
-    status: Object = {"replicas": wanted, "observedGeneration": 1}
+    status: Object = {"replicas": replicas, "observedGeneration": 1}
     if ready:
-        status |= {"readyReplicas": ready, "availableReplicas": ready, "fullyLabeledReplicas": wanted}
+        status |= {"readyReplicas": ready, "availableReplicas": ready, "fullyLabeledReplicas": replicas}
     return {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {
-            "name": title,
+            "name": set_name,
             "namespace": text(dig(deployment, "metadata", "namespace")),
             "uid": f"made-{text(dig(deployment, 'metadata', 'uid'))}-{hash}",
             "creationTimestamp": _LONG_AGO,
@@ -333,7 +335,7 @@ def _owner(obj: Object) -> Object:
     }
 
 
-def _identified(obj: Object, number: int) -> Object:
+def _with_uid(obj: Object, number: int) -> Object:
     meta = fields(obj.get("metadata"))
     if meta.get("uid"):
         return obj

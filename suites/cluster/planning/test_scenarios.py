@@ -34,7 +34,7 @@ from whysync.plan.plan import AppPlan, PlannedCluster
 from whysync.plan.planner import plan
 from whysync.plan.simulations import case_in
 from whysync.proofs.assumed import namespaces
-from whysync.proofs.partial_objects import Kinds
+from whysync.proofs.partial_objects import AssumedCrds
 
 
 @pytest.fixture(scope="session")
@@ -120,7 +120,7 @@ def _on_nothing(stage: Stage, home: Path, real: Cluster, score: Score) -> list[s
     desired = {stage.name: tuple(Manifest(obj, role=Role.DESIRED) for obj in objects)}
     bare = Snapshot(applications=(Manifest(application, role=Role.APPLICATION),), desired=desired)
     case = case_in(bare, stage.name)
-    granted = [*Kinds(case, [], objects).assumed(), *namespaces(case, [], objects)]
+    granted = [*AssumedCrds(case, [], objects).definitions(), *namespaces(case, [], objects)]
     with loaded(real, granted):
         there = _read(real, granted)
         outcome = synced(real, application, objects, there=there)

@@ -15,10 +15,12 @@ from whysync.diagnosis.fix import Add, Fix, FixKind, Proof, ProofStatus, Set
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.claims import Overwritten, Unseen, claim_of
+from whysync.proofs.hidden_symptoms import IgnoredFieldOverwritten, UndetectedDrift, hidden_symptom_of
 from whysync.proofs.observations import Observer, is_unready
+from whysync.proofs.proof_results import Rejected
+from whysync.proofs.refresh_proof import explains_only_lag, verify_refresh
 from whysync.proofs.simulated_case import simulated
-from whysync.proofs.verdict import Judge, Rejected, is_lag, seen_sooner
+from whysync.proofs.verdict import FixVerifier
 
 WAIT = "argocd app wait {} --operation"
 
@@ -50,7 +52,7 @@ def test_an_option_that_does_something_else_is_refuted() -> None:
     case, finding = first("ignored-and-still-written")
     option = Add(pointer="/spec/syncPolicy/syncOptions", value="ApplyOutOfSyncOnly=false")
     fix = Fix.application(case.application.ref, option, title="Another option")
-    found = Judge(case).judged(finding, fix)
+    found = FixVerifier(case).verify(finding, fix)
     assert isinstance(found, Rejected)
     assert found.why == "on a model of this cluster, with it it is as before"
 
@@ -59,7 +61,7 @@ def test_a_rule_that_is_respected_already_claims_nothing() -> None:
     """Without the trouble on the model nothing can be shown to end it."""
     case, finding = first("ignored-and-still-written")
     elsewhere = replace(finding, field="/metadata/name")
-    found = Judge(case).judged(elsewhere, finding.fixes[0])
+    found = FixVerifier(case).verify(elsewhere, finding.fixes[0])
     assert isinstance(found, Proof)
     assert (found.status, found.why) == (ProofStatus.NOT_RUN, "the model does not show what it says")
 
@@ -67,13 +69,13 @@ def test_a_rule_that_is_respected_already_claims_nothing() -> None:
 def test_only_a_field_of_an_ignored_value_claims_to_be_overwritten() -> None:
     case, finding = first("ignored-and-still-written")
     fix = finding.fixes[0]
-    assert isinstance(claim_of(case, finding, fix), Overwritten)
+    assert isinstance(hidden_symptom_of(case, finding, fix), IgnoredFieldOverwritten)
     for other in (
         replace(finding, cause="another"),
         replace(finding, field=None),
         replace(finding, field="/spec/notThere"),  # nobody holds what is not set
     ):
-        assert claim_of(case, other, fix) is None
+        assert hidden_symptom_of(case, other, fix) is None
 
 
 SETTINGS = Key("", "ConfigMap", "shop", "settings")
@@ -94,21 +96,23 @@ def put(watch: Observer, key: Key, value: str) -> int:
 
 
 def test_a_field_is_overwritten_when_it_leaves_the_value_that_it_had() -> None:
-    watch, claim = watched(), Overwritten(key=SETTINGS, pointer="/data/a")
+    watch, claim = watched(), IgnoredFieldOverwritten(key=SETTINGS, pointer="/data/a")
     put(watch, SETTINGS, "b")
     put(watch, SETTINGS._replace(name="other"), "c")
-    assert not claim.holds(watch), "neither the same value nor another object"
+    assert not claim.present_with_fix(watch), "neither the same value nor another object"
     since = put(watch, SETTINGS, "c")
-    assert claim.holds(watch)
-    assert claim.holds(watch, since - 1)
-    assert not claim.holds(watch, since), "that was before"
+    assert claim.present_with_fix(watch)
+    assert claim.present_with_fix(watch, since - 1)
+    assert not claim.present_with_fix(watch, since), "that was before"
     put(watch, SETTINGS, "d")
-    assert not claim.holds(watch, since), "from one wrong value to another"
+    assert not claim.present_with_fix(watch, since), "from one wrong value to another"
     put(watch, SETTINGS, "b")
-    assert not claim.holds(watch, since), "written back"
+    assert not claim.present_with_fix(watch, since), "written back"
     put(watch, SETTINGS, "c")
-    assert claim.holds(watch, since), "and overwritten again"
-    assert not Overwritten(key=SETTINGS._replace(name="gone"), pointer="/data/a").holds(watch)
+    assert claim.present_with_fix(watch, since), "and overwritten again"
+    assert not IgnoredFieldOverwritten(
+        key=SETTINGS._replace(name="gone"), pointer="/data/a"
+    ).present_with_fix(watch)
 
 
 @pytest.mark.parametrize(
@@ -124,10 +128,10 @@ def test_a_field_is_overwritten_when_it_leaves_the_value_that_it_had() -> None:
 )
 def test_a_value_beside_git_has_to_go_or_to_be_gits(now: str, by_hand: bool, holds: bool) -> None:
     watch = watched()
-    claim = Unseen(key=SETTINGS, pointer="/data/a", found="found", wanted="git", by_hand=by_hand)
-    assert not claim.shows(watch)
+    claim = UndetectedDrift(key=SETTINGS, pointer="/data/a", live="found", desired="git", by_hand=by_hand)
+    assert not claim.present_without_fix(watch)
     put(watch, SETTINGS, now)
-    assert (claim.shows(watch), claim.holds(watch)) == (now == "found", holds)
+    assert (claim.present_without_fix(watch), claim.present_with_fix(watch)) == (now == "found", holds)
 
 
 # --- a health that nobody reads ------------------------------------------------------------------
@@ -161,25 +165,25 @@ def test_a_check_that_judges_nothing_is_refuted(script: str) -> None:
 def test_no_claim_about_what_is_not_there() -> None:
     case, finding = first("crd-without-health-check")
     gone = replace(finding, about=replace(finding.about, name="gone"))
-    assert claim_of(case, gone, finding.fixes[0]) is None
-    assert claim_of(case, replace(finding, severity=Severity.WARNING), finding.fixes[0]) is None
+    assert hidden_symptom_of(case, gone, finding.fixes[0]) is None
+    assert hidden_symptom_of(case, replace(finding, severity=Severity.WARNING), finding.fixes[0]) is None
 
 
 def test_another_setting_claims_nothing_about_health() -> None:
     case, finding = first("crd-without-health-check")
     other = replace(finding.fixes[0], edits=(Set(pointer="/data/timeout.reconciliation", value="60s"),))
-    assert claim_of(case, finding, other) is None
+    assert hidden_symptom_of(case, finding, other) is None
     on_the_app = Fix.application(case.application.ref, *finding.fixes[0].edits, title="Not in the settings")
-    assert claim_of(case, finding, on_the_app) is None
+    assert hidden_symptom_of(case, finding, on_the_app) is None
 
 
 def test_what_a_check_shows_takes_no_sync() -> None:
     """Nobody is told to sync: so it has to show without one."""
     for name in ("crd-without-health-check", "switched-off"):
         case, finding = first(name)
-        claim = claim_of(case, finding, finding.fixes[0])
+        claim = hidden_symptom_of(case, finding, finding.fixes[0])
         assert claim is not None
-        assert not claim.shows_in_a_sync
+        assert not claim.needs_sync
 
 
 # --- a commit that was not seen yet --------------------------------------------------------------
@@ -201,7 +205,7 @@ def test_a_refresh_lets_a_commit_be_seen_sooner() -> None:
 def test_what_is_late_has_a_reason_that_nobody_knows() -> None:
     case, finding = first("polling-lag")
     late = replace(finding, severity=Severity.WARNING)
-    assert "should have seen it long ago" in seen_sooner(case, late, finding.fixes[0]).why
+    assert "should have seen it long ago" in verify_refresh(case, late, finding.fixes[0]).why
 
 
 def test_what_does_not_make_argo_cd_look_does_not_help() -> None:
@@ -228,12 +232,12 @@ def test_a_refresh_is_proven_only_where_it_is_sooner(
 ) -> None:
     case, finding = first("polling-lag")
 
-    def waited(_case: object, fix: Fix | None) -> timedelta | None:
+    def elapsed(_case: object, fix: Fix | None) -> timedelta | None:
         seconds = by_itself if fix is None else at_once
         return timedelta(seconds=seconds) if seconds is not None else None
 
-    monkeypatch.setattr("whysync.proofs.verdict._until_seen", waited)
-    found = seen_sooner(case, finding, finding.fixes[0])
+    monkeypatch.setattr("whysync.proofs.refresh_proof._time_until_seen", elapsed)
+    found = verify_refresh(case, finding, finding.fixes[0])
     assert found.status is status
     if status is ProofStatus.PROVEN:
         assert found.rounds == 1
@@ -243,9 +247,11 @@ def test_a_refresh_is_proven_only_where_it_is_sooner(
 
 def test_what_explains_more_than_a_moved_branch_is_no_lag() -> None:
     case, finding = first("polling-lag")
-    assert is_lag(case, finding)
-    assert not is_lag(case, replace(finding, explains=()))
-    assert not is_lag(case, replace(finding, explains=(*finding.explains, "unhealthy:/Pod/shop/one")))
+    assert explains_only_lag(case, finding)
+    assert not explains_only_lag(case, replace(finding, explains=()))
+    assert not explains_only_lag(
+        case, replace(finding, explains=(*finding.explains, "unhealthy:/Pod/shop/one"))
+    )
 
 
 # --- to wait -------------------------------------------------------------------------------------
@@ -279,7 +285,7 @@ def test_news_without_a_claim_are_not_tried() -> None:
     case, finding = first("wave-in-progress")
     (fix,) = with_fixes("wave-in-progress", Fix.run("argocd app sync inventory", title="Sync")).fixes
     assert fix.proof.why == "nothing is wrong that it could end"
-    assert Judge(case).judged(finding, fix) == fix.proof
+    assert FixVerifier(case).verify(finding, fix) == fix.proof
 
 
 # --- a value that Argo CD does not see, an app that it leaves alone ------------------------------
@@ -345,7 +351,7 @@ def test_how_pods_of_another_template_behave_nobody_has_seen() -> None:
         desired_object.ref for desired_object in case.desired if desired_object.ref.kind == "Deployment"
     )
     edit = Set(pointer="/spec/template/spec/containers/0/args", value=["--debug"])
-    found = Judge(case).judged(finding, Fix.change(target, edit, title="Another one"))
+    found = FixVerifier(case).verify(finding, Fix.change(target, edit, title="Another one"))
     assert isinstance(found, Proof)
     assert found.status is not ProofStatus.PROVEN
     assert "how its pods behave with another" in found.why

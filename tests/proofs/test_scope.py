@@ -16,7 +16,7 @@ from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Json, Object, fields
 from whysync.proofs.prove import prove
-from whysync.proofs.scope import slice_for
+from whysync.proofs.scope import finding_scope
 
 
 def without_a_namespace(count: int) -> Case:
@@ -47,14 +47,16 @@ def drifted(count: int) -> AppReport:
 
 def test_where_little_is_wrong_all_of_it_moves() -> None:
     report = drifted(2)
-    assert [slice_for(report.case, finding) for finding in report.findings] == [None] * len(report.findings)
+    assert [finding_scope(report.case, finding) for finding in report.findings] == [None] * len(
+        report.findings
+    )
 
 
 def test_where_much_is_wrong_each_finding_moves_its_own() -> None:
     report = drifted(10)
     assert len(report.findings) == 6  # Deployments only
     for finding in report.findings:
-        assert slice_for(report.case, finding) == frozenset({finding.about.key})
+        assert finding_scope(report.case, finding) == frozenset({finding.about.key})
     for finding in prove(report).findings:
         assert {fix.proof.status for fix in finding.fixes} == {ProofStatus.PROVEN}
         assert {fix.proof.why for fix in finding.fixes} == {""}

@@ -1,0 +1,115 @@
+"""What a proof would have to know and the facts do not show: each gap completes "not known: ..."."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from whysync.argocd.tracking.method import TRACKING_ID
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
+from whysync.facts.snapshot import Gap, GapKind
+from whysync.json_tree import text
+from whysync.kubernetes.api.ref import Ref
+from whysync.proofs.apply_fix import changes_application
+from whysync.proofs.observations import SymptomIds, is_unready, observable_symptoms, unobserved_images
+from whysync.proofs.pod_behavior import was_interrupted
+from whysync.proofs.simulated_case import SimulatedCase
+from whysync.queries.previous_revision import previous_revision_of
+
+_POD_BEHAVIOR: Final = re.compile("/containers/|/securitycontext/")
+_BEFORE_START: Final = re.compile("keyref/(?:key|name)$|/resources/requests/")
+"""Fields that the kubelet and the scheduler evaluate: they do not change how the program behaves."""
+_WORKLOADS: Final = frozenset(
+    {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
+)
+
+
+def gaps_of(finding: Finding, fix: Fix, case: Case, world: SimulatedCase) -> list[str]:
+    """Everything that is not known about the fix of this finding, apart from what its run assumed."""
+    return [
+        *_gaps_of_facts(finding, fix, world),
+        *_unknown_pod_behavior(finding, fix, case),
+        *owner_gaps(fix, case),
+        *_unknown_durations(finding, fix, case),
+    ]
+
+
+def _unknown_durations(finding: Finding, fix: Fix, case: Case) -> list[str]:
+    """How long a hook or a sync needs that was interrupted by its deadline.
+
+    That is unknown too if the deadline was raised already and only a sync is left to do.
+    """
+    changed = {edit.pointer for edit in fix.edits}
+    if "/spec/activeDeadlineSeconds" in changed and fix.target is not None:
+        return [f"how long {fix.target} needs"]
+    if "/data/controller.sync.timeout.seconds" in changed:
+        return ["how long the sync needs"]
+    interrupted = (
+        result.ref
+        for result in case.results
+        if was_interrupted(result) and SymptomId.result(result.key) in finding.explains
+    )
+    return [f"how long {ref} needs" for ref in interrupted if fix.commands][:1]
+
+
+def unobserved_start(world: SimulatedCase) -> str:
+    """What must become ready and was never observed to: in the simulation it does."""
+    images = unobserved_images(world)
+    if images:
+        return f"{images[0]} runs, which nobody has seen"
+    unready = [
+        live_object.ref
+        for live_object in world.scope.live
+        if live_object.ref.kind == "Pod" and is_unready(live_object)
+    ]
+    return f"{unready[0]} becomes ready" if unready else ""
+
+
+def has_unhealthy(symptoms: SymptomIds) -> bool:
+    return any(symptom.kind is SymptomKind.UNHEALTHY for symptom in symptoms)
+
+
+def _gaps_of_facts(finding: Finding, fix: Fix, world: SimulatedCase) -> list[str]:
+    """The gaps of the simulation that concern the objects of the finding or the fix."""
+    refs = [finding.about, *([fix.target] if fix.target is not None else [])]
+    return [gap.what for gap in world.gaps if any(_is_about(gap, ref) for ref in refs)]
+
+
+def _is_about(gap: Gap, ref: Ref) -> bool:
+    if gap.about is None:
+        return False
+    if gap.kind is GapKind.NO_SCHEMA:
+        return gap.about.kind == ref.kind
+    return (gap.about.kind, gap.about.place) == (ref.kind, ref.place)
+
+
+def _unknown_pod_behavior(finding: Finding, fix: Fix, case: Case) -> list[str]:
+    """How pods of a changed template behave is unknown, unless that template still runs."""
+    if fix.target is None or fix.target.kind not in _WORKLOADS or not fix.edits:
+        return []
+    before = previous_revision_of(case, fix.target)
+    if before is not None and before.edits == fix.edits:
+        return []
+    unhealthy = has_unhealthy(observable_symptoms(case, finding.explains))
+    inside = [edit.pointer for edit in fix.edits if _POD_BEHAVIOR.search(edit.pointer.lower())]
+    changed = [pointer for pointer in inside if not _BEFORE_START.search(pointer.lower())]
+    return [f"how its pods behave with another {changed[0]}"] if unhealthy and changed else []
+
+
+def owner_gaps(fix: Fix, case: Case) -> list[str]:
+    """A change of the Application may not last if an ApplicationSet or an app of apps creates it."""
+    if fix.kind is not FixKind.APPLICATION and not changes_application(fix.commands):
+        return []
+    application_sets = [
+        owner_reference.name
+        for owner_reference in case.app.metadata.owner_references
+        if owner_reference.kind == "ApplicationSet"
+    ]
+    parent = text(case.application.annotations.get(TRACKING_ID)).partition(":")[0]
+    if application_sets:
+        name = application_sets[0]
+        return [f"whether it lasts: ApplicationSet {name} makes the app, and its template may undo it"]
+    return [f"whether it lasts: Application {parent} brings this one from Git"] if parent else []

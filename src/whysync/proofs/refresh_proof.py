@@ -1,0 +1,73 @@
+"""Prove that a fix makes Argo CD see a new commit sooner: the time is measured with and without it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import Fix, Proof, ProofKind
+from whysync.diagnosis.symptom import SymptomKind
+from whysync.json_tree import fields, items
+from whysync.proofs.apply_fix import FixRunner
+from whysync.proofs.observations import Observer
+from whysync.proofs.proof_results import not_run, proven
+from whysync.proofs.simulated_case import simulated
+
+_MAX_WAIT: Final = timedelta(hours=1)
+
+
+def explains_only_lag(case: Case, finding: Finding) -> bool:
+    """Does the finding explain only that Argo CD has not seen the newest commit?"""
+    kinds = {symptom.id: symptom.kind for symptom in case.symptoms}
+    return bool(finding.explains) and all(
+        kinds.get(symptom_id) is SymptomKind.BEHIND for symptom_id in finding.explains
+    )
+
+
+def verify_refresh(case: Case, finding: Finding, fix: Fix) -> Proof:
+    """Raises `NotSimulated`, `NotExecutable`, `StepRefused` and `TimelineNeverSettles`."""
+    if finding.severity is not Severity.INFO:
+        return not_run(
+            ProofKind.FACTS_MISSING, "Argo CD should have seen it long ago: why it did not is not known"
+        )
+    if not fix.commands:
+        return not_run(ProofKind.NO_EFFECT, "it does not make Argo CD look")
+    without_fix, with_fix = _time_until_seen(case, None), _time_until_seen(case, fix)
+    if with_fix is None or (without_fix is not None and with_fix >= without_fix):
+        return not_run(ProofKind.NO_EFFECT, "on the model it is not seen sooner with it")
+    return proven(
+        rounds=1,
+        why="what that commit changes is not known yet",
+        trace=(
+            "without the fix",
+            _timeline_entry(without_fix, "it is seen by itself"),
+            "with the fix",
+            f"   +0:00  {fix.commands[0] if fix.commands else fix.title}",
+            _timeline_entry(with_fix, "it is seen"),
+        ),
+    )
+
+
+def _timeline_entry(elapsed: timedelta | None, event: str) -> str:
+    if elapsed is None:
+        return "       …  it is not seen within an hour"
+    seconds = int(elapsed.total_seconds())
+    return f"  {f'+{seconds // 60}:{seconds % 60:02}':>6}  {event}"
+
+
+def _time_until_seen(case: Case, fix: Fix | None) -> timedelta | None:
+    """How long Argo CD takes to compare with a new commit; `None` if it does not within `_MAX_WAIT`."""
+    world = simulated(case)
+    commit = world.push(case.desired)
+    observer = Observer(world)
+    started_at = observer.now
+
+    def commit_seen() -> bool:
+        sync = fields(world.status.get("sync"))
+        return commit in (sync.get("revision"), *items(sync.get("revisions")))
+
+    if fix is not None:
+        FixRunner(observer).apply(fix)
+    return observer.now - started_at if observer.run(_MAX_WAIT, commit_seen) else None
