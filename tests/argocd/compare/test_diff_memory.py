@@ -64,10 +64,10 @@ def test_what_is_not_asked_for_twice_is_forgotten() -> None:
 
     assert memo.recall(make, thing) == 1
     assert memo.recall(make, thing) == 1
-    memo.turn()
+    memo.start_comparison()
     assert memo.recall(make, thing) == 1
-    memo.turn()
-    memo.turn()
+    memo.start_comparison()
+    memo.start_comparison()
     assert memo.recall(make, thing) == 2
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from whysync.argocd.compare.reconcile_pairs import Pair, pair, without_twins
+from whysync.argocd.compare.reconcile_pairs import Pair, dedup_live_resources, pair
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Key, ref_of
 
@@ -42,9 +42,9 @@ def test_an_unknown_scope_is_tried_both_ways() -> None:
 def test_one_object_under_two_groups_counts_once() -> None:
     old = thing("a", api="extensions/v1beta1", kind="Ingress", namespace="shop", uid="1")
     new = thing("a", api="networking.k8s.io/v1", kind="Ingress", namespace="shop", uid="1")
-    assert list(without_twins([new], by_key(old, new)).values()) == [new]
-    assert list(without_twins([old], by_key(old, new)).values()) == [old]
-    assert len(without_twins([], by_key(old, new))) == 1
+    assert list(dedup_live_resources([new], by_key(old, new)).values()) == [new]
+    assert list(dedup_live_resources([old], by_key(old, new)).values()) == [old]
+    assert len(dedup_live_resources([], by_key(old, new))) == 1
 
 
 def test_hooks_are_set_apart_and_unknown_ones_vanish() -> None:

@@ -14,7 +14,7 @@ from whysync.argocd.compare.comparison import ComparedResource, Inputs
 from whysync.argocd.health.application import AppHealth, health_status
 from whysync.json_tree import Json, Object, fields, items
 
-# What a comparison answers for; conditions of other types stay as they were.
+# The condition types that a comparison sets or clears; conditions of other types stay.
 EVALUATED: Final = (
     "ComparisonError",
     "SharedResourceWarning",
@@ -44,12 +44,12 @@ def status_after(
         after["resourceHealthSource"] = "appTree"
     if rows:
         after["resources"] = rows
-    kept = set_conditions(inputs.app.status.conditions, conditions, EVALUATED, inputs.now)
-    return after | conditions_json(kept)
+    merged_conditions = set_conditions(inputs.app.status.conditions, conditions, EVALUATED, inputs.now)
+    return after | conditions_json(merged_conditions)
 
 
 def status_without_settings(inputs: Inputs) -> Object:
-    """Settings that cannot be read: Unknown twice, no rows, and not a word about why."""
+    """The settings cannot be read: sync and health are Unknown, without resources and without a condition."""
     before = fields(inputs.application.get("status"))
     now = go_time(inputs.now)
     unknown = AppHealth(code=HealthCode.UNKNOWN, message="", rows=())
@@ -62,17 +62,17 @@ def status_without_settings(inputs: Inputs) -> Object:
 
 def sync_status(inputs: Inputs, code: SyncCode) -> Object:
     spec = inputs.spec
-    several = bool(items(spec.get("sources")))
-    # Go writes the one source also where there are several, and then it is empty.
-    compared: Object = {"source": {"repoURL": ""} if several else spec.get("source") or {"repoURL": ""}}
+    has_multiple = bool(items(spec.get("sources")))
+    # With several sources, Go also writes an empty single source.
+    compared: Object = {"source": {"repoURL": ""} if has_multiple else spec.get("source") or {"repoURL": ""}}
     compared["destination"] = spec.get("destination") or {}
-    if several:
+    if has_multiple:
         compared["sources"] = spec["sources"]
     if spec.get("ignoreDifferences"):
         compared["ignoreDifferences"] = spec["ignoreDifferences"]
     status: Object = {"status": str(code), "comparedTo": compared}
     revisions: list[Json] = list(inputs.revisions)
-    if revisions and several:
+    if revisions and has_multiple:
         status["revisions"] = revisions
     elif revisions:
         status["revision"] = revisions[0]
@@ -80,13 +80,13 @@ def sync_status(inputs: Inputs, code: SyncCode) -> Object:
 
 
 def go_time(instant: datetime) -> str:
-    """As Kubernetes writes times: in UTC, to the second."""
+    """RFC 3339 in UTC with a resolution of a second, as Kubernetes writes times."""
     utc = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
     return f"{utc:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def conditions_json(conditions: Iterable[Condition]) -> Object:
-    """The part of the status that holds them; none, and there is no such part."""
+    """The `conditions` field of a status; empty without conditions."""
     rows: list[Json] = [_condition(condition) for condition in conditions]
     return {"conditions": rows} if rows else {}
 
@@ -108,20 +108,20 @@ class _Rows(NamedTuple):
 
 
 def _rows(inputs: Inputs, resources: Sequence[ComparedResource], *, inline: bool) -> _Rows:
-    """By name; of one name, in the order of the comparison."""
+    """Sorted by name; rows of the same name in the order of the comparison."""
 
     def row(resource: ComparedResource) -> _Row:
-        return _Row(_by_name(resource), _row(resource, inline=inline))
+        return _Row(_sort_name(resource), _row(resource, inline=inline))
 
     def ordered(rows: Iterable[_Row]) -> _Rows:
         return _Rows(tuple(sorted(rows, key=lambda row: row.name)))
 
     if inputs.memory is None:
         return ordered(map(row, resources))
-    known = inputs.memory.memo(_Row)
+    row_memo = inputs.memory.memo(_Row)
     return inputs.memory.memo(_Rows).recall(
         lambda: ordered(
-            known.recall(lambda compared=resource: row(compared), resource) for resource in resources
+            row_memo.recall(lambda compared=resource: row(compared), resource) for resource in resources
         ),
         resources,
     )
@@ -143,10 +143,10 @@ def _row(resource: ComparedResource, *, inline: bool) -> Object:
     if inline and resource.health is not None:
         health = {"status": str(resource.health.code or ""), "message": resource.health.message}
         row["health"] = {key: value for key, value in health.items() if value}
-    return {key: value for key, value in row.items() if value}  # Go leaves out what is empty
+    return {key: value for key, value in row.items() if value}  # `omitempty`
 
 
-def _by_name(resource: ComparedResource) -> str:
+def _sort_name(resource: ComparedResource) -> str:
     return f"{resource.ref.group}/{resource.ref.kind}/{resource.ref.namespace}/{resource.ref.name}"
 
 
@@ -164,7 +164,7 @@ def set_conditions(
     before = tuple(existing)
     conditions = [_timed(condition, now) for condition in before if condition.type not in evaluated]
     for condition in incoming:
-        # upstream looks at the first of its type only
+        # upstream only considers the first condition of the type
         old = next((previous for previous in before if previous.type == condition.type), None)
         same = old is not None and old.message == condition.message
         conditions.append(old if same and old is not None else _timed(condition, now))

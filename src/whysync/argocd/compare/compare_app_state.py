@@ -1,7 +1,7 @@
-"""The comparison itself, in Argo CD's order, with its conditions and messages.
+"""Compares an Application with its live objects, with Argo CD's conditions and messages.
 
-Mirrors `CompareAppState`, Argo CD 3.6. Whatever fails on the way, as much as can be known is worked out, and
-a condition says what failed: an app whose Git cannot be read is still judged for its health.
+Mirrors `CompareAppState`, Argo CD 3.6. A failure becomes a condition, and the rest is still computed: an app
+whose manifests cannot be rendered still has a health status.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from whysync.argocd.compare.managed_namespace import (
     has_changed_managed_namespace_metadata,
     managed_namespaces,
 )
-from whysync.argocd.compare.reconcile_pairs import Pair, Pairing, Sought, matched, sought
+from whysync.argocd.compare.reconcile_pairs import Pair, Pairing, TargetKeys, match_live, target_keys
 from whysync.argocd.compare.resources import rows_of
 from whysync.argocd.compare.state_diffs import Diffs, app_strategy, diffs_of
 from whysync.argocd.health.application import AppHealth, ManagedPair, Part, health_from, part_of
@@ -34,16 +34,16 @@ from whysync.kubernetes.api.ref import Key, Ref, key_of, ref_of
 
 
 class NotComparedYet(Exception):
-    """Git cannot be read, and Argo CD waits before it says so: nothing is written to the status."""
+    """A repository error within the grace period: the status is not written."""
 
 
 def compare_with_grace(
     inputs: Inputs, *, first_seen: datetime | None, grace_seconds: int, forced: bool = False
 ) -> Comparison:
-    """As the controller does it: an error of the repository is kept back for a while.
+    """Compares, but reports a repository error only after a grace period.
 
-    `first_seen` is when the error turned up, `None` for just now; a refresh that somebody asked for, or a
-    changed source, forces it out. Raises `NotComparedYet`.
+    `first_seen` is the time of the first error, `None` for now; a requested refresh or a changed source sets
+    `forced`. Raises `NotComparedYet`.
     """
     if inputs.target_error is not None and not forced:
         grace = timedelta(seconds=grace_seconds)
@@ -53,7 +53,7 @@ def compare_with_grace(
 
 
 def compare(inputs: Inputs) -> Comparison:
-    """Compare one Application with its live objects."""
+    """Compares one Application with its live objects."""
     if inputs.settings.comparison_problem is not None:
         return _without_settings(inputs)
     return _Run(inputs).run()
@@ -85,30 +85,30 @@ class _ObjectResults:
     has_post_delete_hooks: bool
 
 
-class _Included(NamedTuple):
+class _Partition(NamedTuple):
     kept: Sequence[Object]
     excluded: Sequence[str]
 
 
-class _Wanted(NamedTuple):
-    """Git's side of the comparison, which stays the same as long as Git does."""
+class _TargetSide(NamedTuple):
+    """The target side of the comparison, which depends on Git only."""
 
-    sought: Sought
+    target_keys: TargetKeys
     has_pre_delete_hooks: bool
     has_post_delete_hooks: bool
 
 
-class _Seen(NamedTuple):
+class _LiveInfo(NamedTuple):
     visible: bool
     owner: str
 
 
-class _Judged(NamedTuple):
+class _ObjectHealth(NamedTuple):
     part: Part | None
 
 
 class _Run:
-    """One comparison under way: what was said so far, and whether something could not be loaded."""
+    """A running comparison: its conditions so far, and whether something could not be loaded."""
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
@@ -119,11 +119,11 @@ class _Run:
         self.failed = False
         self.scripted = any(override.health_lua for override in self.settings.overrides.values())
 
-    def say(self, type: str, message: str) -> None:
+    def add_condition(self, type: str, message: str) -> None:
         self.conditions.append(Condition(type=type, message=message))
 
     def fail(self, message: str) -> None:
-        self.say("ComparisonError", message)
+        self.add_condition("ComparisonError", message)
         self.failed = True
 
     def run(self) -> Comparison:
@@ -134,7 +134,7 @@ class _Run:
         if inputs.memory is None or self.failed or self.scripted:
             results = self.object_results(prepared, targets, live)
         else:
-            # Whatever was found for the very same objects would be found again.
+            # Identical objects have the same results.
             results = inputs.memory.memo(_ObjectResults).recall(
                 lambda: self.object_results(prepared, targets, live), inputs.targets, *live.values()
             )
@@ -142,7 +142,7 @@ class _Run:
         self.failed = self.failed or results.failed
         sync = self.sync(results.sync)
         for problem in inputs.integrity_problems:
-            self.say("ComparisonError", problem)
+            self.add_condition("ComparisonError", problem)
         return Comparison(
             sync=sync,
             health=results.health,
@@ -167,12 +167,12 @@ class _Run:
     def object_results(
         self, prepared: Sequence[Object], targets: Sequence[Object], live: dict[Key, Object]
     ) -> _ObjectResults:
-        """What hangs on the objects alone, and on the rules: not on what the status said before."""
+        """The results that depend on objects and rules only, not on the previous status."""
         inputs, before = self.inputs, len(self.conditions)
         if inputs.memory is not None:
-            inputs.memory.turn()
-        wanted = self.wanted(targets, managed_namespaces(self.app, prepared, live.values()))
-        pairing = self.paired(wanted.sought, live)
+            inputs.memory.start_comparison()
+        target_side = self.target_side(targets, managed_namespaces(self.app, prepared, live.values()))
+        pairing = self.paired(target_side.target_keys, live)
         diffs = diffs_of(pairing.pairs, inputs)
         if diffs.error:
             self.fail(f"Failed to compare desired state to live state: {diffs.error}")
@@ -180,7 +180,7 @@ class _Run:
         rows = rows_of(pairing, diffs, health.rows, inputs, failed=self.failed)
         self.conditions += rows.conditions
         if health.error is not None:
-            self.say("ComparisonError", f"error setting app health: {health.error}")
+            self.add_condition("ComparisonError", f"error setting app health: {health.error}")
         new_conditions = tuple(self.conditions[before:])
         del self.conditions[before:]
         return _ObjectResults(
@@ -191,12 +191,12 @@ class _Run:
             hooks=pairing.hooks,
             conditions=new_conditions,
             failed=self.failed,
-            has_pre_delete_hooks=wanted.has_pre_delete_hooks,
-            has_post_delete_hooks=wanted.has_post_delete_hooks,
+            has_pre_delete_hooks=target_side.has_pre_delete_hooks,
+            has_post_delete_hooks=target_side.has_post_delete_hooks,
         )
 
     def targets(self) -> Sequence[Object]:
-        """Git's objects, each in its namespace and once; of doubles the last one counts."""
+        """The rendered objects with namespaces and without duplicates, of which the last one is used."""
         if self.inputs.target_error is not None:
             self.fail(f"Failed to load target state: {self.inputs.target_error}")
             return ()
@@ -208,10 +208,10 @@ class _Run:
                 else memory.memo(Targets).recall(self.prepared, self.inputs.targets)
             )
         except (MalformedMetadata, LabelTooLong) as problem:
-            self.say("ComparisonError", f"Failed to normalize target state: {problem}")
+            self.add_condition("ComparisonError", f"Failed to normalize target state: {problem}")
             return ()
         for warning in prepared.warnings:
-            self.say("RepeatedResourceWarning", warning)
+            self.add_condition("RepeatedResourceWarning", warning)
         return prepared.objects
 
     def prepared(self) -> Targets:
@@ -219,10 +219,10 @@ class _Run:
             self.inputs.targets,
             namespace=self.app.spec.destination.namespace,
             is_namespaced=self.is_namespaced,
-            track=self.marked,
+            track=self.with_tracking,
         )
 
-    def marked(self, target: Object) -> Object:
+    def with_tracking(self, target: Object) -> Object:
         """The object with its tracking id, rewritten if the namespace in it changed."""
         if not self.inputs.marks_targets:
             return target
@@ -236,18 +236,18 @@ class _Run:
             ) from problem
 
     def included(self, targets: Sequence[Object]) -> Sequence[Object]:
-        """Without the kinds that the settings exclude."""
+        """The targets without kinds that `resource.exclusions` or `resource.inclusions` exclude."""
         memory = self.inputs.memory
         if memory is None:
-            included = self.sorted_out(targets)
+            included = self.partition_excluded(targets)
         else:
-            included = memory.memo(_Included).recall(lambda: self.sorted_out(targets), targets)
+            included = memory.memo(_Partition).recall(lambda: self.partition_excluded(targets), targets)
         for message in included.excluded:
-            self.say("ExcludedResourceWarning", message)
+            self.add_condition("ExcludedResourceWarning", message)
         return included.kept
 
-    def sorted_out(self, targets: Sequence[Object]) -> _Included:
-        kept: list[Object] = []
+    def partition_excluded(self, targets: Sequence[Object]) -> _Partition:
+        included: list[Object] = []
         excluded: list[str] = []
         server = self.inputs.cluster.server if self.inputs.cluster else self.app.spec.destination.server
         for target in targets:
@@ -255,36 +255,38 @@ class _Run:
             if resource_excluded(self.settings, ref.group, ref.kind, server):
                 excluded.append(f"Resource {ref.group}/{ref.kind} {ref.name} is excluded in the settings")
             else:
-                kept.append(target)
-        return _Included(kept, excluded)
+                included.append(target)
+        return _Partition(included, excluded)
 
     def live(self, targets: Sequence[Object]) -> dict[Key, Object]:
-        """What is the app's in the cluster, as far as its project lets it see it."""
+        """The app's live objects that its project permits."""
         try:
             managed = self.inputs.live.managed(self.instance, targets)
         except LiveStateProblem as problem:
             self.fail(f"Failed to load live state: {problem}")
             return {}
-        live = {key: (body, self.seen(key, body)) for key, body in managed.items()}
-        own = ("", self.instance)
-        for body, seen in live.values():
-            if seen.visible and seen.owner not in own:
-                self.tell_shared(ref_of(body), seen.owner)
-        return {key: body for key, (body, seen) in live.items() if seen.visible}
+        live = {key: (body, self.live_info(key, body)) for key, body in managed.items()}
+        own_instances = ("", self.instance)
+        for body, live_info in live.values():
+            if live_info.visible and live_info.owner not in own_instances:
+                self.add_shared_warning(ref_of(body), live_info.owner)
+        return {key: body for key, (body, live_info) in live.items() if live_info.visible}
 
-    def seen(self, key: Key, body: Object) -> _Seen:
+    def live_info(self, key: Key, body: Object) -> _LiveInfo:
         memory = self.inputs.memory
         if memory is None:
-            return _Seen(self.is_visible(key, body), self.owner(body))
-        return memory.memo(_Seen).recall(lambda: _Seen(self.is_visible(key, body), self.owner(body)), body)
+            return _LiveInfo(self.is_visible(key, body), self.owner(body))
+        return memory.memo(_LiveInfo).recall(
+            lambda: _LiveInfo(self.is_visible(key, body), self.owner(body)), body
+        )
 
     def is_visible(self, key: Key, body: Object) -> bool:
         project = self.inputs.project
         if project is None:
             return True
         try:
-            cluster, others = self.inputs.cluster, self.inputs.project_clusters
-            return live_verdict(project, ref_of(body), cluster, others).permitted
+            cluster, project_clusters = self.inputs.cluster, self.inputs.project_clusters
+            return live_verdict(project, ref_of(body), cluster, project_clusters).permitted
         except ProjectClustersUnknown as problem:
             name = self.app.spec.project
             self.fail(f'Failed to check if live resource "{key}" is permitted in project "{name}": {problem}')
@@ -298,33 +300,33 @@ class _Run:
             installation_id=self.settings.installation_id,
         )
 
-    def tell_shared(self, ref: Ref, owner: str) -> None:
-        """An object that is marked as another app's."""
+    def add_shared_warning(self, ref: Ref, owner: str) -> None:
+        """Adds the SharedResourceWarning of an object that is tracked by another app."""
         both = f"{self.app.qualified_name} and {owner.replace('_', '/')}"
-        self.say("SharedResourceWarning", f"{ref.kind}/{ref.name} is part of applications {both}")
+        self.add_condition("SharedResourceWarning", f"{ref.kind}/{ref.name} is part of applications {both}")
 
-    def wanted(self, targets: Sequence[Object], more: Sequence[Object]) -> _Wanted:
-        """`more` are targets that Git does not have."""
+    def target_side(self, targets: Sequence[Object], more: Sequence[Object]) -> _TargetSide:
+        """`more` are targets that are not in Git."""
         memory = self.inputs.memory
         if memory is None or more:
-            return self.sought([*targets, *more])
-        return memory.memo(_Wanted).recall(lambda: self.sought(targets), targets)
+            return self.target_keys([*targets, *more])
+        return memory.memo(_TargetSide).recall(lambda: self.target_keys(targets), targets)
 
-    def sought(self, targets: Sequence[Object]) -> _Wanted:
-        parts = partition_for_sync(targets)
+    def target_keys(self, targets: Sequence[Object]) -> _TargetSide:
+        partition = partition_for_sync(targets)
         namespace = self.app.spec.destination.namespace
-        sought_targets = sought(parts.sync, namespace=namespace, is_namespaced=self.is_namespaced)
-        return _Wanted(sought_targets, parts.has_pre_delete, parts.has_post_delete)
+        keys = target_keys(partition.sync, namespace=namespace, is_namespaced=self.is_namespaced)
+        return _TargetSide(keys, partition.has_pre_delete, partition.has_post_delete)
 
-    def paired(self, sought: Sought, live: Mapping[Key, Object]) -> Pairing:
-        """Objects without a UID, which only hand-written facts have, are no twins of each other."""
-        nameless = {key: body for key, body in live.items() if not dig(body, "metadata", "uid")}
-        stand_ins = {key: _with_uid(body, f"{key}") for key, body in nameless.items()}
-        pairing = matched(sought, {**live, **stand_ins})
-        if not nameless:
+    def paired(self, target_keys: TargetKeys, live: Mapping[Key, Object]) -> Pairing:
+        """Pairs targets and live objects; live objects without UID, as in handwritten facts, get one."""
+        without_uid = {key: body for key, body in live.items() if not dig(body, "metadata", "uid")}
+        with_uid = {key: _with_uid(body, f"{key}") for key, body in without_uid.items()}
+        pairing = match_live(target_keys, {**live, **with_uid})
+        if not without_uid:
             return pairing
-        real = {id(stand_ins[key]): body for key, body in nameless.items()}
-        pairs = (Pair(pair.target, real.get(id(pair.live), pair.live)) for pair in pairing.pairs)
+        original = {id(with_uid[key]): body for key, body in without_uid.items()}
+        pairs = (Pair(pair.target, original.get(id(pair.live), pair.live)) for pair in pairing.pairs)
         return Pairing(tuple(pairs), pairing.hooks)
 
     def is_namespaced(self, ref: Ref) -> bool | None:
@@ -334,17 +336,21 @@ class _Run:
         return health_from([self.part(pair) for pair in pairing.pairs], app=self.inputs.application)
 
     def part(self, pair: Pair) -> Part | None:
-        """Remembered, as long as no script of the settings has a say: such a one may ask for the time."""
+        """Cached unless a custom health script applies, because a script may use the current time."""
         memory = self.inputs.memory
         if memory is None or (self.scripted and self.is_scripted(pair)):
-            return self.judged(pair)
-        return memory.memo(_Judged).recall(lambda: _Judged(self.judged(pair)), pair.target, pair.live).part
+            return self.assess_pair(pair)
+        return (
+            memory.memo(_ObjectHealth)
+            .recall(lambda: _ObjectHealth(self.assess_pair(pair)), pair.target, pair.live)
+            .part
+        )
 
     def is_scripted(self, pair: Pair) -> bool:
         key = key_of(pair.obj)
         return health_override(self.settings.overrides, key.group, key.kind) is not None
 
-    def judged(self, pair: Pair) -> Part | None:
+    def assess_pair(self, pair: Pair) -> Part | None:
         both = ManagedPair(key=key_of(pair.obj), target=pair.target, live=pair.live)
         now = self.inputs.now.timestamp()
         return part_of(both, self.settings.overrides, lua=self.inputs.lua, now=now)
@@ -362,7 +368,7 @@ def _with_uid(body: Object, uid: str) -> Object:
 class Targets(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Object, ...]
     repeated: tuple[tuple[Key, int], ...] = ()
-    """Names that occur more than once, and how often: the last one counts."""
+    """Keys that occur more than once, and how often; the last object is used."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -382,17 +388,17 @@ def normalize_target_objects(
 ) -> Targets:
     """Rendered manifests with corrected namespaces and without duplicates.
 
-    Mirrors `NormalizeTargetObjects`, Argo CD 3.6; differs: the order of the targets is kept. A kind of
-    unknown scope counts as namespaced; `track` marks an object again in its new namespace.
+    Mirrors `NormalizeTargetObjects`, Argo CD 3.6; differs: preserves the order of the targets. A kind of
+    unknown scope counts as namespaced; `track` updates the tracking id for the new namespace.
     """
     by_key: dict[Key, list[Object]] = {}
     for position, target in enumerate(targets):
         ref = ref_of(target)
-        wanted = (ref.namespace or namespace) if is_namespaced(ref) is not False else ""
-        if wanted != ref.namespace:
-            target = track(in_namespace(target, wanted))
+        target_namespace = (ref.namespace or namespace) if is_namespaced(ref) is not False else ""
+        if target_namespace != ref.namespace:
+            target = track(in_namespace(target, target_namespace))
         name = ref.name or _generated(target, position)
-        by_key.setdefault(Key(ref.group, ref.kind, wanted, name), []).append(target)
+        by_key.setdefault(Key(ref.group, ref.kind, target_namespace, name), []).append(target)
     return Targets(
         objects=tuple(same[-1] for same in by_key.values()),
         repeated=tuple((key, len(same)) for key, same in by_key.items() if len(same) > 1),

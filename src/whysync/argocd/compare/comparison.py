@@ -1,4 +1,4 @@
-"""What a comparison takes, and what comes out of it."""
+"""Inputs and result of a comparison."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from whysync.kubernetes.merge.structured import Schemas
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """All that Argo CD looks at when it compares one Application.
+    """The inputs of the comparison of one Application.
 
-    - `targets` are the rendered manifests; `target_error` is set where rendering failed, and then there are
-      none. `revisions` are what the sources resolved to, as far as they did.
-    - `project` of `None` permits everything: its text is not among the facts.
-    - `marks_targets`: the targets carry tracking marks, as Argo CD's do. Where facts are written by hand and
-      nothing is marked, `False` keeps the comparison from asking for marks.
-    - `dry_run` answers what a server-side apply would give; without it a server-side diff is worked out as
-      a structured merge, and the result says so.
+    - `targets` are the rendered manifests, empty if rendering failed with `target_error`; `revisions` are the
+      resolved revisions of the sources.
+    - `project` is `None` if the facts lack it; then everything is permitted.
+    - `marks_targets`: the targets have tracking metadata, as in Argo CD. False for handwritten facts without
+      any tracking metadata.
+    - `dry_run` returns the result of a server-side apply; without it a server-side diff is computed as a
+      structured merge, with a note.
     """
 
     application: Object
@@ -56,7 +56,7 @@ class Inputs:
     schemas: Schemas | None = None
     lua: LuaRunner | None = None
     memory: Memory | None = None
-    """Of earlier comparisons of the same app under the same rules."""
+    """The results of earlier comparisons of the same app with the same rules."""
 
     @property
     def spec(self) -> Object:
@@ -65,17 +65,17 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedResource:
-    """One row: what Git wants and what the cluster has under one name; either may be absent.
+    """One resource of the comparison: its target and its live object, of which one may be missing.
 
-    `target` and `live` are as they were found (in Git's API version, with their namespaces); what was
-    compared, normalised, is in `diff`. `sync` is absent for hooks and for what is not the app's own.
+    `target` and `live` are not normalized (but in Git's API version, with their namespaces); `diff` has the
+    normalized objects. `sync` is `None` for hooks and for objects that are not the app's own.
     """
 
     ref: Ref
     target: Object | None
     live: Object | None
     diff: DiffResult | None
-    """`None`: it could not be compared, and `error` says why."""
+    """`None` if it could not be compared because of `error`."""
     strategy: Strategy
     sync: SyncCode | None
     health: HealthVerdict | None
@@ -84,7 +84,7 @@ class ComparedResource:
     requires_deletion_confirmation: bool = False
     sync_wave: int = 0
     is_own: bool = True
-    """`False`: its tracking mark was copied from another object; it does not count."""
+    """False if its tracking id was copied from another object; then it is ignored."""
     error: str = ""
 
     @property
@@ -105,21 +105,21 @@ class ComparedResource:
 class Comparison:
     sync: SyncCode
     health: AppHealth | None
-    """`None`: settings that cannot be read leave it Unknown."""
+    """`None` if the settings cannot be read; then it is Unknown."""
     resources: tuple[ComparedResource, ...]
     hooks: tuple[Object, ...]
-    """Of Git, taken out before comparing; a hook that is live is a row."""
+    """The hooks in Git, which are not compared; live hooks are in `resources`."""
     conditions: tuple[Condition, ...]
-    """Of this comparison alone; `status` has those of before too."""
+    """The conditions of this comparison; `status` has earlier ones too."""
     status: Object
     """The Application's next status, in Argo CD's JSON."""
     strategy: Strategy
-    """What the Application asks for; a resource can ask for another."""
+    """The diff strategy of the Application; a resource can have another."""
     inputs: Inputs
     rules: Normalizer | None = None
-    """The ignore rules; `None` where one of them does not compile."""
+    """The ignore rules; `None` if one of them is invalid."""
     notes: tuple[str, ...] = ()
-    """Where this comparison is not what Argo CD would do, for want of facts."""
+    """How this comparison differs from Argo CD's because of missing facts."""
     has_pre_delete_hooks: bool = False
     has_post_delete_hooks: bool = False
 

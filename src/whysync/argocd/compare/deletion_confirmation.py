@@ -1,4 +1,4 @@
-"""Must somebody confirm before a resource is pruned or deleted?
+"""Confirmations of prunes and deletions (`Prune=confirm`, `Delete=confirm`).
 
 Mirrors `isObjRequiresDeletionConfirmation` and `IsDeletionConfirmed`, Argo CD 3.6.
 """
@@ -13,7 +13,7 @@ from whysync.json_tree import Object
 
 
 def requires_confirmation(obj: Object | None, app_sync_options: Iterable[str] = ()) -> bool:
-    """`Delete=confirm` or `Prune=confirm`; what the resource says of either hides what the app says of it."""
+    """Has the object `Delete=confirm` or `Prune=confirm`? Its options take precedence over the app's."""
     if obj is None:
         return False
     options = tuple(app_sync_options)
@@ -21,18 +21,20 @@ def requires_confirmation(obj: Object | None, app_sync_options: Iterable[str] = 
 
 
 def is_confirmed(approved: str, since: datetime) -> bool:
-    """Does the annotation `argocd.argoproj.io/deletion-approved` hold a time that is late enough?"""
+    """Is the time in the annotation `argocd.argoproj.io/deletion-approved` not before `since`?"""
     try:
-        when = datetime.fromisoformat(approved)
+        approved_at = datetime.fromisoformat(approved)
     except ValueError:
         return False
-    return when.tzinfo is not None and when >= (since if since.tzinfo else since.replace(tzinfo=UTC))
+    return approved_at.tzinfo is not None and approved_at >= (
+        since if since.tzinfo else since.replace(tzinfo=UTC)
+    )
 
 
 def _value(obj: Object, app_sync_options: tuple[str, ...], name: str) -> str | None:
-    own = option_value(obj, SYNC_OPTIONS, name)
-    if own is not None:
-        return own
+    object_option = option_value(obj, SYNC_OPTIONS, name)
+    if object_option is not None:
+        return object_option
     prefix = f"{name}="
     return next(
         (

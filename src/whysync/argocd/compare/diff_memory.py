@@ -1,9 +1,7 @@
-"""What a comparison may remember for the next one: results that hang on nothing but objects that stay the
-same.
+"""Cache of comparison results by the identity of the compared objects.
 
-Live objects are never changed in place, and neither are rendered ones: the same object, not merely an equal
-one, gives the same result. Whoever keeps a `Memory` throws it away when the rules change (settings, ignore
-rules, the project).
+Live and rendered objects are never changed in place, so an identical object has the same result. The owner of
+a `Memory` replaces it when the rules change (settings, ignore rules, the project).
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ T = TypeVar("T")
 
 
 class Memo(Generic[T]):
-    """Results by the identity of what they are about; what two comparisons did not ask for is forgotten."""
+    """Results by object identity; results that two comparisons did not use are dropped."""
 
     __slots__ = ("_before", "_now")
 
@@ -24,7 +22,7 @@ class Memo(Generic[T]):
         self._before: dict[tuple[int, ...], tuple[tuple[object, ...], T]] = {}
 
     def recall(self, make: Callable[[], T], *about: object) -> T:
-        # The objects are kept with the result: as long as they are, nothing else can have their identity.
+        # References to the objects are stored with the result, so that their ids stay unique.
         key = tuple(map(id, about))
         remembered = self._now.get(key)
         if remembered is None:
@@ -32,8 +30,8 @@ class Memo(Generic[T]):
             self._now[key] = remembered
         return remembered[1]
 
-    def turn(self) -> None:
-        """Another comparison begins."""
+    def start_comparison(self) -> None:
+        """Drops the results that the last comparison did not use."""
         self._before, self._now = self._now, {}
 
 
@@ -50,7 +48,7 @@ class Memory:
             memo = self._memos[of] = Memo()
         return cast("Memo[T]", memo)
 
-    def turn(self) -> None:
-        """Something changed, and a comparison is made in earnest: what it does not ask for is old."""
+    def start_comparison(self) -> None:
+        """Called when objects have changed, before a comparison."""
         for memo in self._memos.values():
-            memo.turn()
+            memo.start_comparison()

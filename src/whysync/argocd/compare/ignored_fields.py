@@ -1,7 +1,6 @@
-"""What ignore rules took out of a comparison, by which rule; and the rules that took out nothing.
+"""Fields that ignore rules hide in a comparison, and rules that hide nothing.
 
-A field counts as ignored where it would differ without the rules: a rule about a field that is equal anyway
-hides nothing.
+A field is ignored if it would differ without the rules.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from whysync.kubernetes.field_writers import writers_of
 class IgnoredField:
     change: FieldChange
     rule: Rule | None
-    """`None`: several rules together, or one whose effect cannot be told apart."""
+    """`None` if several rules together hide the field, or if the rule cannot be determined."""
     selector: str = ""
-    """The pointer, expression or manager of the rule that does it."""
+    """The pointer, expression or manager of the rule that hides the field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdleRule:
-    """A rule of the Application that hides nothing, and why; `about` is the resource that it may mean."""
+    """A rule of the Application that hides nothing, and why; `about` is the resource it is probably for."""
 
     rule: Rule
     why: str
@@ -39,35 +38,35 @@ class IdleRule:
 
 
 class IgnoredFields:
-    """Compares once more without any rule, and looks what is new."""
+    """Compares again without any rule; additional differences are ignored fields."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
         self._rules = comparison.rules.rules if comparison.rules is not None else ()
         self._differ: StateDiffer | None = None
-        self._found: dict[int, tuple[IgnoredField, ...]] = {}
+        self._cache: dict[int, tuple[IgnoredField, ...]] = {}
 
     def of(self, resource: ComparedResource) -> tuple[IgnoredField, ...]:
-        ignored_fields = self._found.get(id(resource))
+        ignored_fields = self._cache.get(id(resource))
         if ignored_fields is None:
-            ignored_fields = self._found[id(resource)] = tuple(self._look(resource))
+            ignored_fields = self._cache[id(resource)] = tuple(self._ignored_fields(resource))
         return ignored_fields
 
     def idle_rules(self) -> tuple[IdleRule, ...]:
-        """Those of `spec.ignoreDifferences` that hide nothing in any resource."""
+        """The rules of `spec.ignoreDifferences` that hide nothing in any resource."""
         resources = [resource for resource in self._comparison.resources if resource.live is not None]
-        busy = {id(field.rule) for resource in resources for field in self.of(resource) if field.rule}
-        idle = (rule for rule in self._rules if rule.override_key is None and id(rule) not in busy)
+        effective = {id(field.rule) for resource in resources for field in self.of(resource) if field.rule}
+        idle = (rule for rule in self._rules if rule.override_key is None and id(rule) not in effective)
         return tuple(_idle(rule, resources) for rule in idle)
 
-    def _look(self, resource: ComparedResource) -> Iterator[IgnoredField]:
+    def _ignored_fields(self, resource: ComparedResource) -> Iterator[IgnoredField]:
         target, live = resource.target, resource.live
         if target is None or live is None or resource.diff is None or not self._rules:
             return
-        bare = self._without_rules(target, live)
-        left = {change.pointer for change in resource.diff.changes}
-        for change in bare:
-            if change.pointer not in left:
+        unfiltered = self._without_rules(target, live)
+        visible = {change.pointer for change in resource.diff.changes}
+        for change in unfiltered:
+            if change.pointer not in visible:
                 rule, selector = _responsible(self._rules, change.pointer, live, target)
                 yield IgnoredField(change=change, rule=rule, selector=selector)
 
@@ -75,7 +74,7 @@ class IgnoredFields:
         if self._differ is None:
             normalization = replace(normalization_of(self._comparison.inputs), rules=Normalizer(()))
             self._differ = StateDiffer(self._comparison.inputs, normalization)
-        diff = self._differ.diffed(target, live).diff
+        diff = self._differ.diff_pair(target, live).diff
         return diff.changes if diff is not None else ()
 
 
@@ -84,16 +83,16 @@ def _responsible(
 ) -> tuple[Rule | None, str]:
     owners = {writer.manager for writer in writers_of(live, pointer)}
     for rule in rules:
-        for selector, alone in _selectors(rule):
-            if any(explain_miss(alone, side, [pointer]) is None for side in (live, target)):
-                if alone.managers and selector not in owners:
+        for selector, single_rule in _selectors(rule):
+            if any(explain_miss(single_rule, side, [pointer]) is None for side in (live, target)):
+                if single_rule.managers and selector not in owners:
                     continue
                 return rule, selector
     return None, ""
 
 
 def _selectors(rule: Rule) -> Iterator[tuple[str, Rule]]:
-    """The rule as one rule for each thing that it names."""
+    """Each pointer, expression and manager of the rule, as a rule of its own."""
     bare = replace(rule, pointers=(), expressions=(), managers=())
     for pointer in rule.pointers:
         yield pointer, replace(bare, pointers=(pointer,))
@@ -104,21 +103,21 @@ def _selectors(rule: Rule) -> Iterator[tuple[str, Rule]]:
 
 
 def _idle(rule: Rule, resources: Sequence[ComparedResource]) -> IdleRule:
-    """The miss that is most likely meant: near a resource that differs, then near any."""
+    """The most likely mistake: first of rules for resources that differ, then for any resource."""
     best: tuple[int, RuleMistake, ComparedResource] | None = None
     for resource in resources:
         if resource.live is None:
             continue
         differing = [change.pointer for change in resource.diff.changes] if resource.diff else []
-        miss = explain_miss(rule, resource.live, differing)
-        if miss is None:
+        mistake = explain_miss(rule, resource.live, differing)
+        if mistake is None:
             continue
-        rank = (0 if miss.near else 2) + (0 if differing else 1)
+        rank = (0 if mistake.near else 2) + (0 if differing else 1)
         if best is None or rank < best[0]:
-            best = rank, miss, resource
+            best = rank, mistake, resource
     if best is None:
         return IdleRule(rule=rule, why="the app has no live resource that it could be about")
-    rank, miss, resource = best
-    if not miss.near:
+    rank, mistake, resource = best
+    if not mistake.near:
         return IdleRule(rule=rule, why="it matches no resource of the app")
-    return IdleRule(rule=rule, why=miss.text, suggestion=miss.suggestion, about=resource)
+    return IdleRule(rule=rule, why=mistake.text, suggestion=mistake.suggestion, about=resource)

@@ -1,8 +1,8 @@
-"""Which kinds live in namespaces: what Argo CD asks the API server's discovery.
+"""Scopes of kinds (namespaced or cluster-scoped), which Argo CD reads from discovery.
 
-Built-in kinds are known; custom ones tell through their CustomResourceDefinition, or through a live object.
-What nobody knows stays unknown (`None`), and Argo CD has an answer for that too: it takes an unknown kind
-of Git's for namespaced, and an unknown kind in a project's lists for cluster-scoped.
+The scope of a custom resource is taken from its CustomResourceDefinition, or from a live object. Unknown
+scopes are `None`: Argo CD treats an unknown kind in Git as namespaced, and one in a project's lists as
+cluster-scoped.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _CRD_GROUP, _CRD = "apiextensions.k8s.io", "CustomResourceDefinition"
 
 
 class Scopes:
-    """`known` overrules the built-in table, and `otherwise` answers for what neither has."""
+    """`known` overrides the built-in table; `otherwise` is the scope of all other kinds."""
 
     __slots__ = ("_known", "_otherwise")
 
@@ -64,9 +64,9 @@ class Scopes:
 
     @classmethod
     def from_objects(cls, objects: Iterable[Object]) -> Scopes:
-        """Learn from live objects: their definitions first, then where the objects themselves are."""
+        """From live objects: from CRDs, or else from the namespace of the objects."""
         defined: dict[tuple[str, str], bool] = {}
-        seen: dict[tuple[str, str], bool] = {}
+        observed: dict[tuple[str, str], bool] = {}
         for body in objects:
             group, kind = group_of(text(body.get("apiVersion"))), text(body.get("kind"))
             if group == _CRD_GROUP and kind == _CRD:
@@ -76,10 +76,10 @@ class Scopes:
                     key = text(dig(body, "spec", "group")), text(names.get("kind"))
                     defined[key] = scope != "Cluster"
             elif _builtin(group, kind) is None:
-                # One object in a namespace settles it; a hand-written one may lack its own.
-                here = bool(fields(body.get("metadata")).get("namespace"))
-                seen[group, kind] = seen.get((group, kind), False) or here
-        return cls(seen | defined)
+                # One object with a namespace is enough; handwritten objects may lack theirs.
+                has_namespace = bool(fields(body.get("metadata")).get("namespace"))
+                observed[group, kind] = observed.get((group, kind), False) or has_namespace
+        return cls(observed | defined)
 
     def is_namespaced(self, group: str, kind: str) -> bool | None:
         """`None` if the scope is unknown."""

@@ -1,8 +1,8 @@
-"""Which live objects a comparison looks at. Mirrors `GetManagedLiveObjs`, Argo CD 3.6.
+"""The live objects of a comparison. Mirrors `GetManagedLiveObjs`, Argo CD 3.6.
 
-Those that are marked as the app's own and that no other object owns, and for each object of Git the live one
-of the same name, whoever's it is. An object that a controller made, and copied the mark to, has an owner:
-it is never extra.
+These are the objects with the app's tracking metadata and without owner references, and for each object in
+Git the live object of the same key, regardless of its tracking metadata. An object to which a controller
+copied the tracking metadata has an owner, so it is not extra.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whysync.kubernetes.api.ref import Key, ref_of
 
 
 class LiveStateProblem(Exception):
-    """The cluster does not answer: becomes a ComparisonError behind `Failed to load live state: `."""
+    """The live state cannot be read; becomes a ComparisonError `Failed to load live state: …`."""
 
 
 class LiveState(Protocol):
@@ -28,7 +28,7 @@ class LiveState(Protocol):
 
 
 class LiveIndex:
-    """All that is live in one cluster, indexed once for any number of apps."""
+    """All live objects of one cluster, indexed for several apps."""
 
     def __init__(self, objects: Iterable[Object], settings: Settings) -> None:
         self._by_key: dict[Key, Object] = {}
@@ -53,31 +53,31 @@ class LiveIndex:
 
     @property
     def has_marks(self) -> bool:
-        """Is anything marked as an app's? A bundle written by hand may have no marks at all."""
+        """Does any object have tracking metadata? Handwritten bundles may lack it."""
         return bool(self._by_owner)
 
     def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:
         managed = dict(self._by_owner[instance]) if instance in self._by_owner else {}
         for target in targets:
             key = ref_of(target).key
-            live = self._by_key.get(key) or self._elsewhere(key)
+            live = self._by_key.get(key) or self._without_namespace(key)
             if live is not None:
                 managed[key] = in_version(live, target)
         return managed
 
-    def _elsewhere(self, key: Key) -> Object | None:
-        """A hand-written object may leave out its namespace; no kind is both with and without one."""
-        nowhere = self._by_key.get(key._replace(namespace="")) if key.namespace else None
-        if nowhere is None:
+    def _without_namespace(self, key: Key) -> Object | None:
+        """A handwritten object may lack its namespace; then it is used with the namespace of the key."""
+        live = self._by_key.get(key._replace(namespace="")) if key.namespace else None
+        if live is None:
             return None
-        return {**nowhere, "metadata": {**fields(nowhere.get("metadata")), "namespace": key.namespace}}
+        return {**live, "metadata": {**fields(live.get("metadata")), "namespace": key.namespace}}
 
 
 def in_version(live: Object, target: Object) -> Object:
-    """Live in the API version that Git asks for.
+    """The live object in the API version of the target.
 
-    Differs: upstream converts through the types of that version, or asks the server; here only the version
-    itself is written anew, which is the same where the shape has not changed.
+    Differs: upstream converts the object, or reads it from the server; here only `apiVersion` is replaced,
+    which is the same if the versions have the same schema.
     """
-    wanted = target.get("apiVersion")
-    return live if live.get("apiVersion") == wanted else {**live, "apiVersion": wanted}
+    api_version = target.get("apiVersion")
+    return live if live.get("apiVersion") == api_version else {**live, "apiVersion": api_version}

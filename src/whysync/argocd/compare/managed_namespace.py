@@ -1,4 +1,4 @@
-"""The destination's Namespace, where Argo CD creates it and keeps its labels and annotations.
+"""The destination Namespace that Argo CD creates (`CreateNamespace=true`), and its managed metadata.
 
 Mirrors `syncNamespace`, Argo CD 3.6.
 """
@@ -16,19 +16,19 @@ from whysync.kubernetes.api.ref import ref_of
 def managed_namespace(
     namespace: Object | None, live: Object | None, metadata: NamespaceMetadata | None
 ) -> Object | None:
-    """The Namespace to apply; `None`: leave it alone. `metadata` is the policy's, if it has any.
+    """The Namespace to apply, if any; `metadata` is `managedNamespaceMetadata`.
 
-    It is applied on the server, so that labels of others stay.
+    It is applied server-side, so that other labels stay.
     """
     if namespace is None or (metadata is None and live is not None):
         return None
     if metadata is None:
         return namespace
     annotations = {**metadata.annotations, SYNC_OPTIONS: "ServerSideApply=true"}
-    own = fields(namespace.get("metadata"))
+    namespace_metadata = fields(namespace.get("metadata"))
     return {
         **namespace,
-        "metadata": {**own, "labels": {**metadata.labels}, "annotations": {**annotations}},
+        "metadata": {**namespace_metadata, "labels": {**metadata.labels}, "annotations": {**annotations}},
     }
 
 
@@ -41,21 +41,21 @@ def is_managed_namespace(obj: Object, app: Application) -> bool:
 
 
 def managed_namespaces(app: Application, targets: Iterable[Object], live: Iterable[Object]) -> list[Object]:
-    """What to compare a live Namespace with that Git does not have, lest it look like one to prune."""
+    """The target of a live managed Namespace that is not in Git, so that it does not require pruning."""
     metadata = app.spec.sync_policy.managed_namespace_metadata
     if metadata is None or any(is_managed_namespace(target, app) for target in targets):
         return []
     namespace = next((body for body in live if is_managed_namespace(body, app)), None)
     if namespace is None:
         return []
-    plain: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ref_of(namespace).name}}
-    wanted = managed_namespace(plain, namespace, metadata)
+    bare: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ref_of(namespace).name}}
+    wanted = managed_namespace(bare, namespace, metadata)
     return [] if wanted is None else [wanted]
 
 
 def has_changed_managed_namespace_metadata(app: Application) -> bool:
     """Mirrors `HasChangedManagedNamespaceMetadata`, Argo CD 3.6: OutOfSync though every row is Synced."""
-    wanted, state = app.spec.sync_policy.managed_namespace_metadata, app.status.operation_state
-    if wanted is None or state is None or state.sync_result is None:
+    metadata, state = app.spec.sync_policy.managed_namespace_metadata, app.status.operation_state
+    if metadata is None or state is None or state.sync_result is None:
         return False
-    return wanted != state.sync_result.managed_namespace_metadata
+    return metadata != state.sync_result.managed_namespace_metadata

@@ -1,4 +1,4 @@
-"""All that is evened out before and while two objects are compared, for the rules of one Application."""
+"""Normalization of objects before and during a diff, with the ignore rules of one Application."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from whysync.kubernetes.merge.structured import Schemas
 
 
 class Normalization(msgspec.Struct, frozen=True, kw_only=True):
-    """Called with one object, it takes ignored fields out and makes known types canonical.
-
-    It fits `DiffOptions.normalizer`.
-    """
+    """Called with an object, removes ignored fields and normalizes known types (`DiffOptions.normalizer`)."""
 
     rules: Normalizer
     known_types: dict[tuple[str, str], tuple[KnownTypeField, ...]] = msgspec.field(
@@ -52,7 +49,7 @@ class Normalization(msgspec.Struct, frozen=True, kw_only=True):
         return with_known_types(self.rules.normalize(obj), self.known_types)
 
     def pre_diff_normalize(self, desired: Object, live: Object) -> tuple[Object, Object]:
-        """Both sides as the strategies get them. Mirrors `preDiffNormalize`; raises `MalformedMetadata`."""
+        """Both objects as the diff gets them. Mirrors `preDiffNormalize`; raises `MalformedMetadata`."""
         tracked = normalized_live(desired, live, method=self.tracking_method, label_key=self.label_key)
         assert tracked is not None
         managers = self.rules.trusted_managers(ref_of(desired))

@@ -1,6 +1,6 @@
-"""Objects in an app's namespace that belong to nobody.
+"""Orphaned resources: objects in an app's namespace that no app manages.
 
-Mirrors the part of `getResourceTree` about orphans, and `isKnownOrphanedResourceExclusion`, Argo CD 3.6.
+Mirrors the orphans part of `getResourceTree`, and `isKnownOrphanedResourceExclusion`, Argo CD 3.6.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ def orphans(
     managed: Iterable[Key] = (),
     existing_apps: Iterable[str] = (),
 ) -> tuple[Key, ...]:
-    """Of objects without an owner (each with the app it is marked for): those that nobody manages.
+    """The orphaned ones among objects without an owner, each with the app of its tracking metadata.
 
-    A mark of an app that does not exist counts for nothing. Without the setting in the project, nobody looks.
+    Tracking metadata of an app that does not exist is ignored. Empty unless the project enables monitoring.
     """
     settings = project.spec.orphaned_resources
     if settings is None:
         return ()
-    ours, apps = set(managed), set(existing_apps)
+    managed_keys, apps = set(managed), set(existing_apps)
     return tuple(
         sorted(
             key
             for key, app in top_level
-            if key not in ours
+            if key not in managed_keys
             and app not in apps
             and key.namespace
             and kind_verdict(project, key.group, key.kind, key.name, namespaced=True).permitted
@@ -42,7 +42,7 @@ def orphans(
 
 
 def orphan_warning(project: AppProject, count: int) -> str | None:
-    """The message of the OrphanedResourceWarning; only a project that asks for it gets one."""
+    """The message of the OrphanedResourceWarning, if the project enables the warning."""
     settings = project.spec.orphaned_resources
     if not count or settings is None or settings.warn is not True:
         return None
@@ -50,7 +50,7 @@ def orphan_warning(project: AppProject, count: int) -> str | None:
 
 
 def is_expected(key: Key, settings: OrphanedResources) -> bool:
-    """What every namespace has, and what the project ignores; an empty group there is the core group."""
+    """Is it a default object of every namespace, or ignored by the project? An empty group means core."""
     if key.group == "" and (
         (key.kind, key.namespace, key.name) == ("Service", "default", "kubernetes")
         or (key.kind, key.name) in (("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"))

@@ -1,6 +1,6 @@
-"""Which live object belongs to which target. Mirrors gitops-engine `Reconcile`, Argo CD 3.6.
+"""Pairs targets with live objects. Mirrors gitops-engine `Reconcile`, Argo CD 3.6.
 
-The version does not count. A target of unknown scope is looked for in its namespace and without one.
+Versions are ignored. The live object of a target of unknown scope may have the namespace or none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from whysync.kubernetes.api.ref import Key, Ref, key_of, ref_of
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """Either side may be missing: no live object yet, or none in Git any more."""
+    """A target and its live object, of which one may be missing."""
 
     target: Object | None
     live: Object | None
@@ -32,11 +32,11 @@ class Pairing(msgspec.Struct, frozen=True):
     hooks: tuple[Object, ...]
 
 
-class Sought(msgspec.Struct, frozen=True):
-    """Git's side alone, for as many states of the cluster as there are to pair it with."""
+class TargetKeys(msgspec.Struct, frozen=True):
+    """The targets with the keys of their live objects, reusable for several states of the cluster."""
 
     targets: tuple[tuple[Object, tuple[Key, ...]], ...]
-    """Each with the keys that its live object may have."""
+    """Each target with the possible keys of its live object."""
     hooks: tuple[Object, ...]
 
 
@@ -47,39 +47,39 @@ def pair(
     namespace: str,
     is_namespaced: Callable[[Ref], bool | None],
 ) -> Pairing:
-    """Targets in their order, then what is left of the live objects by key; `is_namespaced` may not know."""
-    return matched(sought(targets, namespace=namespace, is_namespaced=is_namespaced), lives)
+    """Pairs of targets in their order, then the remaining live objects by key."""
+    return match_live(target_keys(targets, namespace=namespace, is_namespaced=is_namespaced), lives)
 
 
-def sought(
+def target_keys(
     targets: Iterable[Object], *, namespace: str, is_namespaced: Callable[[Ref], bool | None]
-) -> Sought:
+) -> TargetKeys:
     plain, hooks = split_hooks(targets)
     targets_with_keys: list[tuple[Object, tuple[Key, ...]]] = []
     for target in plain:
         ref = ref_of(target)
         scope = is_namespaced(ref)
-        places = [ref.namespace or namespace] if scope is not False else []
+        namespaces = [ref.namespace or namespace] if scope is not False else []
         if not scope:
-            places.append("")
+            namespaces.append("")
         targets_with_keys.append(
-            (target, tuple(Key(ref.group, ref.kind, place, ref.name) for place in places))
+            (target, tuple(Key(ref.group, ref.kind, key_namespace, ref.name) for key_namespace in namespaces))
         )
-    return Sought(tuple(targets_with_keys), hooks)
+    return TargetKeys(tuple(targets_with_keys), hooks)
 
 
-def matched(sought: Sought, lives: Mapping[Key, Object]) -> Pairing:
-    remaining = without_twins((target for target, _ in sought.targets), lives)
+def match_live(target_keys: TargetKeys, lives: Mapping[Key, Object]) -> Pairing:
+    remaining = dedup_live_resources((target for target, _ in target_keys.targets), lives)
     pairs: list[Pair] = []
-    for target, keys in sought.targets:
+    for target, keys in target_keys.targets:
         live_key = next((key for key in keys if key in remaining), None)
         pairs.append(Pair(target, remaining.pop(live_key) if live_key is not None else None))
     pairs += [Pair(None, remaining[key]) for key in sorted(remaining)]
-    return Pairing(tuple(pairs), sought.hooks)
+    return Pairing(tuple(pairs), target_keys.hooks)
 
 
 def split_hooks(targets: Iterable[Object]) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
-    """Plain objects and hooks; hooks of unknown type are in neither."""
+    """Plain objects and hooks; hooks of an unknown type are in neither."""
     plain: list[Object] = []
     hooks: list[Object] = []
     for target in targets:
@@ -90,16 +90,16 @@ def split_hooks(targets: Iterable[Object]) -> tuple[tuple[Object, ...], tuple[Ob
     return tuple(plain), tuple(hooks)
 
 
-def without_twins(targets: Iterable[Object], lives: Mapping[Key, Object]) -> dict[Key, Object]:
-    """One object seen through two API groups counts once, under the group that Git uses, if any."""
+def dedup_live_resources(targets: Iterable[Object], lives: Mapping[Key, Object]) -> dict[Key, Object]:
+    """Mirrors `dedupLiveResources`: an object in two API groups is kept once, in the group that Git uses."""
     if len({text(dig(live, "metadata", "uid")) for live in lives.values()}) == len(lives):
         return dict(lives)
-    wanted = {key_of(target) for target in targets}
+    keys_in_git = {key_of(target) for target in targets}
     by_uid: dict[str, list[Key]] = {}
     for key, live in lives.items():
         by_uid.setdefault(text(dig(live, "metadata", "uid")), []).append(key)
     dropped: set[Key] = set()
     for keys in by_uid.values():
-        extra = [key for key in sorted(keys) if key_of(lives[key]) not in wanted]
+        extra = [key for key in sorted(keys) if key_of(lives[key]) not in keys_in_git]
         dropped.update(extra[: len(keys) - 1])
     return {key: live for key, live in lives.items() if key not in dropped}

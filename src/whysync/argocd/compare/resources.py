@@ -1,5 +1,7 @@
-"""One row for each resource, and what the rows make of the app. Mirrors the loop of `CompareAppState`,
-Argo CD 3.6."""
+"""The resources of a comparison with their sync status, and the resulting sync status of the app.
+
+Mirrors the loop of `CompareAppState`, Argo CD 3.6.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from whysync.argocd.compare.comparison import ComparedResource, Inputs
 from whysync.argocd.compare.deletion_confirmation import requires_confirmation
 from whysync.argocd.compare.managed_namespace import is_managed_namespace
 from whysync.argocd.compare.reconcile_pairs import Pair, Pairing
-from whysync.argocd.compare.state_diffs import Diffed, Diffs
+from whysync.argocd.compare.state_diffs import Diffs, PairDiff
 from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks import (
     COMPARE_OPTIONS,
@@ -37,7 +39,7 @@ from whysync.kubernetes.api.ref import Ref, ref_of
 class Rows:
     resources: tuple[ComparedResource, ...]
     sync: SyncCode
-    """Synced or OutOfSync, by the rows alone."""
+    """Synced or OutOfSync, from the rows only."""
     conditions: tuple[Condition, ...]
 
 
@@ -48,7 +50,7 @@ class Row(NamedTuple):
 
 
 class RowBuilder:
-    """`failed`: something could not be loaded or compared, so that nothing can be said of any resource."""
+    """`failed`: something could not be loaded or compared, so each resource has the status Unknown."""
 
     def __init__(self, inputs: Inputs, hooks: Sequence[Object], *, compared: bool, failed: bool) -> None:
         self._inputs = inputs
@@ -56,10 +58,10 @@ class RowBuilder:
         self._compared = compared
         self._failed = failed
         self._options = inputs.app.spec.sync_policy.sync_options
-        self._app_asks_first = requires_confirmation({}, self._options)
+        self._app_requires_confirmation = requires_confirmation({}, self._options)
         self._permissions: dict[tuple[str, str, str, bool], bool] = {}
 
-    def row(self, pair: Pair, diffed: Diffed, health: HealthVerdict | None) -> Row:
+    def row(self, pair: Pair, diff_pair: PairDiff, health: HealthVerdict | None) -> Row:
         inputs, settings = self._inputs, self._inputs.settings
         target, live, ref = pair.target, pair.live, ref_of(pair.obj)
         own = is_self_referenced(
@@ -70,7 +72,7 @@ class RowBuilder:
             installation_id=settings.installation_id,
         )
         namespaced = inputs.scopes.is_namespaced(ref.group, ref.kind)
-        # A kind that the cluster does not know counts as cluster-scoped here.
+        # A kind that the cluster does not serve counts as cluster-scoped here.
         permitted = self._is_permitted(ref, namespaced=namespaced is True)
         problem = None
         if namespaced and not ref.namespace:
@@ -80,33 +82,33 @@ class RowBuilder:
         status = row_status(
             pair,
             is_plain=plain,
-            modified=self._compared and diffed.diff is not None and diffed.diff.modified,
+            modified=self._compared and diff_pair.diff is not None and diff_pair.diff.modified,
             is_own=own,
             may_be_absent=live is None and is_managed_namespace(pair.obj, inputs.app),
         )
-        # What it did to the app stays done.
+        # `status.drifts_app` applies even if the status of the row is Unknown.
         sync = SyncCode.UNKNOWN if self._failed or not permitted else status.sync
         hook = not plain and is_any_hook(pair.obj)
         resource = ComparedResource(
             ref=ref,
             target=target,
             live=live,
-            diff=diffed.diff,
-            strategy=diffed.strategy,
+            diff=diff_pair.diff,
+            strategy=diff_pair.strategy,
             sync=sync,
             health=health,
             hook=hook,
             requires_pruning=target is None and own,
-            requires_deletion_confirmation=self._asks_first(pair, plain=plain),
+            requires_deletion_confirmation=self._requires_confirmation(pair, plain=plain),
             sync_wave=0 if plain else self._wave(pair, ref, hook=hook),
             is_own=own,
-            error=diffed.error,
+            error=diff_pair.error,
         )
         return Row(resource, drifts_app=status.drifts_app, problem=problem)
 
-    def _asks_first(self, pair: Pair, *, plain: bool) -> bool:
+    def _requires_confirmation(self, pair: Pair, *, plain: bool) -> bool:
         if plain:
-            return self._app_asks_first
+            return self._app_requires_confirmation
         return any(requires_confirmation(body, self._options) for body in (pair.target, pair.live))
 
     def _wave(self, pair: Pair, ref: Ref, *, hook: bool) -> int:
@@ -118,7 +120,7 @@ class RowBuilder:
         project = self._inputs.project
         if project is None:
             return True
-        # Names count for cluster-scoped kinds alone.
+        # Names only matter for cluster-scoped kinds.
         key = ref.group, ref.kind, "" if namespaced else ref.name, namespaced
         permitted = self._permissions.get(key)
         if permitted is None:
@@ -127,10 +129,10 @@ class RowBuilder:
         return permitted
 
     def _wave_in_git(self, ref: Ref) -> int:
-        """Of a live hook; Git's one was set aside before the comparison."""
+        """The wave of a live hook, from its manifest in Git."""
         for hook in self._hooks:
-            wanted = ref_of(hook)
-            if (wanted.name, wanted.kind, wanted.namespace) == (ref.name, ref.kind, ref.namespace):
+            hook_ref = ref_of(hook)
+            if (hook_ref.name, hook_ref.kind, hook_ref.namespace) == (ref.name, ref.kind, ref.namespace):
                 return wave_of(hook)
         return 0
 
@@ -138,14 +140,19 @@ class RowBuilder:
 def rows_of(
     pairing: Pairing, diffs: Diffs, health: Sequence[HealthVerdict | None], inputs: Inputs, *, failed: bool
 ) -> Rows:
-    maker = RowBuilder(inputs, pairing.hooks, compared=not diffs.error, failed=failed)
+    builder = RowBuilder(inputs, pairing.hooks, compared=not diffs.error, failed=failed)
     if inputs.memory is None or failed or diffs.error:
-        rows = list(map(maker.row, pairing.pairs, diffs.results, health))
+        rows = list(map(builder.row, pairing.pairs, diffs.results, health))
     else:
-        known = inputs.memory.memo(Row)
+        row_memo = inputs.memory.memo(Row)
         rows = [
-            known.recall(lambda given=given: maker.row(*given), given[0].target, given[0].live, *given[1:])
-            for given in zip(pairing.pairs, diffs.results, health, strict=True)
+            row_memo.recall(
+                lambda row_inputs=row_inputs: builder.row(*row_inputs),
+                row_inputs[0].target,
+                row_inputs[0].live,
+                *row_inputs[1:],
+            )
+            for row_inputs in zip(pairing.pairs, diffs.results, health, strict=True)
         ]
     return Rows(
         resources=tuple(row.resource for row in rows),
@@ -154,26 +161,28 @@ def rows_of(
     )
 
 
-_TELLING = frozenset({HOOK, HELM_HOOK, HELM_HOOK_WEIGHT, SYNC_OPTIONS, SYNC_WAVE, COMPARE_OPTIONS})
+_RELEVANT_ANNOTATIONS = frozenset(
+    {HOOK, HELM_HOOK, HELM_HOOK_WEIGHT, SYNC_OPTIONS, SYNC_WAVE, COMPARE_OPTIONS}
+)
 
 
 def is_plain(obj: Object | None) -> bool:
-    """No annotation of it has a say here, as with most objects: then nothing need be read from them."""
+    """Has the object no annotation that affects its row? A fast path, because most objects have none."""
     if obj is None:
         return True
-    return _TELLING.isdisjoint(fields(fields(obj.get("metadata")).get("annotations")))
+    return _RELEVANT_ANNOTATIONS.isdisjoint(fields(fields(obj.get("metadata")).get("annotations")))
 
 
 class RowStatus(NamedTuple):
     sync: SyncCode | None
-    """`None`: a hook, or an object that is not the app's own."""
+    """`None` for a hook, or an object that is not the app's own."""
     drifts_app: bool
 
 
 def row_status(
     pair: Pair, *, modified: bool, is_own: bool, may_be_absent: bool, is_plain: bool = False
 ) -> RowStatus:
-    """`may_be_absent`: a Namespace that the app makes itself, and that is not there yet."""
+    """`may_be_absent`: it is a managed Namespace that does not exist yet."""
     differs = modified or pair.target is None or pair.live is None
     if is_plain and is_own and not may_be_absent:
         return RowStatus(SyncCode.OUT_OF_SYNC if differs else SyncCode.SYNCED, drifts_app=differs)
@@ -183,6 +192,6 @@ def row_status(
         return RowStatus(None, drifts_app=False)
     if not differs or may_be_absent:
         return RowStatus(SyncCode.SYNCED, drifts_app=False)
-    # The row of an extra object says OutOfSync all the same.
+    # With IgnoreExtraneous, the row is still OutOfSync.
     tolerated = pair.target is None and has_option(pair.obj, COMPARE_OPTIONS, "IgnoreExtraneous")
     return RowStatus(SyncCode.OUT_OF_SYNC, drifts_app=not tolerated)

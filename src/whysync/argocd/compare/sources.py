@@ -1,7 +1,6 @@
-"""The sources of an Application, compared as Argo CD compares them.
+"""The sources of an Application, and their equality in Argo CD.
 
-They are read from the raw object: a typed one knows only some of their many fields, and one parameter more
-makes another source.
+They are read from the raw object, because the decoded one lacks fields that make sources different.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Final
 from whysync.json_tree import Json, Missing, Object, dig, fields, items, text
 
 _FREE_FORM: Final = "valuesObject"
-"""Users' own YAML: there, an empty text is a value."""
+"""Arbitrary YAML, in which an empty string is a value."""
 
 
 def has_multiple_sources(spec: Object) -> bool:
@@ -19,7 +18,7 @@ def has_multiple_sources(spec: Object) -> bool:
 
 
 def source_of(spec: Object) -> Object:
-    """The source that counts: of the hydrator, the first of many, or the only one. Mirrors `GetSource`."""
+    """The source of the hydrator, the first of several, or the only one. Mirrors `GetSource`."""
     hydrator = fields(spec.get("sourceHydrator"))
     if hydrator:
         sync = fields(hydrator.get("syncSource"))
@@ -34,15 +33,15 @@ def source_of(spec: Object) -> Object:
 
 
 def same_sources(spec: Object, other: Object) -> bool:
-    """`other` holds `source` or `sources` too: what was synced, or what was compared with."""
+    """`other` has `source` or `sources` too: a sync result, or `comparedTo`."""
     if has_multiple_sources(spec):
         return same(spec.get("sources"), other.get("sources"))
     return same(source_of(spec), fields(other.get("source")))
 
 
-def same(left: Json | Missing, other: Json | Missing) -> bool:
-    """Equal as Go's structs: a field that is empty is as good as absent. An empty list is not."""
-    return _plain(left) == _plain(other)
+def same(left: Json | Missing, right: Json | Missing) -> bool:
+    """Equal as Go structs: an empty field equals a missing one, but an empty list does not."""
+    return _plain(left) == _plain(right)
 
 
 def _plain(value: Json | Missing) -> Json:

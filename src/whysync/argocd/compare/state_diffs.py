@@ -1,7 +1,7 @@
-"""Compare all pairs of one Application. Mirrors `StateDiffs`, Argo CD 3.6.
+"""Diffs of all pairs of one Application. Mirrors `StateDiffs`, Argo CD 3.6.
 
-One pair that cannot be compared fails the Application; the others are compared all the same, so that a
-report can name every one of them.
+A pair that cannot be compared fails the comparison of the Application; differs: the other pairs are still
+compared, for reports.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NO_DRY_RUN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diffed:
+class PairDiff:
     diff: DiffResult | None
     strategy: Strategy
     error: str = ""
@@ -38,11 +38,11 @@ class Diffed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diffs:
-    results: tuple[Diffed, ...]
+    results: tuple[PairDiff, ...]
     strategy: Strategy
     rules: Normalizer | None
     error: str = ""
-    """Of the first that failed, in Argo CD's words; empty: all were compared."""
+    """Argo CD's message for the first pair that failed; empty if all were compared."""
     notes: tuple[str, ...] = ()
 
 
@@ -56,15 +56,17 @@ def diffs_of(pairs: Sequence[Pair], inputs: Inputs) -> Diffs:
             else memory.memo(StateDiffer).recall(lambda: StateDiffer.of(inputs), StateDiffer)
         )
     except BadRule as problem:
-        results = tuple(Diffed(diff=None, strategy=strategy) for _ in pairs)
+        results = tuple(PairDiff(diff=None, strategy=strategy) for _ in pairs)
         error = f"failed to create diff normalizer: {problem}"
         return Diffs(results=results, strategy=strategy, rules=None, error=error)
     if memory is None:
-        results = tuple(differ.diffed(pair.target, pair.live) for pair in pairs)
+        results = tuple(differ.diff_pair(pair.target, pair.live) for pair in pairs)
     else:
-        known = memory.memo(Diffed)
+        pair_memo = memory.memo(PairDiff)
         results = tuple(
-            known.recall(lambda pair=pair: differ.diffed(pair.target, pair.live), pair.target, pair.live)
+            pair_memo.recall(
+                lambda pair=pair: differ.diff_pair(pair.target, pair.live), pair.target, pair.live
+            )
             for pair in pairs
         )
     failed = next((result.error for result in results if result.error), "")
@@ -97,7 +99,7 @@ def normalization_of(inputs: Inputs) -> Normalization:
 
 
 class StateDiffer:
-    """Compares pair by pair, with what is the same for all of an app made ready once."""
+    """Compares pairs of one app, with shared options."""
 
     def __init__(self, inputs: Inputs, normalization: Normalization) -> None:
         self._normalization = normalization
@@ -113,7 +115,7 @@ class StateDiffer:
             dry_run=inputs.dry_run,
             ignore_mutation_webhook=ignores_mutation_webhooks(annotations),
         )
-        self._merging = replace(self._options, strategy=Strategy.STRUCTURED_MERGE)
+        self._structured_merge_options = replace(self._options, strategy=Strategy.STRUCTURED_MERGE)
 
     @classmethod
     def of(cls, inputs: Inputs) -> StateDiffer:
@@ -124,17 +126,17 @@ class StateDiffer:
     def rules(self) -> Normalizer:
         return self._normalization.rules
 
-    def diffed(self, target: Object | None, live: Object | None) -> Diffed:
+    def diff_pair(self, target: Object | None, live: Object | None) -> PairDiff:
         options = self._options
         if target is not None and live is not None:
-            with suppress(MalformedMetadata):  # upstream does not look at this error
+            with suppress(MalformedMetadata):  # upstream ignores this error
                 target, live = self._normalization.pre_diff_normalize(target, live)
-            # A resource can ask for server-side apply by itself, and is then compared that way.
+            # A resource with the option ServerSideApply=true is compared by structured merge.
             if options.strategy is Strategy.LEGACY and has_option(
                 target, SYNC_OPTIONS, "ServerSideApply=true"
             ):
-                options = self._merging
+                options = self._structured_merge_options
         try:
-            return Diffed(diff=diff(target, live, options), strategy=options.strategy)
+            return PairDiff(diff=diff(target, live, options), strategy=options.strategy)
         except DiffError as problem:
-            return Diffed(diff=None, strategy=options.strategy, error=str(problem))
+            return PairDiff(diff=None, strategy=options.strategy, error=str(problem))
