@@ -43,7 +43,7 @@ def test_the_verdict_comes_first_and_the_fix_is_proven_on_both(whysync: Whysync)
     assert "on an empty cluster would fail after 10 min" in first
     assert "+ HorizontalPodAutoscaler shop ~ Deployment shop (restart of 2 pods)" in first
     assert "− Secret old-token (pruned! nothing else holds its data)" in first
-    assert "Run the hook after the sync: PostSync ✓ proven" in first
+    assert "Run the hook after the sync: as a PostSync hook ✓ proven" in first
     assert "with it the sync passes on an empty cluster and on one with the base" in first
     assert PASSWORD not in ran.out
     assert "    apply  " not in ran.out, "whysync fix would look at a cluster, and this is none"

@@ -178,7 +178,7 @@ def _holds_all(page: str) -> None:
     flat = " ".join("".join(ElementTree.fromstring(page).itertext()).split())
     assert page.index("Would fail") < page.index("<main>"), "the verdict comes first"
     for told in (
-        "needs Service shop, which is made only later",
+        "needs Service shop, which is created only later",
         "waits for Service/shop … deadline 600 s",
         "would fail after 10 min 1 s",
         "would pass in 16 s",
@@ -186,7 +186,7 @@ def _holds_all(page: str) -> None:
         "HorizontalPodAutoscaler shop: not reached",
         "Secret old-token (pruned! nothing else holds its data)",
         "not safe to merge",
-        "Run the hook after the sync: PostSync ✓ proven",
+        "Run the hook after the sync: as a PostSync hook ✓ proven",
         "+ argocd.argoproj.io/hook: PostSync",
     ):
         assert told in flat, told

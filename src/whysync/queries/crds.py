@@ -11,28 +11,29 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.queries.sync_options import has_option
 from whysync.queries.sync_position import comes_before
 
-SKIP = "SkipDryRunOnMissingResource=true"
+SKIP_DRY_RUN = "SkipDryRunOnMissingResource=true"
 
 
 class CrdDefinition(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the CRD was found. `maker` creates it at run time, as a Gatekeeper ConstraintTemplate does."""
+    """Where a CRD is defined. `creator` is an object from which a controller creates it at run time."""
 
     live: Manifest | None = None
     own: Manifest | None = None
     other_app: str = ""
     other: Manifest | None = None
-    maker: Manifest | None = None
+    creator: Manifest | None = None
 
 
 def crd_definition(case: Case, kind: str, api_group: str) -> CrdDefinition:
+    """The CRD of a kind: live, in this app, in another app, or created by a controller."""
     live = next((m for m in case.index.snapshot.live if _defines(m, kind, api_group)), None)
     own = next((m for m in case.desired if _defines(m, kind, api_group)), None)
-    maker = next((m for m in (*case.index.snapshot.live, *case.desired) if _makes(m, kind)), None)
+    creator = next((m for m in (*case.index.snapshot.live, *case.desired) if _creates_crd(m, kind)), None)
     for app, manifests in sorted(case.index.snapshot.desired.items()):
         other = next((m for m in manifests if _defines(m, kind, api_group)), None)
         if other is not None and app != case.app.qualified_name:
-            return CrdDefinition(live=live, own=own, maker=maker, other=other, other_app=app)
-    return CrdDefinition(live=live, own=own, maker=maker)
+            return CrdDefinition(live=live, own=own, creator=creator, other=other, other_app=app)
+    return CrdDefinition(live=live, own=own, creator=creator)
 
 
 def _defines(manifest: Manifest, kind: str, api_group: str) -> bool:
@@ -43,8 +44,8 @@ def _defines(manifest: Manifest, kind: str, api_group: str) -> bool:
     )
 
 
-def _makes(manifest: Manifest, kind: str) -> bool:
-    """A template from which a controller makes a CRD: Gatekeeper's, or a Crossplane definition."""
+def _creates_crd(manifest: Manifest, kind: str) -> bool:
+    """Is it a Gatekeeper template or a Crossplane definition from which a CRD is created?"""
     if manifest.ref.kind == "ConstraintTemplate":
         return dig(manifest.spec, "crd", "spec", "names", "kind") == kind
     if manifest.ref.kind == "CompositeResourceDefinition":
@@ -53,8 +54,10 @@ def _makes(manifest: Manifest, kind: str) -> bool:
 
 
 def is_applied_first(case: Case, ref: Ref, definition: CrdDefinition) -> bool:
-    """The edits that this rule proposes are in place: what is left is to sync."""
+    """Does Git already apply the CRD before its resources, or skip the dry run? Then a sync is enough."""
     desired = case.desired_of(ref.key)
     if definition.own is not None and desired is not None:
         return comes_before(definition.own, desired)
-    return definition.maker is not None and (case.has_sync_option(SKIP) or has_option(desired, SKIP))
+    return definition.creator is not None and (
+        case.has_sync_option(SKIP_DRY_RUN) or has_option(desired, SKIP_DRY_RUN)
+    )

@@ -1,4 +1,4 @@
-"""Runs of hooks: why one failed, whether its deadline ended it, the evidence, and how to run it again."""
+"""Hook runs: why one failed, whether it exceeded its deadline, the evidence, and how to run it again."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _REFUSALS = (
 )
 DEADLINE_POINTER = "/spec/activeDeadlineSeconds"
 RUN_TO_COMPLETION = ("Job", "Pod", "Workflow")
-"""Kinds of hooks that end by themselves; any other kind fails because its health does."""
+"""Kinds that run to completion. A hook of another kind fails when it becomes Degraded."""
 
 
 def was_never_created(result: ResourceResult) -> bool:
-    """It could not even be created: the rule that knows the refusal tells it."""
+    """Was the hook refused by the API server? Then another rule reports the refusal."""
     return any(isinstance(failure, _REFUSALS) for failure in understand(result.message).failures)
 
 
@@ -55,7 +55,7 @@ def was_terminated_by_timeout(case: Case) -> bool:
 
 
 def job_past_deadline(case: Case, ref: Ref, result: ResourceResult) -> Manifest | None:
-    """The Job that took longer than its `activeDeadlineSeconds`; as it ran, else as Git declares it."""
+    """The Job that exceeded its `activeDeadlineSeconds`: live, else as declared in Git."""
     job = case.live_of(ref.key) or case.desired_of(ref.key)
     if job is None or ref.kind != "Job" or not isinstance(job.at(DEADLINE_POINTER), int):
         return None
@@ -68,16 +68,16 @@ def how_it_ended(
     case: Case, result: ResourceResult, root_cause: LogRootCause | None, overdue_job: Manifest | None
 ) -> str:
     if overdue_job is not None:
-        deadline = f"was ended by its own deadline of {overdue_job.at(DEADLINE_POINTER)} s"
+        deadline = f"exceeded its deadline of {overdue_job.at(DEADLINE_POINTER)} s"
         return (
             f"{deadline}: {root_cause_text(root_cause.failure)}"
             if root_cause is not None
-            else f"{deadline}, still at work"
+            else f"{deadline} while it was still running"
         )
-    return f"failed: {_failure_in_words(case, result, root_cause)}"
+    return f"failed: {_failure_text(case, result, root_cause)}"
 
 
-def _failure_in_words(case: Case, result: ResourceResult, root_cause: LogRootCause | None) -> str:
+def _failure_text(case: Case, result: ResourceResult, root_cause: LogRootCause | None) -> str:
     if root_cause is not None:
         return root_cause_text(root_cause.failure)
     for story in case.pods_of(result.ref):
@@ -86,7 +86,7 @@ def _failure_in_words(case: Case, result: ResourceResult, root_cause: LogRootCau
             if container.exit_code is not None:
                 return f"container {container.name} exited with code {container.exit_code}{reason}"
             return f"container {container.name}: {container.waiting}"
-    return result.message or "its log would tell why"
+    return result.message or "the facts do not contain a reason; see its log"
 
 
 def end_evidence(
@@ -99,19 +99,19 @@ def end_evidence(
     base = f"/status/operationState/syncResult/resources/{index}"
     yield cite(case.application, f"{base}/hookPhase", says="how the hook ended")
     if result.message:
-        yield cite(case.application, f"{base}/message", says="what Argo CD says of it")
+        yield cite(case.application, f"{base}/message", says="Argo CD's message")
     job = case.live_of(result.key)
     if job is not None:
         types = [text(fields(condition).get("type")) for condition in items(job.status.get("conditions"))]
         condition_type = next(
             (kind for kind in ("Failed", "FailureTarget") if kind in types), ""
-        )  # both say the same
+        )  # both have the same content
         if condition_type:
             yield cite(
-                job, f"/status/conditions/{types.index(condition_type)}", says="why Kubernetes gave it up"
+                job, f"/status/conditions/{types.index(condition_type)}", says="the Job's final condition"
             )
     if overdue_job is not None:
-        yield cite(overdue_job, DEADLINE_POINTER, says="how long it may take")
+        yield cite(overdue_job, DEADLINE_POINTER, says="its deadline")
     for story in case.pods_of(result.ref):
         for container in story.failing:
             state = "state" if story.pod.at(f"{container.pointer}/state/terminated") else "lastState"
@@ -119,11 +119,11 @@ def end_evidence(
             pointer = f"{container.pointer}/{state}/terminated" if ended else f"{container.pointer}/state"
             yield cite(story.pod, pointer, says=f"how container {container.name} ended")
     if root_cause is not None:
-        yield cite_line(root_cause.log, root_cause.failure.line, says="the line that names the reason")
+        yield cite_line(root_cause.log, root_cause.failure.line, says="the log line with the reason")
 
 
 def delete_kept_run(case: Case, ref: Ref) -> Iterator[str]:
-    """Where its delete policy keeps it, the next sync would find the failed run and fail at once."""
+    """Deletes a failed run that its hook-delete-policy keeps: the next sync would find it and fail."""
     hook = case.live_of(ref.key)
     if hook is not None and not is_deleted_before_next_run(hook):
         yield on_object("delete", ref)
@@ -137,41 +137,43 @@ def longer_deadline_in_git(case: Case, overdue_job: Manifest | None) -> AlreadyF
     if not isinstance(before, int) or not isinstance(now, int) or now <= before:
         return None
     commands = (*delete_kept_run(case, overdue_job.ref), sync(case))
-    again_with_more_time = Fix.run(*commands, title="Sync again: it has more time by now")
-    return already_fixed(True, f"Git gives it {now} s by now", again_with_more_time)
+    again_with_raise_deadline = Fix.run(*commands, title="Sync again: Git has a longer deadline now")
+    return already_fixed(True, f"Git now gives it {now} s", again_with_raise_deadline)
 
 
 def fixes_of_failed_run(
     case: Case, ref: Ref, root_cause: LogRootCause | None, overdue_job: Manifest | None
 ) -> Iterator[Fix]:
-    """What to do about a failed hook: fix its cause and sync, or give it more time."""
+    """Fixes for a failed hook: fix the error and sync, or raise its deadline."""
     if overdue_job is not None and root_cause is None:
         yield from _run_again(case, ref)
-        yield from _more_time(case, ref, overdue_job)
+        yield from _raise_deadline(case, ref, overdue_job)
     else:
-        yield from _after_the_cause(case, ref, root_cause)
+        yield from _fix_and_sync(case, ref, root_cause)
 
 
-def _after_the_cause(case: Case, ref: Ref, root_cause: LogRootCause | None) -> Iterator[Fix]:
+def _fix_and_sync(case: Case, ref: Ref, root_cause: LogRootCause | None) -> Iterator[Fix]:
     if ref.kind not in RUN_TO_COMPLETION:
         yield Fix.run(
             on_object("describe", ref) + "   # why it is not healthy",
             sync(case),
-            title=f"Mend what keeps {ref} from being healthy, then sync",
+            title=f"Fix what makes {ref} unhealthy, then sync",
         )
         return
     hook = case.live_of(ref.key) or case.desired_of(ref.key)
     kept = hook is not None and not is_deleted_before_next_run(hook)
     logs = f"{ref.kind.lower()}/{ref.name}" if ref.kind in ("Job", "Pod") else ref.name
     log_command = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
-    instruction = "Mend what the log names" if root_cause is not None else "Read the log, mend what it names"
+    instruction = (
+        "Fix the error shown in the log" if root_cause is not None else "Read the log, fix the error it shows"
+    )
     if kept:
         yield Fix.run(
             f"{log_command} > {quote(ref.name)}.log",
             on_object("delete", ref),
             sync(case),
-            title=f"{instruction}, delete the failed {ref.kind} (its delete policy keeps it), then sync",
-            risk="the failed run goes with its Pods: the first command keeps its log",
+            title=f"{instruction}, delete the failed {ref.kind} (its hook-delete-policy keeps it), then sync",
+            risk="deletes the failed run and its Pods; the first command saves the log",
         )
         return
     if hook is None:
@@ -179,33 +181,33 @@ def _after_the_cause(case: Case, ref: Ref, root_cause: LogRootCause | None) -> I
             f"{log_command} > {quote(ref.name)}.log",
             on_object("delete", ref, "--ignore-not-found"),
             sync(case),
-            title=f"{instruction}, delete the failed {ref.kind} if it is still there, then sync",
-            risk="the failed run goes with its Pods: the first command keeps its log",
+            title=f"{instruction}, delete the failed {ref.kind} if it still exists, then sync",
+            risk="deletes the failed run and its Pods; the first command saves the log",
         )
         return
     yield Fix.run(
-        log_command if root_cause is None else comment("mend what the log names, then"),
+        log_command if root_cause is None else comment("fix the error shown in the log, then"),
         sync(case),
-        title=f"{instruction}, then sync: Argo CD deletes the failed run first",
+        title=f"{instruction}, then sync (Argo CD deletes the failed run first)",
     )
 
 
 def _run_again(case: Case, ref: Ref) -> Iterator[Fix]:
-    """At its deadline Kubernetes deletes a Job's Pods: what they had to say is gone with them."""
+    """At its deadline Kubernetes deletes a Job's Pods, and their logs with them."""
     yield Fix.run(
         *delete_kept_run(case, ref),
         sync(case, "--async"),
         with_comment(kubectl("logs", "-f", f"job/{ref.name}", namespace=ref.namespace), "while it runs"),
-        title="See what it waits for: run it again and read along (its Pods went with the deadline)",
+        title="Run it again and follow its log (its Pods were deleted at the deadline)",
     )
 
 
-def _more_time(case: Case, ref: Ref, overdue_job: Manifest | None) -> Iterator[Fix]:
+def _raise_deadline(case: Case, ref: Ref, overdue_job: Manifest | None) -> Iterator[Fix]:
     limit = overdue_job.at(DEADLINE_POINTER) if overdue_job is not None else None
     if isinstance(limit, int) and case.desired_of(ref.key) is not None:
         yield Fix.change(
             ref,
             Set(pointer=DEADLINE_POINTER, value=limit * 3),
-            title="Or give it more time, if it was only slow",
-            risk="a run that hangs then holds the sync for as long",
+            title="Or raise the deadline, if it was only slow",
+            risk="a hanging run then blocks the sync for as long",
         )

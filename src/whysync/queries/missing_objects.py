@@ -1,4 +1,4 @@
-"""Missing objects that a workload refers to: which, who needs them, and what in Git creates them."""
+"""Missing objects: what refers to them, where Git declares them, and the fixes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 
 
 class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
-    """One missing object, who needs it, what that explains, and the evidence for it."""
+    """A missing object, what needs it, the symptoms that this explains, and the evidence."""
 
     kind: str
     name: str
@@ -45,9 +45,9 @@ class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
     reported: bool
     deleted_after_sync: bool = False
     pointer: str = ""
-    """Where the user names it, where that is known."""
+    """The field that refers to it; empty if unknown."""
     pruned: Evidence | None = None
-    """The last sync deleted it, because Git does not declare it any more."""
+    """Set if the last sync pruned it."""
 
     @property
     def what(self) -> str:
@@ -55,7 +55,7 @@ class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def missing_objects(case: Case) -> Iterator[MissingObject]:
-    """The objects that something needs and that do not exist, each once, with all that this explains."""
+    """Objects that something needs and that do not exist, each once, with all symptoms that this explains."""
     needs = (*_reported(case), *_of_waiting_containers(case), *_not_live(case))
     for need in _one_per_object(case, needs):
         live = case.live_named(need.kind, need.namespace, need.name)
@@ -64,7 +64,7 @@ def missing_objects(case: Case) -> Iterator[MissingObject]:
 
 
 def _reported(case: Case) -> Iterator[MissingObject]:
-    """Events, results and conditions that name it."""
+    """Missing objects that events, results and conditions name."""
     for group in grouped(case, DependencyMissing, by=lambda f: (f.kind, f.name, f.key)):
         failure = group.failure
         ref = group.ref
@@ -79,13 +79,13 @@ def _reported(case: Case) -> Iterator[MissingObject]:
             key=failure.key,
             needed_by=above,
             explains=tuple(dict.fromkeys((*group.explains, *(symptoms_about(case, above) if above else ())))),
-            evidence=group.cited(says="this is what is missing"),
+            evidence=group.cited(says="the missing object"),
             reported=True,
         )
 
 
 def _of_waiting_containers(case: Case) -> Iterator[MissingObject]:
-    """Containers that cannot be made, and say why."""
+    """Missing objects that waiting containers name."""
     for row in _unhealthy_or_running(case):
         for story in case.pods_of(row):
             for container in story.failing:
@@ -100,14 +100,14 @@ def _of_waiting_containers(case: Case) -> Iterator[MissingObject]:
                             needed_by=row,
                             explains=symptoms_about(case, row),
                             evidence=(
-                                cite(story.pod, pointer, says="the container cannot be made without it"),
+                                cite(story.pod, pointer, says="the container cannot be created without it"),
                             ),
                             reported=True,
                         )
 
 
 def _not_live(case: Case) -> Iterator[MissingObject]:
-    """Named in a Pod template, and not among the live objects of that kind."""
+    """Objects that a Pod template refers to and that are not among the live ones of their kind."""
     for row in _unhealthy_or_running(case):
         manifest = case.live_of(row.key) or case.desired_of(row.key)
         if manifest is None:
@@ -123,7 +123,7 @@ def _not_live(case: Case) -> Iterator[MissingObject]:
                     needed_by=row,
                     explains=symptoms_about(case, row),
                     evidence=(
-                        cite(manifest, reference.pointer, says="it needs this, and no such object is live"),
+                        cite(manifest, reference.pointer, says="refers to an object that does not exist"),
                     ),
                     reported=False,
                     pointer=reference.pointer,
@@ -131,14 +131,14 @@ def _not_live(case: Case) -> Iterator[MissingObject]:
 
 
 def _renamed_in_git(case: Case, row: Ref, reference: Reference) -> bool:
-    """Git already names another object: only a sync is left."""
+    """Does Git already refer to another object? Then a sync is enough."""
     desired = case.desired_of(row.key)
     name = desired.at(reference.pointer) if desired is not None else reference.name
     return isinstance(name, str) and name != reference.name
 
 
 def _unhealthy_or_running(case: Case) -> Iterator[Ref]:
-    """Rows that are not healthy, and hooks that have not succeeded."""
+    """Unhealthy rows, and hooks that have not succeeded."""
     for row in case.app.status.resources:
         if health_of_row(case, row)[0] in ("Degraded", "Progressing"):
             yield row.ref
@@ -148,7 +148,7 @@ def _unhealthy_or_running(case: Case) -> Iterator[Ref]:
 
 
 def _one_per_object(case: Case, needs: tuple[MissingObject, ...]) -> Iterator[MissingObject]:
-    """One per missing object, with all that it explains; the first one decides the rest."""
+    """Merges needs of the same object; the first one decides everything but the symptoms."""
     by_object: dict[tuple[str, str, str], MissingObject] = {}
     for need in needs:
         if not need.explains or _exists_now(case, need):
@@ -174,7 +174,7 @@ def _distinct(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
 
 
 def _exists_now(case: Case, need: MissingObject) -> bool:
-    """It came after the event was written. Where a key is missing, the object is there: config-error."""
+    """Was it created after the event? An object that only lacks a key exists: that is config-error."""
     live = case.live_named(need.kind, need.namespace, need.name)
     if need.key and need.name:
         return True
@@ -182,7 +182,7 @@ def _exists_now(case: Case, need: MissingObject) -> bool:
 
 
 def _is_deleted_after_sync(manifest: Manifest) -> bool:
-    """A hook that is deleted when the sync has succeeded: whoever needs it later does not find it."""
+    """Is it a hook that is deleted after a successful sync, so that what needs it later does not find it?"""
     return DeletePolicy.HOOK_SUCCEEDED in delete_policies(manifest.body)
 
 
@@ -190,12 +190,12 @@ def _pruned_by_last_sync(case: Case, need: MissingObject) -> Evidence | None:
     for index, result in enumerate(case.results):
         if result.status == "Pruned" and (result.kind, result.name) == (need.kind, need.name):
             pointer = f"/status/operationState/syncResult/resources/{index}/status"
-            return cite(case.application, pointer, says="the last sync deleted it")
+            return cite(case.application, pointer, says="the last sync pruned it")
     return None
 
 
 def declared_source(case: Case, need: MissingObject) -> Manifest | None:
-    """The object itself in Git, or the one from which a controller makes it."""
+    """The object itself in Git, or the one from which a controller creates it."""
     for manifest in case.desired:
         if manifest.ref.kind == need.kind and manifest.ref.name == need.name:
             return manifest
@@ -203,7 +203,7 @@ def declared_source(case: Case, need: MissingObject) -> Manifest | None:
 
 
 def producer_of_missing(case: Case, need: MissingObject) -> Producer | None:
-    """Who should have created it; `None` where Git declares the object itself, or its source is not live."""
+    """The live object from which it should have been created; `None` if Git declares the object itself."""
     if need.key or need.pruned is not None:
         return None
     if any((m.ref.kind, m.ref.name) == (need.kind, need.name) for m in case.desired):
@@ -213,19 +213,19 @@ def producer_of_missing(case: Case, need: MissingObject) -> Producer | None:
 
 
 def comes_in_time(need: MissingObject, source: Manifest, user: Manifest) -> bool:
-    """The object itself needs only to be sent first; what a controller makes from another needs a wave."""
+    """Is it applied in time? What a controller creates from another object needs an earlier wave."""
     if source.ref.kind == need.kind:
         return applied_before(source, user)
     return comes_before(source, user)
 
 
 def reorder_fixes(source: Manifest, user: Manifest) -> Iterator[Fix]:
-    """Within one phase a wave is enough; across phases the user must move behind its source."""
+    """Applies the source before its user: an earlier wave, or, across phases, a later user."""
     if first_phase(source) == first_phase(user):
         yield Fix.change(
             source.ref,
             Set(pointer=WAVE, value=str(wave_of(user) - 1)),
-            title=f"Put {source.ref} into an earlier sync wave",
+            title=f"Move {source.ref} to an earlier sync wave",
         )
     else:
         yield Fix.change(
@@ -233,7 +233,7 @@ def reorder_fixes(source: Manifest, user: Manifest) -> Iterator[Fix]:
             Set(pointer=HOOK, value="Sync"),
             Set(pointer=WAVE, value=str(wave_of(source) + 1)),
             title=f"Run {user.ref} in the Sync phase, in the wave after {source.ref}",
-            risk="it then runs after the objects of the earlier waves have been applied, not before",
+            risk="it then runs after the objects of earlier waves are applied, not before",
         )
     if is_hook(user):
         yield Fix.change(
@@ -241,7 +241,7 @@ def reorder_fixes(source: Manifest, user: Manifest) -> Iterator[Fix]:
             Set(pointer=HOOK, value=first_phase(user).value),
             Set(pointer=WAVE, value=str(wave_of(user) - 1)),
             title=f"Or make {source.ref} a {first_phase(user)} hook too, in an earlier wave",
-            risk="a hook is not pruned, not shown as drift, and made anew at every sync",
+            risk="a hook is not pruned, not compared, and recreated at every sync",
         )
 
 
@@ -253,10 +253,8 @@ def names_of_kind(case: Case, need: MissingObject) -> list[str]:
 def creation_commands(need: MissingObject, keys: list[str]) -> Iterator[str]:
     place = need.namespace
     values = [f"--from-literal={key}=VALUE" for key in keys or ("KEY",)]
-    if need.key:  # described, not printed: values of Secrets do not belong on a screen
-        yield with_comment(
-            kubectl("describe", need.kind.lower(), need.name, namespace=place), "which keys it has"
-        )
+    if need.key:  # describe does not print the values of Secrets
+        yield with_comment(kubectl("describe", need.kind.lower(), need.name, namespace=place), "its keys")
         return
     match need.kind:
         case "Secret":

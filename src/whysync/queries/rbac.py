@@ -32,9 +32,10 @@ def _meta(failure: Forbidden) -> Object:
 
 
 def role_for(group: FailureGroup[Forbidden]) -> Object:
-    """One rule per resource; who lists must also get and watch, as Argo CD's cache does all three.
+    """The Role with one rule per resource.
 
-    A sync that may not even look at an object would be refused again when it writes it.
+    Argo CD's cache needs get, list and watch together. A sync that cannot get an object also needs create
+    and patch: it would be refused again when it writes the object.
     """
     verbs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for report in group.reports:

@@ -1,7 +1,7 @@
-"""Fields of a manifest whose values are of another type than Kubernetes wants there.
+"""Schema errors: fields of a manifest whose value has the wrong type, and whether Git has corrected them.
 
-The API server stops at the first of them and often does not say where it is: a patch that it cannot read is
-answered with `unrecognized type: int32`, and a list's index is never told.
+The API server stops at the first one and often does not report its path: a patch that it cannot decode is
+answered with `unrecognized type: int32`, and the index in a list is never reported.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from whysync.kubernetes.schema import Type, type_of
 from whysync.kubernetes.schema.releases import ALWAYS, OLDEST, span_at
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 
-# What a plain type is asked for with: the others (quantities, times) have words of their own.
+# Messages about plain types; quantities and times have messages of their own.
 _PLAIN_TYPES = ("unrecognized type", "cannot restore", "cannot unmarshal", "cannot convert")
 
 
 _WORDS = {
-    "string": "a text",
+    "string": "a string",
     "bool": "true or false",
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
     "list": "a list",
     "map": "a map",
@@ -34,7 +34,7 @@ _DEEPEST = 40
 
 
 class Mistyped(msgspec.Struct, frozen=True, kw_only=True):
-    """`expected` is the type in the schema; `value` what Git has in that type, where nothing is lost."""
+    """`expected` is the type in the schema; `value` is Git's value converted to it, if nothing is lost."""
 
     pointer: str
     expected: str
@@ -46,7 +46,7 @@ class Mistyped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mistyped(manifest: Manifest) -> tuple[Mistyped, ...]:
-    """Of a kind of Kubernetes itself, in the order of the manifest; nothing for other kinds."""
+    """Fields of the wrong type, in the order of the manifest. Only built-in kinds have a schema here."""
     kind = type_of(manifest.ref.api_version, manifest.ref.kind)
     return tuple(_inside(manifest.body, kind, "", 0)) if kind is not None else ()
 
@@ -68,7 +68,7 @@ def _inside(value: Json, kind: Type, pointer: str, depth: int) -> Iterator[Misty
                 yield from _inside(item, kind.of, child(pointer, index), depth + 1)
         case _:
             if kind.kind in _WORDS and not _fits(value, kind.kind):
-                yield Mistyped(pointer=pointer, expected=kind.kind, value=_turned(value, kind.kind))
+                yield Mistyped(pointer=pointer, expected=kind.kind, value=_converted(value, kind.kind))
 
 
 def _fits(value: Json, expected: str) -> bool:
@@ -85,7 +85,7 @@ def _fits(value: Json, expected: str) -> bool:
             return False
 
 
-def _turned(value: Json, expected: str) -> Json | Missing:
+def _converted(value: Json, expected: str) -> Json | Missing:
     if expected == "string" and isinstance(value, bool):
         return "true" if value else "false"
     if expected == "string" and isinstance(value, int):
@@ -98,24 +98,24 @@ def _turned(value: Json, expected: str) -> Json | Missing:
 
 
 def has_schema(manifest: Manifest) -> bool:
-    """Is the schema of its kind at hand, so that nothing found means that nothing is wrong?"""
+    """Is the schema of its kind known, so that no finding means that all types are right?"""
     return type_of(manifest.ref.api_version, manifest.ref.kind) is not None
 
 
 def other_release_text(failure: SchemaInvalid, desired: Manifest | None) -> str:
-    """A field that the API server does not know, and that another Kubernetes has; else nothing."""
+    """For an unknown field that exists in another Kubernetes release: which one. Else empty."""
     if desired is None or failure.problem is not SchemaProblem.UNKNOWN_FIELD:
         return ""
     span = span_at(desired.ref.api_version, desired.ref.kind, split(failure.pointer))
     if span is None or span == ALWAYS:
         return ""
     if span.first > OLDEST:
-        return f"it exists since Kubernetes 1.{span.first}, and this cluster is older"
+        return f"it was added in Kubernetes 1.{span.first}, and this cluster is older"
     return f"Kubernetes 1.{span.last + 1} removed it"
 
 
 def mistyped_field(failure: SchemaInvalid, desired: Manifest | None) -> Mistyped | None:
-    """Where Git holds a value of the wrong type: the API server tells a path without indexes, or none."""
+    """The field of the wrong type. The API server reports a path without indexes, or none."""
     if desired is None or failure.problem is not SchemaProblem.TYPE:
         return None
     parts = tuple(split(failure.pointer)) or tuple(part for part in failure.field.split(".") if part)
@@ -139,11 +139,11 @@ def dotted_path(pointer: str) -> str:
 
 
 def correction_in_git(failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | None) -> str:
-    """In what way Git is right by now; empty where it is not, or where nobody can tell."""
+    """How Git has corrected the error; empty if it has not, or if that is unknown."""
     if desired is None:
         return ""
     if failure.problem is SchemaProblem.UNKNOWN_FIELD and failure.pointer:
         gone = isinstance(desired.at(failure.pointer), Missing)
-        return "Git does not have the field any more" if gone else ""
+        return "the field was removed from Git" if gone else ""
     plain = failure.problem is SchemaProblem.TYPE and any(words in failure.detail for words in _PLAIN_TYPES)
-    return "Git has the right type by now" if plain and wrong is None and has_schema(desired) else ""
+    return "the type is corrected in Git" if plain and wrong is None and has_schema(desired) else ""

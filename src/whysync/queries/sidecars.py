@@ -1,7 +1,7 @@
-"""Sidecars that keep a finished Job sidecar: its own containers ended well, another one still runs.
+"""Sidecars that keep a finished Job running: its own containers succeeded, another one still runs.
 
 A Job is complete when all containers of its Pod have ended. Native sidecars (init containers with
-`restartPolicy: Always`) are ended by the kubelet; ordinary ones are not.
+`restartPolicy: Always`) are stopped by the kubelet; ordinary containers are not.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class InjectionSwitch(msgspec.Struct, frozen=True, kw_only=True):
-    """The label or annotation of a Pod template that stops an injector, or makes it end with the Job."""
+    """The label or annotation of a Pod template that disables injection, or ends the sidecar with the Job."""
 
     part: str
     name: str
     value: str
 
 
-# By the name that the injector gives its container.
+# By the container name that the injector uses.
 _SWITCHES = {
     "istio-proxy": InjectionSwitch(part="labels", name="sidecar.istio.io/inject", value="false"),
     "linkerd-proxy": InjectionSwitch(part="annotations", name="linkerd.io/inject", value="disabled"),
@@ -47,7 +47,7 @@ _SWITCHES = {
         part="annotations", name="consul.hashicorp.com/connect-inject", value="false"
     ),
 }
-# What a script calls to end the sidecar when its work is done.
+# The request that stops the sidecar when the work is done.
 _QUIT = {
     "istio-proxy": "curl -fsX POST http://localhost:15020/quitquitquit",
     "linkerd-proxy": "curl -fsX POST http://localhost:4191/shutdown",
@@ -58,7 +58,7 @@ _QUIT = {
 
 
 class RunningSidecar(msgspec.Struct, frozen=True, kw_only=True):
-    """`injected` when the workload's own template does not have the container."""
+    """A sidecar that still runs; `injected` if the workload's own template does not contain it."""
 
     name: str
     finished: str
@@ -86,7 +86,7 @@ def sidecar_of_finished_job(case: Case, ref: Ref) -> RunningSidecar | None:
         if own and not injected and len(own) > len(ended):
             known = [(i, c) for i, c in running if text(c.get("name")) in _SWITCHES | _QUIT]
             if not known:
-                continue  # one of its own containers is still at work
+                continue  # one of its own containers still works
         index, sidecar = (injected or running)[0]
         first, done = ended[0]
         return RunningSidecar(
@@ -130,19 +130,19 @@ def _switch_pointer(switch: InjectionSwitch) -> str:
 
 
 def sidecar_removed_in_git(case: Case, hook: Ref, sidecar: RunningSidecar | None) -> AlreadyFixed | None:
-    """Git already runs the hook without the sidecar; the run that hangs is an older one."""
+    """Git already runs the hook without the sidecar; the hanging run is an older one."""
     declared = case.desired_of(hook.key)
     if sidecar is None or sidecar.switch is None or declared is None:
         return None
     if declared.at(_switch_pointer(sidecar.switch)) != sidecar.switch.value:
         return None
-    title = f"End the operation and sync again: Git runs the hook without {sidecar.name}"
+    title = f"Terminate the operation and sync again: Git runs the hook without {sidecar.name}"
     words = f"Git already runs it without {sidecar.name}"
     return already_fixed(True, words, Fix.run(*rerun_commands(case, hook), title=title))
 
 
 def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Iterator[Fix]:
-    """The run that hangs has done its work; the template is changed for the next one."""
+    """The hanging run has done its work; the template is changed for the next one."""
     again = rerun_commands(case, hook)
     declared, switch = case.desired_of(hook.key), sidecar.switch
     if switch is not None and declared is not None and isinstance(declared.at("/spec/template"), dict):
@@ -150,7 +150,7 @@ def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Ite
             hook,
             Set(pointer=_switch_pointer(switch), value=switch.value),
             title=f"Run the hook without {sidecar.name}: {switch.part[:-1]} {switch.name}={switch.value}",
-            risk="the hook then has no access to what only the sidecar gives it",
+            risk="the hook then lacks what the sidecar provides",
         )
         yield replace(change, afterwards=again)
     elif switch is not None:
@@ -158,15 +158,15 @@ def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Ite
             comment(f"spec.template.metadata.{switch.part} of {hook}: {switch.name}: {switch.value}; commit"),
             *again,
             title=f"Run the hook without {sidecar.name}: {switch.part[:-1]} {switch.name}={switch.value}",
-            risk="the hook then has no access to what only the sidecar gives it",
+            risk="the hook then lacks what the sidecar provides",
         )
     yield Fix.run(
-        comment("an init container with restartPolicy: Always (Kubernetes 1.29+) ends with the Job; commit"),
+        comment("an init container with restartPolicy: Always (Kubernetes 1.29+) stops with the Job; commit"),
         *(
-            (comment(f"or let the hook end it when it is done: {sidecar.quit_command}"),)
+            (comment(f"or stop it at the end of the hook: {sidecar.quit_command}"),)
             if sidecar.quit_command
             else ()
         ),
         *again,
-        title=f"Or make {sidecar.name} a native sidecar, or let the hook end it when its work is done",
+        title=f"Or make {sidecar.name} a native sidecar, or stop it at the end of the hook",
     )

@@ -1,4 +1,4 @@
-"""Why a wait will not end by itself: read off the objects that are waited for."""
+"""Why a sync that waits for an object will not continue by itself: what the object and its Pods report."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from whysync.queries.waiting_on import AwaitedObject, result_of
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-# The controller hears of it at once, and looks again after three minutes at the latest.
-_NOTICED = timedelta(minutes=3)
-_FIRST_MINUTES = timedelta(minutes=2)
+# The controller reacts to events, and compares again after three minutes at the latest.
+_RESYNC = timedelta(minutes=3)
+_GRACE = timedelta(minutes=2)
 HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
 
 
 class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
-    """`reason` completes "it waits for X: …"; `certain` when the objects prove it, not the clock."""
+    """`reason` completes "waits for X: …"; `certain` if objects prove it, not only the elapsed time."""
 
     reason: str
     evidence: tuple[Evidence, ...] = ()
@@ -48,11 +48,11 @@ class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
-    """`None` while it may still end well."""
+    """`None` while the wait may still succeed."""
     live, declared = case.live_of(wait.ref.key), case.desired_of(wait.ref.key)
     row = case.rows.get(wait.ref.key)
     if wait.what is Awaited.HOOK:
-        stuck = _ended(case, wait, live) or _gone(case, wait, live, declared)
+        stuck = _ended(case, wait, live) or _was_deleted(case, wait, live, declared)
         if stuck is not None:
             return stuck
     stuck = _cannot_start(case, wait) or _sidecar(case, wait)
@@ -64,54 +64,56 @@ def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
     if wait.is_long and code and message:
         return StuckWait(reason=f"it is still {code}: {message}", certain=False)
     if wait.is_long:
-        return StuckWait(reason="it should have ended by now", certain=False)
+        return StuckWait(reason="it has taken longer than expected", certain=False)
     return None
 
 
 def _ended(case: Case, wait: AwaitedObject, live: Manifest | None) -> StuckWait | None:
-    """The Job is complete, and the operation has not noticed; it is given time to."""
+    """The Job has finished, and the operation has not noticed it within three minutes."""
     if live is None:
         return None
     ended = age_at(case, live, "/status/completionTime")
     since = ended if ended is not None else wait.age
-    if since is not None and since < _NOTICED:
+    if since is not None and since < _RESYNC:
         return None
     for index, condition in enumerate(items(live.status.get("conditions"))):
         kind, status = text(fields(condition).get("type")), text(fields(condition).get("status"))
         if kind in ("Complete", "Failed") and status == "True":
-            evidence = (cite(live, f"/status/conditions/{index}", says="it has ended"),)
-            reason = "it has ended, and Argo CD has not noticed"
+            evidence = (cite(live, f"/status/conditions/{index}", says="it has finished"),)
+            reason = "it has finished, but Argo CD has not noticed"
             return StuckWait(reason=reason, evidence=evidence, succeeded=kind == "Complete")
     return None
 
 
-def _gone(
+def _was_deleted(
     case: Case, wait: AwaitedObject, live: Manifest | None, declared: Manifest | None
 ) -> StuckWait | None:
-    """A Job with a short life after its end can be deleted before Argo CD has read how it ended."""
+    """A Job with a short ttlSecondsAfterFinished can be deleted before Argo CD reads its result."""
     job = live or declared
     ttl = job.at("/spec/ttlSecondsAfterFinished") if job is not None else None
     if job is not None and isinstance(ttl, int):
         evidence = (
-            cite(job, "/spec/ttlSecondsAfterFinished", says="Kubernetes deletes it so soon after its end"),
+            cite(job, "/spec/ttlSecondsAfterFinished", says="deletes it this many seconds after it finishes"),
         )
         if live is None and case.has(Fact.LIVE):
-            reason = f"it is gone: deleted {ttl} s after its end, before Argo CD looked"
+            reason = f"it was deleted {ttl} s after it finished, before Argo CD read its result"
             return StuckWait(reason=reason, evidence=evidence)
         if live is None or (ttl < 60 and wait.is_long):
-            reason = f"Kubernetes deletes it {ttl} s after its end, which can be before Argo CD looks"
+            reason = (
+                f"Kubernetes deletes it {ttl} s after it finishes, possibly before Argo CD reads its result"
+            )
             return StuckWait(reason=reason, evidence=evidence, certain=False)
     other_jobs_are_live = any(
         key.kind == wait.ref.kind and key != wait.ref.key for key in case.index.live_by_key
     )
     if live is None and other_jobs_are_live and result_of(case, wait.ref) is not None:
-        return StuckWait(reason="it is not in the cluster any more")
+        return StuckWait(reason="it no longer exists in the cluster")
     return None
 
 
 def _sidecar(case: Case, wait: AwaitedObject) -> StuckWait | None:
-    """Its work is done, and a container next to it keeps the Pod running."""
-    sidecar = sidecar_of_finished_job(case, wait.ref) if wait.age is None or wait.age >= _NOTICED else None
+    """Its work is done, but a sidecar keeps the Pod running."""
+    sidecar = sidecar_of_finished_job(case, wait.ref) if wait.age is None or wait.age >= _RESYNC else None
     if sidecar is None:
         return None
     return StuckWait(
@@ -141,7 +143,7 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
                     return StuckWait(
                         reason=f"its Pod cannot pull {container.image}{why}",
                         evidence=evidence,
-                        action="Set an image in Git that exists",
+                        action="Set an image that exists in Git",
                         image=container.image,
                     )
                 return StuckWait(
@@ -152,27 +154,27 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
             if text(fields(condition).get("reason")) == "Unschedulable" and not _is_new(
                 case, story.pod, pointer
             ):
-                evidence = (cite(story.pod, f"{pointer}/message", says="no node takes its Pod"),)
+                evidence = (cite(story.pod, f"{pointer}/message", says="the scheduler's message"),)
                 why, label = why_unschedulable(case, story.pod), missing_node_label(case, story.pod)
                 return StuckWait(
-                    reason="no node takes its Pod" + (f": {why}" if why else ""),
+                    reason="its Pod is unschedulable" + (f": {why}" if why else ""),
                     evidence=evidence,
-                    action="Take the label out of its node selector in Git"
+                    action="Remove the label from its node selector in Git"
                     if label
-                    else "Give it a node that fits, or let it ask for less in Git",
+                    else "Add a node that fits, or reduce its requests in Git",
                     label=label,
                 )
     for manifest, event in case.events_about(wait.ref):
         if event.type == "Warning" and event.reason in ("FailedCreate", "BackoffLimitExceeded"):
             return StuckWait(
-                reason=event.says, evidence=(cite(manifest, "/message", says="Kubernetes says why"),)
+                reason=event.says, evidence=(cite(manifest, "/message", says="the event with the reason"),)
             )
     return None
 
 
 def _is_new(case: Case, pod: Manifest, condition: str) -> bool:
-    """In its first minutes a Pod may wait for its volume, or for a node that an autoscaler brings."""
+    """In its first minutes a Pod may wait for its volume, or for a node that an autoscaler adds."""
     age = age_at(case, pod, f"{condition}/lastTransitionTime")
     if age is None:
         age = age_at(case, pod, "/metadata/creationTimestamp")
-    return age is not None and age < _FIRST_MINUTES
+    return age is not None and age < _GRACE

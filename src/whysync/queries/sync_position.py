@@ -22,12 +22,12 @@ def wave_of(manifest: Manifest) -> int:
 
 
 def is_deleted_before_next_run(manifest: Manifest) -> bool:
-    """Without a policy of its own, a hook's old run is deleted when the next sync starts."""
+    """Is the old run of a hook deleted when the next sync starts? That is the default policy."""
     return DeletePolicy.BEFORE_HOOK_CREATION in hooks.delete_policies(manifest.body)
 
 
 def keeps_old_run(manifest: Manifest | None) -> bool:
-    """A hook of a fixed name whose old run nothing deletes before the next."""
+    """Is it a hook with a fixed name whose old run is not deleted before the next one?"""
     return (
         manifest is not None
         and is_hook(manifest)
@@ -37,12 +37,12 @@ def keeps_old_run(manifest: Manifest | None) -> bool:
 
 
 def comes_before(manifest: Manifest, other: Manifest) -> bool:
-    """Is `one` surely applied, and healthy, before `other`? The same phase and wave is not an order."""
+    """Is it applied and healthy before `other`? Objects of the same phase and wave have no order."""
     return _moment(manifest) < _moment(other)
 
 
 def applied_before(manifest: Manifest, other: Manifest) -> bool:
-    """Is `one` at least sent to the API server before `other`? Within one wave, by the order of kinds."""
+    """Is it sent to the API server before `other`? Within one wave, the order of kinds decides."""
     return (*_moment(manifest), hooks.kind_rank(manifest.ref.kind)) < (
         *_moment(other),
         hooks.kind_rank(other.ref.kind),

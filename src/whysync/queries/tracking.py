@@ -1,4 +1,4 @@
-"""Whose mark an object carries, as far as the Applications at hand tell."""
+"""Tracking ids and labels: which Application a live object belongs to."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def other_app_of(case: Case, drift: Drift) -> str:
-    """The Application that the live mark names, where it is another one; empty where none is meant.
+    """The other Application that the live tracking id or label names; empty if there is none.
 
-    A tracking id is written by Argo CD alone, so what it names is an app. A label may hold anything: it
-    counts only where an Application of that name is at hand.
+    Only Argo CD writes tracking ids, so one always names an app. A label can have any value: it counts only
+    if an Application of that name is in the facts.
     """
     live_value = drift.live_value if isinstance(drift.live_value, str) else ""
     if drift.pointer == TRACKING_ID_POINTER:
@@ -31,16 +31,16 @@ def other_app_of(case: Case, drift: Drift) -> str:
 
 
 def is_label_of_a_tool(case: Case, drift: Drift) -> bool:
-    """A label that Helm, a pipeline or a person wrote names no Application, whatever Argo CD makes of it."""
+    """Did Helm, a pipeline or a person write the instance label? Then it does not name an Application."""
     writer = drift.writer
     by_tool = writer is not None and writer.kind not in (WriterKind.ARGOCD, WriterKind.UNKNOWN)
     return by_tool and drift.pointer == INSTANCE and not other_app_of(case, drift)
 
 
 def drop_from_this_app(case: Case, ref: Ref) -> Fix | None:
-    """Out of this app's source, where the live object is another app's by its mark, and that app has it too.
+    """Removes the object from this app's source, if another app tracks it and lists it as its resource.
 
-    A mark alone would not do: it may be of an app that has let the object go, or is gone itself.
+    A tracking id alone is not enough: that app may no longer manage the object, or no longer exist.
     """
     for drift in case.drifts_by(Mechanism.TRACKING):
         if (drift.ref.kind, drift.ref.name) != (ref.kind, ref.name):
@@ -52,7 +52,7 @@ def drop_from_this_app(case: Case, ref: Ref) -> Fix | None:
         ):
             return Fix.drop(
                 drift.desired.ref,
-                title=f"Let {other} keep it, which has it now: delete it from the source of {case.app.name}",
-                risk=f"{case.app.name} lives then with what {other} says of it",
+                title=f"Let {other} manage it, as it does now: remove it from {case.app.name}",
+                risk=f"{case.app.name} then depends on what {other} declares",
             )
     return None

@@ -1,8 +1,8 @@
-"""What a running operation waits for, and whether that can still end well.
+"""What a running operation waits for, and whether it has waited too long.
 
-Argo CD waits without a limit: for a hook to finish, for a wave to become healthy, for a deletion. How long
-is too long follows from the objects where they tell (a Pod that cannot start, a Job that is gone), and else
-from time: Kubernetes calls a rollout stuck after ten minutes, and so do we, unless earlier syncs took longer.
+Argo CD waits without a limit: for a hook to finish, for a wave to become healthy, for a deletion. Too long is
+ten minutes, the default progress deadline of a Deployment, or three times the slowest sync in the history.
+`stuck_wait` reads from the objects why a wait will not end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SLOWER = 3
 
 
 class AwaitedObject(msgspec.Struct, frozen=True, kw_only=True):
-    """`ref` is the one object that the message names; `others` counts the rest; `age` is the operation's."""
+    """`ref` is the object that the message names; `others` counts the rest; `age` is the operation's age."""
 
     what: Awaited
     ref: Ref
@@ -40,18 +40,18 @@ class AwaitedObject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_too_long(age: timedelta | None, slowest: timedelta | None) -> bool:
-    """Longer than ten minutes, and than three times the slowest sync on record."""
+    """Longer than ten minutes, and than three times the slowest sync in the history."""
     return age is not None and age >= max(LONG, _SLOWER * slowest if slowest else LONG)
 
 
 def is_running(case: Case) -> bool:
-    """Under way: not ended, and not waiting for its next retry either (that has `finishedAt`)."""
+    """Is an operation running? One that waits for its next retry has `finishedAt` and does not count."""
     operation = case.operation
     return operation is not None and operation.phase == "Running" and operation.finished_at is None
 
 
 def wait_of(case: Case) -> AwaitedObject | None:
-    """From the operation's message; where it says nothing, from a hook that has started and not ended."""
+    """From the operation's message; without one, a hook that has started and not finished."""
     operation = case.operation
     if operation is None or not is_running(case):
         return None

@@ -1,1 +1,1 @@
-"""Argo CD applied, and something refused, failed or never finished."""
+"""Sync failures: an object was rejected, a hook failed, or the sync never finished."""

@@ -1,20 +1,19 @@
-"""A policy of the cluster refuses the object.
+"""An admission policy or webhook refuses the object.
 
 ## What happens
-The API server asks admission webhooks and policies (Kyverno, Gatekeeper, Pod Security, a
-ValidatingAdmissionPolicy, a webhook of an operator) before it stores an object. One of them said
-no, so the sync fails; other objects of the same wave were applied, later waves were not. Syncing
-again ends the same way.
+Before the API server stores an object, it calls admission webhooks and evaluates policies (Kyverno,
+Gatekeeper, Pod Security, a ValidatingAdmissionPolicy, an operator's webhook). One of them denied the
+request, so the sync fails. Other objects of the same wave were applied, later waves were not. Another sync
+fails in the same way.
 
 ## How whysync knows
-The API server names who refused it and repeats the reason.
+The API server names the policy or webhook that denied the request, and repeats its reason.
 
 ## Fix
-Change the field that the policy names, in Git. An exception in the policy is for the people who own
-it.
+Change the field that the policy names, in Git. Only the owners of the policy can grant an exception.
 
 ## When it is something else
-A webhook that did not answer at all is webhook-down: that says nothing about the object.
+A webhook that did not answer at all is webhook-down, which says nothing about the object.
 """
 
 from collections.abc import Iterator
@@ -42,7 +41,7 @@ ENGINES = {
     PolicyEngine.PLUGIN: "admission plugin",
 }
 ENFORCE = "pod-security.kubernetes.io/enforce"
-# How to look at the policy itself.
+# The command that shows the policy.
 LOOK = {
     PolicyEngine.KYVERNO: ("get", "clusterpolicy,policy", "-A"),
     PolicyEngine.GATEKEEPER: ("get", "constraints"),
@@ -71,19 +70,19 @@ def admission_denied(case: Case) -> Iterator[Finding]:
             + (f": {one_line(failure.reason)}" if failure.reason else ""),
             root=one_line(failure.reason) or None,
             evidence=(
-                *group.cited(says="the refusal in its own words"),
+                *group.cited(says="the denial, as the API server reports it"),
                 *_field(failure, desired),
                 *_policy(case, failure),
             ),
             fixes=(*_fixes(case, group, ref), *filter(None, (revert_in_git(case, ref),))),
             already_fixed=sync_again(
-                case, reverted, "Git says by now what runs", "Sync again: Git says what runs"
+                case, reverted, "the change was reverted in Git", "Sync again: the change was reverted in Git"
             ),
         )
 
 
 def _unhealthy(case: Case, ref: Ref) -> Iterator[SymptomId]:
-    """A workload whose Pods are refused is not healthy for that reason."""
+    """The health symptom of a workload whose Pods are denied."""
     yield from (id for id in (SymptomId.unhealthy(ref.key),) if id in case.symptom_ids)
 
 
@@ -92,7 +91,7 @@ def _lower_level(failure: AdmissionDenied) -> str:
 
 
 def _what(case: Case, ref: Ref) -> str:
-    """Where the text names no object, it is one of those that the sync applies, not the Application."""
+    """A message without an object is about one that the sync applies, not about the Application."""
     return "an object of this sync" if ref.key == case.application.ref.key else str(ref)
 
 
@@ -106,11 +105,11 @@ def denier(failure: AdmissionDenied) -> str:
 
 def _field(failure: AdmissionDenied, desired: Manifest | None) -> Iterator[Evidence]:
     if failure.pointer and desired is not None:
-        yield cite(desired, failure.pointer, says="the field that the policy speaks of, as Git has it")
+        yield cite(desired, failure.pointer, says="the field in Git that the policy rejects")
 
 
 def _policy(case: Case, failure: AdmissionDenied) -> Iterator[Evidence]:
-    """The policy object, where it is at hand: the people to ask are in its annotations."""
+    """The policy object, if it is live: its annotations often name its owners."""
     if not failure.policy or failure.engine is PolicyEngine.POD_SECURITY:
         return
     for manifest in case.index.snapshot.live:
@@ -120,20 +119,20 @@ def _policy(case: Case, failure: AdmissionDenied) -> Iterator[Evidence]:
 
 def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterator[Fix]:
     failure = group.failure
-    field = failure.pointer or "what it names"
+    field = failure.pointer or "what the policy names"
     sync_command = sync(case)
     if failure.engine is PolicyEngine.POD_SECURITY:
         namespace = ref.namespace or case.destination_namespace
         yield Fix.run(
-            comment(f"set the securityContext fields that the message lists, on {ref}, and commit"),
+            comment(f"set the securityContext fields listed in the message on {ref}, and commit"),
             sync_command,
-            title="Give the Pods the securityContext that the message lists",
+            title="Set the securityContext fields listed in the message",
         )
         yield Fix.run(
             kubectl("label", "namespace", namespace, f"{ENFORCE}={_lower_level(failure)}", "--overwrite"),
             sync_command,
             title="Or lower the namespace's Pod Security level",
-            risk="every Pod of the namespace may then do more; ask whoever owns it",
+            risk="applies to every Pod of the namespace; ask its owner first",
         )
         return
     show = LOOK.get(failure.engine)
@@ -141,10 +140,10 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
     yield Fix.run(
         *((with_comment(kubectl(*show), name) if name else kubectl(*show),) if show else ()),
         *(
-            (on_object("get", ref, "-o", "yaml") + "   # what is live, if anything",)
+            (on_object("get", ref, "-o", "yaml") + "   # the live object, if any",)
             if ref.key != case.application.ref.key
             else ()
         ),
         sync_command,
-        title=f"Change {field} in Git so that the policy is met, then sync",
+        title=f"Change {field} in Git so that the policy accepts it, then sync",
     )

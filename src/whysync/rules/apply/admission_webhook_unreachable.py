@@ -1,20 +1,20 @@
-"""An admission webhook does not answer, so the API server refuses every object that it must ask about.
+"""An admission webhook does not answer, so the API server rejects every object that matches its rules.
 
 ## What happens
-A webhook with `failurePolicy: Fail` stands in front of the API server. When its Service has no
-ready Pod, its certificate is bad, or it is too slow, everything that matches its rules is refused:
-often in many Applications at once, and often for the very Pods that would bring the webhook back.
+The API server calls a webhook with `failurePolicy: Fail` before it accepts an object. When the webhook's
+Service has no ready Pod, its certificate is invalid, or it is too slow, everything that matches its rules is
+rejected: often in many Applications at once, and often the very Pods that would bring the webhook back.
 
 ## How whysync knows
-`failed calling webhook` with the webhook's name and the address that was called; and it looks at
-the Service, its Pods and the webhook's configuration where they are at hand.
+`failed calling webhook` with the webhook's name and address; and the Service, its Pods and the webhook's
+configuration, if they are in the facts.
 
 ## Fix
-Get the webhook's Pods running, then sync again. If the webhook blocks its own Pods, or its operator
-is gone for good, its configuration can be deleted: then nothing is checked or mutated any more.
+Get the webhook's Pods running, then sync again. If the webhook blocks its own Pods, or its operator was
+uninstalled, delete its configuration: then nothing is validated or mutated anymore.
 
 ## When it is something else
-A webhook that answered with a refusal is admission-denied.
+A webhook that answered with a denial is admission-denied.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def admission_webhook_unreachable(case: Case) -> Iterator[Finding]:
             verdict=_verdict(case, group, service),
             root=one_line(failure.detail) or None,
             evidence=(
-                *group.cited(says="the API server could not ask the webhook"),
+                *group.cited(says="the API server could not call the webhook"),
                 *_looked(case, service, configured),
             ),
             fixes=(*_scaled_up(case, service), *_fixes(case, failure, configured)),
@@ -58,7 +58,7 @@ def admission_webhook_unreachable(case: Case) -> Iterator[Finding]:
 
 
 def _scaled_up(case: Case, service: Manifest | None) -> Iterator[Fix]:
-    """Nobody answers because nobody is asked to run."""
+    """The webhook does not answer because its workload is scaled to zero."""
     scaled_down = scaled_to_zero(case, service) if service is not None else None
     if scaled_down is None:
         return
@@ -68,8 +68,8 @@ def _scaled_up(case: Case, service: Manifest | None) -> Iterator[Fix]:
         kubectl("scale", name, f"--replicas={count}", namespace=ref.namespace),
         kubectl("rollout", "status", name, namespace=ref.namespace),
         sync(case),
-        title=f"Scale {ref} up again: it is at 0 replicas",
-        risk="somebody may have had a reason to scale it down",
+        title=f"Scale {ref} up: it has 0 replicas",
+        risk="it may have been scaled down on purpose",
     )
 
 
@@ -91,7 +91,7 @@ def _about(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | 
 
 
 def _configured(case: Case, webhook: str) -> tuple[Manifest, int] | None:
-    """The configuration that names this webhook, and where in it."""
+    """The configuration that contains this webhook, and its index in it."""
     for manifest in case.index.snapshot.live:
         if manifest.ref.kind in CONFIGURATIONS:
             for index, entry in enumerate(items(manifest.body.get("webhooks"))):
@@ -105,15 +105,15 @@ def _looked(
 ) -> Iterator[Evidence]:
     if configured is not None:
         manifest, index = configured
-        yield cite(manifest, f"/webhooks/{index}/failurePolicy", says="Fail: no answer means no")
+        yield cite(manifest, f"/webhooks/{index}/failurePolicy", says="with Fail, an error is a rejection")
     if service is None:
         return
-    yield cite(service, "/spec/selector", says="the Pods that should answer")
+    yield cite(service, "/spec/selector", says="selects the webhook's Pods")
     scaled_down = scaled_to_zero(case, service)
     if scaled_down is not None:
-        yield cite(scaled_down[0], "/spec/replicas", says="who should answer is scaled to zero")
+        yield cite(scaled_down[0], "/spec/replicas", says="the webhook's workload is scaled to zero")
     for pod in _pods_behind(case, service):
-        yield cite(pod, "/status/phase", says="a Pod behind the Service")
+        yield cite(pod, "/status/phase", says="Pod of the Service")
 
 
 def _pods_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
@@ -130,7 +130,7 @@ def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | 
     if failure.reason in (Network.X509, Network.TLS):
         title = "Renew the webhook's certificate and the caBundle in its configuration, then sync"
     elif failure.reason is Network.BAD_RESPONSE:
-        title = "Mend the webhook: it answers, but not what the API server can read; then sync"
+        title = "Fix the webhook (the API server cannot parse its response), then sync"
     else:
         title = "Get the webhook's Pods running, then sync"
     show = (
@@ -144,11 +144,11 @@ def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | 
         delete_command = on_object("delete", configured[0].ref)
     else:
         delete_command = (
-            kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS)) + "   # find it, delete it"
+            kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS)) + "   # find and delete it"
         )
     yield Fix.run(
         delete_command,
         sync_command,
-        title="Last resort: delete the webhook's configuration, so that it is not asked any more",
-        destroys=("its checks and mutations, for the whole cluster, until its operator brings them back",),
+        title="Last resort: delete the webhook's configuration, so that it is no longer called",
+        destroys=("its validation and mutation in the whole cluster, until its operator restores them",),
     )

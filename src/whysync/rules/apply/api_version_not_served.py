@@ -1,17 +1,17 @@
-"""Git declares an API version that the cluster does not serve; it serves the kind in another one.
+"""Git declares an API version that the cluster does not serve; it serves the kind in another version.
 
 ## What happens
-Kubernetes removes old API versions (Ingress of `extensions/v1beta1`, PodDisruptionBudget and
-CronJob of `v1beta1`), and so do operators when their CRDs grow up. After such an upgrade the
-manifest cannot be applied, and one such manifest fails the whole sync.
+Kubernetes removes old API versions (Ingress in `extensions/v1beta1`, PodDisruptionBudget and CronJob in
+`v1beta1`), and operators drop old versions of their CRDs. After such an upgrade the manifest cannot be
+applied, and one such manifest fails the whole sync.
 
 ## How whysync knows
-Argo CD names the version that is asked for and the one that is installed; or the kind is one that
-Kubernetes has moved, with the version that it moved to.
+Argo CD names the requested and the installed version; or it is a kind that Kubernetes moved to another API
+group or version.
 
 ## Fix
-Write the served version into `apiVersion`, and check the fields: versions differ in more than the
-name. For a chart, take a release that knows the new version.
+Set the served version in `apiVersion`, and check the fields: versions differ in more than their name. For a
+chart, use a release that supports the new version.
 
 ## When it is something else
 No version of the kind is served: its CRD is missing (missing-crd).
@@ -42,7 +42,7 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
         move = Fix.run(
             kubectl("explain", failure.kind or ref.kind, f"--api-version={served_version}"),
             sync(case),
-            title=f"Move the manifest, or its chart, to {served_version}, then sync",
+            title=f"Migrate the manifest, or its chart, to {served_version}, then sync",
         )
         yield Finding(
             about=ref,
@@ -53,7 +53,7 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
             verdict=f"{ref}{group.others}: the cluster does not serve {declared_version};"
             f" it serves {served_version}",
             evidence=(
-                *group.cited(says="what is asked for, and what is installed"),
+                *group.cited(says="the requested and the installed version"),
                 *_declared(case, ref.key),
             ),
             fixes=(
@@ -63,7 +63,7 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
                             ref,
                             Set(pointer=API_VERSION, value=served_version),
                             title=f"Declare {served_version} in Git",
-                            risk="fields may have been renamed or moved between the versions",
+                            risk="fields may be renamed or moved between the versions",
                         ),
                     )
                     if desired is not None

@@ -1,19 +1,19 @@
-"""A sync fails with an error whose exact words whysync does not know.
+"""A sync fails with an error text that whysync does not recognize.
 
 ## What happens
-An object could not be applied or deleted. The words are new to whysync, but they say who refused: the
-API server's validation, its permissions, an admission policy, or an API server that is overloaded.
+An object could not be applied or deleted. The text is not in whysync's patterns, but its class is known: the
+API server's validation, its permissions, an admission policy, or an overloaded API server.
 
 ## How whysync knows
-The reason of the API server's answer (`Error from server (Forbidden)`), an HTTP status, or the class of
-the error. The finding has the cause of that class, and low confidence.
+The reason in the API server's response (`Error from server (Forbidden)`), an HTTP status, or the class of
+the error. The finding has the usual cause of that class, and low confidence.
 
 ## Fix
-Run the command shown: a dry run on the server gives all answers at once.
+Run the command shown: a server-side dry run returns all errors at once.
 
 ## When it is something else
-The words in the finding are exact; the cause is the usual one for this class of error. If they say
-something else, believe the words.
+The quoted text is exact; the cause is the usual one for this class of error. If the text contradicts the
+cause, trust the text.
 """
 
 from collections.abc import Iterator

@@ -1,20 +1,20 @@
-"""Auto-sync has given this commit up.
+"""Auto-sync does not try this commit again.
 
 ## What happens
-Auto-sync tries a commit, retries as often as it is told, and then leaves it alone: the same commit
-is not tried again, whatever happens in the cluster. Without self-heal, a commit that was synced
-once is not synced again either, even when somebody deletes or changes what it made.
+Auto-sync tries a commit, retries up to its retry limit, and then stops: the same commit is not tried again,
+whatever happens in the cluster. Without self-heal, a commit that was synced once is not synced again either,
+even if somebody deletes or changes what it created.
 
 ## How whysync knows
 `Failed last sync attempt to …`, or the controller's log: `failed previous sync attempt … will not
 retry`, `most recent sync already to …`.
 
 ## Fix
-Mend what made it fail. If the remedy is a new commit, auto-sync takes it up; if it was outside Git
-(a database, a permission), sync once by hand.
+Fix what made the sync fail. If the fix is a new commit, auto-sync picks it up; if the fix was outside Git
+(a database, a permission), sync once manually.
 
 ## When it is something else
-Auto-sync does nothing because a window is closed (sync-window), or because only pruning is left
+Auto-sync does nothing because a sync window is closed (sync-window), or because only pruning is left
 (pending-prune).
 """
 
@@ -50,7 +50,7 @@ def autosync_gave_up(case: Case) -> Iterator[Finding]:
 
 
 def _failed(case: Case) -> Iterator[Finding]:
-    """A companion of what made it fail: it says why nothing happens after that is mended."""
+    """Accompanies the cause of the failure: why nothing happens after that is fixed."""
     for index, condition in enumerate(case.app.status.conditions):
         message = understand(condition.message)
         if condition.type != "SyncError" or message.layer(LayerKind.SYNC_ATTEMPT) is None:
@@ -67,26 +67,26 @@ def _failed(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=_given_up(fixed),
             evidence=(
-                cite(case.application, f"/status/conditions/{index}/message", says="auto-sync gave it up"),
+                cite(
+                    case.application, f"/status/conditions/{index}/message", says="auto-sync stopped trying"
+                ),
                 cite(case.application, "/spec/syncPolicy/automated", says="auto-sync is on"),
                 *(
-                    cite(manifest, "/metadata/name", says="what was in the way is mended")
+                    cite(manifest, "/metadata/name", says="what blocked the sync is fixed")
                     for manifest in fixed
                 ),
             ),
             fixes=(
                 Fix.run(
                     sync(case),
-                    title="Sync once by hand"
-                    if fixed
-                    else "When the cause is mended outside Git: sync once by hand",
+                    title="Sync once manually" if fixed else "After a fix outside Git: sync once manually",
                 ),
             ),
         )
 
 
 def _logged(case: Case) -> Iterator[Finding]:
-    """Only the controller's log says so: the condition is gone, or the status is not known."""
+    """Only the controller's log reports it: the condition is gone, or the status is not in the facts."""
     reports = [report for report in case.failures(AutosyncSkipped) if report.failure.already_tried]
     if not reports:
         return
@@ -108,13 +108,13 @@ def _logged(case: Case) -> Iterator[Finding]:
 
 def _given_up(fixed: tuple[Manifest, ...]) -> str:
     if not fixed:
-        return "auto-sync will not try this commit again: a new commit, or a sync by hand, is needed"
+        return "auto-sync will not try this commit again: a new commit or a manual sync is needed"
     names = ", ".join(str(manifest.ref) for manifest in fixed)
-    return f"auto-sync gave this commit up and will not try it again, though what failed is mended ({names})"
+    return f"auto-sync will not try this commit again, although what made it fail is fixed ({names})"
 
 
 def _succeeded(case: Case) -> Iterator[Finding]:
-    """Synced once to this commit; without self-heal nothing brings back what changed since."""
+    """Synced once to this commit; without self-heal nothing restores what changed since."""
     if case.self_heals:
         return
     skipped: tuple[ReportedFailure[AutosyncSkipped], ...] = tuple(
@@ -133,18 +133,18 @@ def _succeeded(case: Case) -> Iterator[Finding]:
         explains=tuple(dict.fromkeys((*reported, *drifted))),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        verdict="auto-sync leaves it alone: this commit was synced already, and self-heal is off",
+        verdict="auto-sync does nothing: this commit was already synced, and self-heal is off",
         evidence=(
-            skipped[0].cite(says="the controller says why it does nothing"),
-            cite(case.application, HEAL, says="self-heal is not on"),
+            skipped[0].cite(says="the controller skips auto-sync"),
+            cite(case.application, HEAL, says="self-heal is off"),
         ),
         fixes=(
-            Fix.run(sync(case), title="Sync once by hand"),
+            Fix.run(sync(case), title="Sync once manually"),
             Fix.application(
                 case.application.ref,
                 Set(pointer=HEAL, value=True),
-                title="Let Argo CD mend drift by itself",
-                risk="every change made by hand is undone within seconds, also one made in an emergency",
+                title="Turn on self-heal, so that Argo CD reverts drift",
+                risk="manual changes are reverted within seconds, also in an emergency",
             ),
         ),
     )

@@ -1,21 +1,20 @@
-"""The cluster does not know a kind that Git declares: its CRD is missing.
+"""The cluster does not serve a kind that Git declares: its CRD is missing.
 
 ## What happens
-A custom resource can only be applied once its CustomResourceDefinition is in the cluster. Argo CD
-looks every kind up before it applies anything, so one unknown kind fails the whole sync, and
-nothing is applied.
+A custom resource can be applied only after its CustomResourceDefinition. Argo CD looks up every kind before
+it applies anything, so one unknown kind fails the whole sync, and nothing is applied.
 
 ## How whysync knows
 `no matches for kind`, `the server could not find the requested resource`, `Make sure the … CRD is
-installed`; and it looks for the CRD: in this Application, in others at hand, and in the cluster.
+installed`. whysync then searches for the CRD: in this Application, in other Applications, and in the cluster.
 
 ## Fix
-Bring the CRD in first: a chart or Application of its own that is synced before, or an earlier sync
-wave. `SkipDryRunOnMissingResource=true` helps only where the CRD arrives during the same sync (made
-by a controller, or in an earlier wave): it defers the look-up, it does not bring the CRD.
+Install the CRD first: in a chart or Application of its own that is synced before, or in an earlier sync
+wave. `SkipDryRunOnMissingResource=true` helps only if the CRD is created during the same sync (by a
+controller, or in an earlier wave): it postpones the lookup, it does not install the CRD.
 
 ## When it is something else
-The kind is served, in another version: that is deprecated-api.
+The kind is served in another version: that is deprecated-api.
 """
 
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import KindNotServed
 from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import comment, sync, with_comment
-from whysync.queries.crds import SKIP, CrdDefinition, crd_definition, is_applied_first
+from whysync.queries.crds import SKIP_DRY_RUN, CrdDefinition, crd_definition, is_applied_first
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sync_position import comes_before, phase_and_wave, wave_of
@@ -41,36 +40,36 @@ def crd_missing(case: Case) -> Iterator[Finding]:
     groups = tuple(grouped(case, KindNotServed, by=lambda failure: (failure.kind, failure.group)))
     for group in groups:
         failure = group.failure
-        if failure.other_version or failure.other_group or _is_told_better(group, groups):
+        if failure.other_version or failure.other_group or _is_covered_by_kind(group, groups):
             continue
         ref = named_ref(case, failure.resource, group.ref)
-        if ref.key == case.application.ref.key:  # the text names an API group and no object of it
+        if ref.key == case.application.ref.key:  # the message names only an API group
             ref = next((m.ref for m in case.desired if m.ref.group == failure.group), ref)
         kind, api_group = failure.kind or ref.kind, failure.group or ref.group
         definition = crd_definition(case, kind, api_group)
         fixes = tuple(_fixes(case, ref, kind, api_group, definition))
         yield Finding(
             about=ref,
-            explains=_with_vague_ones(group, groups),
+            explains=_with_group_only_symptoms(group, groups),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(_called(kind, api_group), definition),
-            evidence=(*group.cited(says="the API server does not know the kind"), *_cited(definition)),
+            verdict=_verdict(_kind_text(kind, api_group), definition),
+            evidence=(*group.cited(says="the API server does not serve the kind"), *_cited(definition)),
             fixes=fixes,
             already_fixed=already_fixed(is_applied_first(case, ref, definition), "", *fixes),
         )
 
 
-def _is_told_better(
+def _is_covered_by_kind(
     group: FailureGroup[KindNotServed], groups: tuple[FailureGroup[KindNotServed], ...]
 ) -> bool:
-    """The operation speaks of an API group, the result of its kind: that is one trouble."""
+    """The operation reports an API group, the result its kind: both are one problem."""
     return not group.failure.kind and any(
         other.failure.kind and other.failure.group == group.failure.group for other in groups
     )
 
 
-def _with_vague_ones(
+def _with_group_only_symptoms(
     group: FailureGroup[KindNotServed], groups: tuple[FailureGroup[KindNotServed], ...]
 ) -> tuple[SymptomId, ...]:
     without_kind = (
@@ -79,23 +78,23 @@ def _with_vague_ones(
     return tuple(dict.fromkeys((*group.explains, *(id for other in without_kind for id in other.explains))))
 
 
-def _called(kind: str, api_group: str) -> str:
+def _kind_text(kind: str, api_group: str) -> str:
     return f"{kind} ({api_group})" if api_group else kind or "this kind"
 
 
 def _verdict(called: str, definition: CrdDefinition) -> str:
     if definition.live is not None:
-        return f"the cluster did not know {called} when it was synced; its CRD is there by now"
-    return f"the cluster does not know {called}: {_whereabouts(definition)}"
+        return f"the cluster did not serve {called} at the last sync, but its CRD exists now"
+    return f"the cluster does not serve {called}: {_crd_location(definition)}"
 
 
-def _whereabouts(definition: CrdDefinition) -> str:
+def _crd_location(definition: CrdDefinition) -> str:
     if definition.own is not None:
-        return f"its CRD comes with this Application ({phase_and_wave(definition.own)})"
-    if definition.maker is not None:
-        return f"{definition.maker.ref} makes its CRD, which takes a moment"
+        return f"its CRD is part of this Application ({phase_and_wave(definition.own)})"
+    if definition.creator is not None:
+        return f"its CRD is created from {definition.creator.ref}, which takes a moment"
     if definition.other is not None:
-        return f"its CRD comes with Application {definition.other_app}, which must be synced first"
+        return f"its CRD is part of Application {definition.other_app}, which must be synced first"
     return "its CRD is not installed"
 
 
@@ -108,14 +107,14 @@ def _cited(definition: CrdDefinition) -> Iterator[Evidence]:
         yield cite(
             definition.other, "/spec/names/kind", says=f"this CRD of {definition.other_app} defines it"
         )
-    if definition.maker is not None:
-        yield cite(definition.maker, "/metadata/name", says="a controller makes the CRD from this object")
+    if definition.creator is not None:
+        yield cite(definition.creator, "/metadata/name", says="a controller creates the CRD from this object")
 
 
 def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefinition) -> Iterator[Fix]:
     sync_command = sync(case)
     if definition.live is not None:
-        yield Fix.run(sync_command, title="Sync again: the CRD is in the cluster now")
+        yield Fix.run(sync_command, title="Sync again: the CRD exists now")
         return
     if definition.own is not None:
         desired = case.desired_of(ref.key)
@@ -123,34 +122,37 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefin
             yield Fix.change(
                 definition.own.ref,
                 Set(pointer=WAVE, value=str(wave_of(desired) - 1)),
-                title="Put the CRD into an earlier sync wave than its resources",
+                title="Move the CRD to an earlier sync wave than its resources",
             )
-        yield Fix.run(
-            sync_command, title="Sync again: the CRD may only have needed a moment to be established"
-        )
+        yield Fix.run(sync_command, title="Sync again: the CRD may not have been established in time")
         return
-    if definition.maker is not None and not case.has_sync_option(SKIP):
+    if definition.creator is not None and not case.has_sync_option(SKIP_DRY_RUN):
         yield Fix.application(
             case.application.ref,
-            Add(pointer="/spec/syncPolicy/syncOptions", value=SKIP),
-            title="Let Argo CD look the kind up only when it applies it",
-            risk=f"put {definition.maker.ref} into an earlier wave than what uses its kind",
+            Add(pointer="/spec/syncPolicy/syncOptions", value=SKIP_DRY_RUN),
+            title="Skip the dry run while the CRD is missing",
+            risk=f"{definition.creator.ref} must be in an earlier wave than the resources of its kind",
         )
     if definition.other_app:
         other = definition.other_app.rpartition("/")[2]
         yield Fix.run(
-            f"argocd app sync {quote(other)}", sync_command, title=f"Sync {other} first, which brings the CRD"
+            f"argocd app sync {quote(other)}",
+            sync_command,
+            title=f"Sync {other} first, which installs the CRD",
         )
-    if definition.maker is not None:
-        # What only Git has was never applied: one unknown kind stops the whole sync.
-        if definition.maker.role is Role.LIVE:
-            yield Fix.run(sync_command, title="Then sync again: the controller may only have needed a moment")
+    if definition.creator is not None:
+        # An object that is only in Git was never applied: one unknown kind stops the whole sync.
+        if definition.creator.role is Role.LIVE:
+            yield Fix.run(
+                sync_command, title="Then sync again: the controller may not have created the CRD in time"
+            )
         return
     yield Fix.run(
         with_comment(
-            f"kubectl get crd | grep -i {quote(kind.lower() or 'KIND')}", "is it there under another name?"
+            f"kubectl get crd | grep -i {quote(kind.lower() or 'KIND')}",
+            "is it installed under another name?",
         ),
-        comment(f"install the operator or chart that brings {_called(kind, api_group)}, then"),
+        comment(f"install the operator or chart that contains {_kind_text(kind, api_group)}, then"),
         sync_command,
-        title="Install the CRD first: an Application of its own, or an earlier sync wave",
+        title="Install the CRD first: in its own Application, or in an earlier sync wave",
     )

@@ -1,21 +1,21 @@
-"""Argo CD's own permissions do not let this user do it.
+"""Argo CD's RBAC does not allow the request.
 
 ## What happens
-Argo CD checks each request of a person, a token or a CI job against `policy.csv` in ConfigMap
-`argocd-rbac-cm` and the roles of the project. The request was refused before anything was done:
-neither Git nor the cluster is at fault. Auto-sync is never affected by this.
+Argo CD checks each request of a user, a token or a CI job against `policy.csv` in ConfigMap `argocd-rbac-cm`
+and the roles of the project. The request was denied before anything was done: neither Git nor the cluster is
+at fault. Auto-sync is never affected.
 
 ## How whysync knows
-`permission denied: <resource>, <action>, <object>`. With the policy at hand, whysync evaluates it
-as Argo CD does: which line comes closest, what it does not cover, and whether a line denies it.
+`permission denied: <resource>, <action>, <object>`. If the policy is in the facts, whysync evaluates it as
+Argo CD does: which line comes closest, what it does not cover, and whether a line denies the request.
 
 ## Fix
-One more line in `policy.csv`, as narrow as the request. It is tried on the policy before it is
-shown.
+Add a line to `policy.csv`, as narrow as the request. whysync evaluates the policy with that line before it
+proposes it.
 
 ## When it is something else
-`is forbidden: User … cannot …` comes from Kubernetes, not from Argo CD: that is k8s-rbac. A project
-that does not permit a source, destination or kind is project-denied.
+`is forbidden: User … cannot …` comes from Kubernetes, not from Argo CD: that is k8s-rbac. A project that
+does not permit a source, destination or kind is project-denied.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import argocd_namespace, with_comment
 from whysync.queries.group_failures import grouped
 
-SOMEBODY = "role:NAME"
+ROLE_PLACEHOLDER = "role:NAME"
 
 
 @rule(cause="argocd-rbac", since="0.1")
@@ -48,23 +48,23 @@ def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD's RBAC does not let {failure.subject or 'the user'} do: {request_text}"
+            verdict=f"Argo CD's RBAC does not allow {failure.subject or 'the user'}: {request_text}"
             + _shortfall(explanation),
-            evidence=(*group.cited(says="Argo CD refuses the request"), *_lines(config, explanation)),
+            evidence=(*group.cited(says="Argo CD denies the request"), *_lines(config, explanation)),
             fixes=tuple(_fixes(case, failure.subject, request, explanation)) if failure.resource else (),
             already_fixed=already_fixed(
                 explanation is not None and explanation.decision.allowed,
-                "the policy among the facts allows it now",
+                "the policy allows it now",
                 Fix.run(
-                    _check(case, failure.subject or SOMEBODY, request),
-                    title="Try again; check that Argo CD has read the policy",
+                    _check(case, failure.subject or ROLE_PLACEHOLDER, request),
+                    title="Try again, and check that Argo CD has loaded the policy",
                 ),
             ),
         )
 
 
 def _explanation(case: Case, config: Manifest | None, subject: str, request: Request) -> Explanation | None:
-    """The policy's own answer. Of the lines that come close, those count that somebody wrote."""
+    """Evaluates the policy. The nearest line is one of argocd-rbac-cm, not of the built-in policy."""
     if config is None or not request.resource:
         return None
     policy, written = read_policy(_data(config)), read_policy(_data(config), builtin=False)
@@ -86,7 +86,7 @@ def _data(config: Manifest) -> dict[str, str]:
 
 
 def _for_role(policy: Policy, role: str, request: Request) -> Permission | None:
-    """Who asked is not told: the role whose line nearly covers it is the likely one."""
+    """The subject is unknown: the role whose line nearly covers the request is the likely one."""
     result = explain(policy, Asker(subject=role), request).remedy
     return result if isinstance(result, Permission) else None
 
@@ -98,11 +98,11 @@ def _shortfall(explanation: Explanation | None) -> str:
     if decision.allowed:
         return ""
     if decision.bad_line is not None:
-        return f"; the policy cannot be read at {decision.bad_line.origin}: {decision.bad_line.problem}"
+        return f"; the policy is invalid at {decision.bad_line.origin}: {decision.bad_line.problem}"
     if decision.reason is Reason.DENIED and decision.answer and decision.answer.line:
         return f"; a line denies it: {decision.answer.line}"
     if nearest is None:
-        return "; no line speaks of it"
+        return "; no line of the policy matches"
     if not nearest.misses:
         return f"; only {nearest.line.subject} may: {nearest.line}"
     return f"; the nearest line does not cover the {' and the '.join(nearest.misses)}: {nearest.line}"
@@ -135,21 +135,22 @@ def _check(case: Case, who: str, request: Request) -> str:
 def _fixes(case: Case, subject: str, request: Request, explanation: Explanation | None) -> Iterator[Fix]:
     decision = explanation.decision if explanation is not None else None
     remedy = explanation.remedy if explanation is not None else None
-    who = subject or (remedy.subject if isinstance(remedy, Permission) else SOMEBODY)
+    who = subject or (remedy.subject if isinstance(remedy, Permission) else ROLE_PLACEHOLDER)
     check = _check(case, who, request)
     edit = f"kubectl -n {argocd_namespace(case)} edit configmap argocd-rbac-cm"
     if decision is not None and decision.bad_line is not None:
         yield Fix.run(
-            with_comment(edit, decision.bad_line.text), title="Correct the line: it spoils the whole policy"
+            with_comment(edit, decision.bad_line.text),
+            title="Correct the line: it invalidates the whole policy",
         )
     elif decision is not None and decision.answer and decision.answer.line and decision.answer.line.denies:
         yield Fix.run(
             with_comment(edit, f"delete: {decision.answer.line}"),
             check,
-            title="Take the denying line out: a deny beats every allow of the same subject",
+            title="Remove the deny line: a deny overrides every allow of the same subject",
         )
     elif remedy is not None or explanation is None or not subject:
-        line = str(remedy) if remedy is not None else f"p, {SOMEBODY}, {request}, allow"
-        risk = "everybody with this role may do it then" if who.startswith("role:") else ""
-        yield Fix.policy(line, title=f"Allow exactly this to {who}", risk=risk)
-        yield Fix.run(check, title="Check it: this must say Yes afterwards")
+        line = str(remedy) if remedy is not None else f"p, {ROLE_PLACEHOLDER}, {request}, allow"
+        risk = "allows it to everybody with this role" if who.startswith("role:") else ""
+        yield Fix.policy(line, title=f"Allow exactly this for {who}", risk=risk)
+        yield Fix.run(check, title="Check it afterwards: this must print Yes")

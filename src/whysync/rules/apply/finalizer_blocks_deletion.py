@@ -1,18 +1,18 @@
-"""Something is being deleted and does not go away: a finalizer holds it.
+"""An object has been terminating for a long time: a finalizer has not been removed.
 
 ## What happens
-A finalizer tells Kubernetes to keep an object until its controller has cleaned up. If that
-controller is gone, or cannot do its work, the object stays in deletion for ever: a prune or an
-Application's deletion waits for it, and an object of the same name cannot be made anew.
+A finalizer makes Kubernetes keep an object until its controller has cleaned up. If that controller was
+uninstalled or fails, the object stays in deletion forever: a prune or the deletion of an Application waits
+for it, and an object of the same name cannot be created.
 
 ## How whysync knows
-A live object has a `deletionTimestamp` and finalizers; or the operation waits for its deletion; or
-Argo CD says that it cannot delete; or the Application itself was deleted long ago and is still there.
+A live object has a `deletionTimestamp` and finalizers; or the operation waits for its deletion; or Argo CD
+reports that it cannot delete it; or the Application itself was deleted long ago and still exists.
 
 ## Fix
-Get the controller that serves the finalizer working again. Only if it is gone for good, take the
-finalizer off by hand. The finalizers that protect claims and volumes in use are removed by Kubernetes when
-the last user is gone; never remove these by hand.
+Get the controller that handles the finalizer working again. Only if that controller no longer exists, remove
+the finalizer manually. Kubernetes removes the finalizers that protect claims and volumes when nothing uses
+them anymore; never remove these manually.
 
 ## When it is something else
 The namespace itself is being deleted: namespace-terminating.
@@ -21,6 +21,7 @@ The namespace itself is being deleted: namespace-terminating.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.sentences import counted
 from whysync.diagnosis.symptom import DELETION, OPERATION, SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -64,7 +65,7 @@ def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
             ref,
             live,
             explains=group.explains,
-            evidence=group.cited(says="it cannot be deleted"),
+            evidence=group.cited(says="its deletion is blocked"),
             finalizers=(failure.finalizer,) if failure.finalizer else finalizers_of(live),
         )
     for live in case.index.being_deleted:
@@ -78,29 +79,33 @@ def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
     of_application = tuple(_of_the_application(case))
     yield from of_application
     if not reported and not of_application:
-        yield from _silent(case)
+        yield from _without_condition(case)
 
 
-def _silent(case: Case) -> Iterator[Finding]:
-    """The Application was deleted long ago, and no condition says why it is still there."""
+def _without_condition(case: Case) -> Iterator[Finding]:
+    """The Application was deleted long ago, and no condition reports why it still exists."""
     if DELETION not in case.symptom_ids or not case.app.metadata.finalizers:
         return
     if any(condition.type.endswith("Error") for condition in case.app.status.conditions):
         return
-    left = [row.ref for row in case.app.status.resources if case.live_of(row.key) is not None]
-    finalizers = ", ".join(case.app.metadata.finalizers)
-    remaining_text = f"; {len(left)} of its resources are left, {left[0]} first" if left else ""
+    remaining = [row.ref for row in case.app.status.resources if case.live_of(row.key) is not None]
+    remaining_text = ""
+    if remaining:
+        remaining_text = f"; it still has {counted(len(remaining), 'resource')}, first {remaining[0]}"
     yield Finding(
         about=case.application.ref,
         field="/metadata/finalizers",
         explains=(DELETION,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        verdict=f"{case.application.ref} is being deleted since {age_text(case.being_deleted_for)}"
-        f" and does not go away: {finalizers} holds it{remaining_text}",
+        verdict=f"{case.application.ref} has been terminating for {age_text(case.being_deleted_for)}:"
+        f" {_not_removed(case.app.metadata.finalizers)}{remaining_text}",
         evidence=(
             *_cited(case.application),
-            *(cite(case.application, "/status/resources/0", says="it still lists this") for _ in left[:1]),
+            *(
+                cite(case.application, "/status/resources/0", says="a resource that is still listed")
+                for _ in remaining[:1]
+            ),
         ),
         fixes=(
             Fix.run(
@@ -108,21 +113,23 @@ def _silent(case: Case) -> Iterator[Finding]:
                 + f" | grep {app_argument(case)}",
                 with_comment(
                     on_object("get", case.application.ref, "-o", "yaml"),
-                    "what it still lists, and its conditions",
+                    "its remaining resources and conditions",
                 ),
-                title="See what the controller cannot delete; a controller that does not run deletes nothing",
+                title="Check that the application controller runs, and what it cannot delete",
             ),
             Fix.run(
                 on_object("patch", case.application.ref, "--type=merge", "-p", REMOVE_FINALIZERS),
-                title="Only if its resources may stay, or are gone: take the finalizer off",
-                destroys=("the Application at once; what it has deployed and not deleted yet stays behind",),
+                title="Only if its resources may stay, or are gone: remove the finalizer",
+                destroys=(
+                    "the Application, immediately; resources that are not deleted yet stay in the cluster",
+                ),
             ),
         ),
     )
 
 
 def _of_the_application(case: Case) -> Iterator[Finding]:
-    """Argo CD cannot delete what belongs to the Application, so the Application stays too."""
+    """Argo CD cannot delete a resource of the Application, so the Application stays too."""
     for group in grouped(case, DeletionFailed, by=lambda failure: failure.resource):
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
@@ -138,7 +145,7 @@ def _of_the_application(case: Case) -> Iterator[Finding]:
 
 
 def _about(case: Case, live: Manifest) -> Iterator[SymptomId]:
-    """What it holds up: its own row's symptoms, and an operation that waits for its deletion."""
+    """What it blocks: the symptoms of its own row, and an operation that waits for its deletion."""
     yield from (s.id for s in case.symptoms if s.ref is not None and s.ref.key == live.key)
     if live.key in case.rows:
         yield from _deletion(case)
@@ -166,28 +173,39 @@ def _finding(
     since = age_at(case, live, DELETION_TIMESTAMP)
     if live is not None and finalizers and PROTECTIONS.issuperset(finalizers):
         return _in_use(case, live, explains=explains, evidence=evidence, finalizers=finalizers)
-    age = f" since {age_text(since)}" if since is not None else ""
-    names = ", ".join(finalizers) or "a finalizer"
+    age = f" for {age_text(since)}" if since is not None else ""
     return Finding(
         about=ref,
         field="/metadata/finalizers",
         explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if sure and finalizers else Confidence.MEDIUM,
-        verdict=f"{ref} is being deleted{age} and does not go away: {names} holds it",
+        verdict=f"{ref} has been terminating{age}: {_not_removed(finalizers)}",
         evidence=(*evidence, *_cited(live)),
         fixes=(
             Fix.run(
-                on_object("get", ref, "-o", "yaml") + "   # finalizers, and what its status says",
-                title=f"Get the controller behind {names} working: it must finish, then the object goes",
+                on_object("get", ref, "-o", "yaml") + "   # its finalizers and its status",
+                title=f"Get the controller of {_names(finalizers)} working: it removes the finalizer",
             ),
             Fix.run(
                 on_object("patch", ref, "--type=merge", "-p", REMOVE_FINALIZERS),
-                title="Only if that controller is gone for good: take the finalizer off",
-                destroys=("the object at once; what the finalizer should have cleaned up stays behind",),
+                title="Only if that controller no longer exists: remove the finalizer",
+                destroys=("the object, immediately; what the finalizer should have cleaned up stays behind",),
             ),
         ),
     )
+
+
+def _names(finalizers: tuple[str, ...]) -> str:
+    return ", ".join(finalizers) or "the finalizer"
+
+
+def _not_removed(finalizers: tuple[str, ...]) -> str:
+    """`finalizer example.com/cleanup has not been removed`."""
+    if not finalizers:
+        return "a finalizer has not been removed"
+    noun, verb = ("finalizer", "has") if len(finalizers) == 1 else ("finalizers", "have")
+    return f"{noun} {', '.join(finalizers)} {verb} not been removed"
 
 
 def _in_use(
@@ -198,12 +216,16 @@ def _in_use(
     evidence: tuple[Evidence, ...],
     finalizers: tuple[str, ...],
 ) -> Finding:
-    """Kubernetes itself removes these finalizers, as soon as nothing uses the object any more."""
+    """Kubernetes removes these finalizers as soon as nothing uses the object."""
     users = users_of_storage(case, live)
     since = age_at(case, live, DELETION_TIMESTAMP)
     age = f" for {age_text(since)}" if since is not None else ""
     names = ", ".join(str(user.ref) for user, _ in users[:3]) + (" and more" if len(users) > 3 else "")
-    why = f"{names} still uses it" if users else f"something still uses it ({', '.join(finalizers)})"
+    why = (
+        f"{names} still {'uses' if len(users) == 1 else 'use'} it"
+        if users
+        else f"something still uses it ({', '.join(finalizers)})"
+    )
     commands = [on_object("describe", user.ref) for user, _ in users[:3]]
     commands = commands or [with_comment(on_object("describe", live.ref), "Used By")]
     return Finding(
@@ -218,7 +240,7 @@ def _in_use(
             *evidence,
             *_cited(live),
             *(
-                cite(user, pointer, says="it uses the object that is being deleted")
+                cite(user, pointer, says="uses the object that is being deleted")
                 for user, pointer in users[:3]
             ),
         ),
@@ -226,16 +248,17 @@ def _in_use(
             Fix.run(
                 with_comment(
                     kubectl("get", "pv", "-o", f"custom-columns={_COLUMNS}"),
-                    "the volume with the data, and its reclaim policy",
+                    "the volume and its reclaim policy",
                 ),
-                with_comment("kubectl patch pv NAME -p '" + RETAIN + "'", "before anything is stopped"),
+                with_comment("kubectl patch pv NAME -p '" + RETAIN + "'", "before you stop anything"),
                 title="If the data must stay: set the volume's reclaim policy to Retain first"
-                " (a deletion cannot be taken back)",
+                " (a deletion cannot be canceled)",
             ),
             Fix.run(
                 *commands,
-                title=f"If the data may go: stop {names or 'what uses it'}; the finalizer then goes",
-                risk="do not remove this finalizer by hand: the volume would be deleted under a running Pod",
+                title=f"If the data may be deleted: stop {names or 'what uses it'};"
+                " Kubernetes then removes the finalizer",
+                risk="do not remove this finalizer manually: the volume would be deleted under a running Pod",
                 destroys=("the claim, and its data unless the volume's reclaim policy is Retain",),
             ),
         ),
@@ -244,5 +267,5 @@ def _in_use(
 
 def _cited(live: Manifest | None) -> Iterator[Evidence]:
     if live is not None:
-        yield cite(live, DELETION_TIMESTAMP, says="when its deletion began")
-        yield cite(live, "/metadata/finalizers", says="who must finish first")
+        yield cite(live, DELETION_TIMESTAMP, says="when it was deleted")
+        yield cite(live, "/metadata/finalizers", says="finalizers that remain")

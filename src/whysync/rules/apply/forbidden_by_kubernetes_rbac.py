@@ -1,19 +1,19 @@
-"""Kubernetes does not let Argo CD's account do it.
+"""Kubernetes RBAC does not permit a request of Argo CD's account.
 
 ## What happens
-Argo CD acts with a service account of the destination cluster (its own, the one of the cluster
-secret, or one that the project impersonates). That account lacks a permission, so the object cannot
-be read, listed or applied. If it cannot list a kind, every Application of that cluster suffers.
+Argo CD uses an account of the destination cluster: its own service account, the one in the cluster Secret,
+or one that the project impersonates. That account lacks a permission, so the object cannot be read, listed
+or applied. If it cannot list a kind, every Application of that cluster is affected.
 
 ## How whysync knows
 `is forbidden: User … cannot <verb> resource …` from the API server.
 
 ## Fix
-The smallest Role (or ClusterRole) with its binding that lets exactly this through.
+Create the smallest Role (or ClusterRole) and binding that permits exactly this.
 
 ## When it is something else
-`permission denied: applications, sync, …` is Argo CD's own RBAC (argocd-rbac). `exceeded quota` and
-admission policies also say forbidden: they are quota and admission-denied.
+`permission denied: applications, sync, …` is Argo CD's own RBAC (argocd-rbac). `exceeded quota` and admission
+policies also report forbidden: they are quota and admission-denied.
 """
 
 from collections.abc import Iterator
@@ -41,9 +41,9 @@ def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Kubernetes does not let {_user(failure)} {_deeds(group)}",
+            verdict=f"Kubernetes RBAC does not permit {_user(failure)} to {_requests(group)}",
             root=one_line(failure.detail) or None,
-            evidence=group.cited(says="the API server refuses it"),
+            evidence=group.cited(says="the API server denies the request"),
             fixes=(*_own_binding(case, group), *_fixes(group)),
         )
 
@@ -60,23 +60,23 @@ def _about(case: Case, failure: Forbidden) -> Ref:
     return Ref(version="v1", kind="ServiceAccount", namespace=account[0], name=account[1])
 
 
-def _deeds(group: FailureGroup[Forbidden]) -> str:
+def _requests(group: FailureGroup[Forbidden]) -> str:
     if group.failure.escalation:
-        return "grant permissions that it does not hold itself"
+        return "grant permissions that it does not have itself"
     actions = dict.fromkeys(
         f"{r.failure.verb} {_resource(r.failure)}" for r in group.reports if r.failure.verb
     )
     more = f" and {len(actions) - 4} more" if len(actions) > 4 else ""
-    return f"{', '.join(list(actions)[:4]) or 'do this'}{more}{_where(group)}"
+    return f"{', '.join(list(actions)[:4]) or 'make this request'}{more}{_where(group)}"
 
 
 def _where(group: FailureGroup[Forbidden]) -> str:
-    """Who lists at the cluster scope asks for all namespaces; who names an object there, for one of none."""
+    """A list without a namespace covers the whole cluster; other verbs then mean a cluster-scoped kind."""
     failure = group.failure
     if failure.namespace:
         return f" in namespace {failure.namespace}"
     verbs = {report.failure.verb for report in group.reports}
-    return " in the whole cluster" if verbs & {"", *LISTING} else ", which lie in no namespace"
+    return " in the whole cluster" if verbs & {"", *LISTING} else " (cluster-scoped)"
 
 
 def _resource(failure: Forbidden) -> str:
@@ -87,34 +87,34 @@ def _fixes(group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     failure = group.failure
     if failure.escalation:
         yield Fix.run(
-            "# give Argo CD's account the permissions that the Role grants (see the message), or:",
+            "# grant Argo CD's account the permissions that the Role contains (see the message), or:",
             kubectl(
                 "create", "clusterrole", ROLE_NAME, "--verb=bind,escalate", "--resource=clusterroles,roles"
             ),
             *_bind(failure),
-            title="Let Argo CD's account grant what it does not hold, or hold it",
-            risk="with bind and escalate it can give itself any permission",
+            title="Grant Argo CD's account the same permissions, or let it grant any (bind, escalate)",
+            risk="with bind and escalate it can grant itself any permission",
         )
         return
     if not failure.resource or not failure.verb:
         yield Fix.run(
             kubectl("auth", "can-i", "--list", f"--as={failure.user or 'USER'}"),
-            title="See what the account may do, and give it what the message names",
+            title="List the account's permissions, and grant what the message names",
         )
         return
     yield Fix.new(
         {"apiVersion": "v1", "kind": "List", "items": [role_for(group), binding_for(failure)]},
-        title=f"Allow exactly this to {_user(failure)}",
-        risk="it is for the destination cluster; apply it with an account that may grant permissions",
+        title=f"Permit exactly this for {_user(failure)}",
+        risk="for the destination cluster; apply it with an account that may grant permissions",
     )
     words = ["auth", "can-i", failure.verb, _resource(failure), f"--as={failure.user}"]
     yield Fix.run(
-        kubectl(*words, namespace=failure.namespace), title="Check it: this must say yes afterwards"
+        kubectl(*words, namespace=failure.namespace), title="Check it afterwards: this must print yes"
     )
 
 
 def _own_binding(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
-    """The installed controller may do everything: if it may not even list, its binding is not in place."""
+    """The installed controller is permitted everything: if it cannot list, its binding is missing."""
     failure = group.failure
     account = service_account(failure.user)
     if account is None or account[1] not in CONTROLLERS or failure.namespace or failure.escalation:
@@ -124,7 +124,7 @@ def _own_binding(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
             f"kubectl get clusterrolebinding -o wide | grep {account[1]}"
             f"   # its subject must be in namespace {account[0]}",
             refresh(case),
-            title="Check the installed ClusterRoleBinding first: without it the next kind fails too",
+            title="Check the installed ClusterRoleBinding first: without it, the next kind fails too",
         )
 
 

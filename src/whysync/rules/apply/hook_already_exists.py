@@ -1,20 +1,20 @@
-"""An object of the same name from an earlier run is in the way.
+"""An object of the same name from an earlier run already exists.
 
 ## What happens
-Argo CD (or a hook's delete policy) wants to create an object, and one of that name is still there:
-an old run of a hook that nothing deletes, or one whose deletion has not ended. A Job that is still there
-is not created but changed, and its template cannot be changed.
+Argo CD creates an object, but one of that name still exists: an old run of a hook that nothing deletes, or
+one whose deletion has not finished. A Job that still exists is updated instead of created, and the template
+of a Job is immutable.
 
 ## How whysync knows
-`already exists`, or `object is being deleted: … already exists`; or `field is immutable` of a hook whose
-delete policy keeps the old run.
+`already exists`, or `object is being deleted: … already exists`; or `field is immutable` for a hook whose
+hook-delete-policy keeps the old run.
 
 ## Fix
-Delete the old one, then sync. For hooks, the delete policy `BeforeHookCreation` does that by
-itself, or `generateName` gives every run a name of its own.
+Delete the old object, then sync. For hooks, the delete policy `BeforeHookCreation` does that for every run,
+and `generateName` gives every run its own name.
 
 ## When it is something else
-The old object hangs in deletion: finalizer-stuck.
+The old object does not finish terminating: finalizer-stuck.
 """
 
 from collections.abc import Iterator
@@ -38,22 +38,22 @@ def hook_already_exists(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
         keeps = desired is not None and is_hook(desired) and not is_deleted_before_next_run(desired)
-        deletion = " and is still being deleted" if failure.being_deleted else ""
+        deletion = " and is still terminating" if failure.being_deleted else ""
         yield Finding(
             about=ref,
             field=POLICY if keeps else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if keeps or failure.being_deleted else Confidence.MEDIUM,
-            verdict=f"{ref} is there already{deletion}, so it cannot be created",
-            evidence=group.cited(says="one of that name exists"),
+            verdict=f"{ref} already exists{deletion}, so it cannot be created",
+            evidence=group.cited(says="an object of that name exists"),
             fixes=tuple(_fixes(case, ref, keeps=keeps)),
         )
     yield from _kept_and_changed(case)
 
 
 def _kept_and_changed(case: Case) -> Iterator[Finding]:
-    """The new run of a hook is applied to the old Job, which cannot become the new one."""
+    """The new run of a hook is applied to the old Job, whose template is immutable."""
     for group in grouped(case, ImmutableField, by=lambda failure: failure.resource):
         ref = named_ref(case, group.failure.resource, group.ref)
         if not keeps_old_run(case.desired_of(ref.key)):
@@ -64,9 +64,9 @@ def _kept_and_changed(case: Case) -> Iterator[Finding]:
             explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the old run of hook {ref} is still there, and the new one cannot take its place:"
-            f" its delete policy keeps it",
-            evidence=(*group.cited(says="Argo CD tries to change the old run"), *_policy(case, ref)),
+            verdict=f"the old run of hook {ref} still exists and cannot be replaced:"
+            f" its hook-delete-policy keeps it",
+            evidence=(*group.cited(says="Argo CD tried to update the old run"), *_policy(case, ref)),
             fixes=tuple(_fixes(case, ref, keeps=True)),
         )
 
@@ -74,9 +74,9 @@ def _kept_and_changed(case: Case) -> Iterator[Finding]:
 def _policy(case: Case, ref: Ref) -> Iterator[Evidence]:
     desired, live = case.desired_of(ref.key), case.live_of(ref.key)
     if desired is not None:
-        yield cite(desired, POLICY, says="its delete policy")
+        yield cite(desired, POLICY, says="its hook-delete-policy")
     if live is not None:
-        yield cite(live, "/metadata/creationTimestamp", says="the old run is from")
+        yield cite(live, "/metadata/creationTimestamp", says="when the old run was created")
 
 
 def _fixes(case: Case, ref: Ref, *, keeps: bool) -> Iterator[Fix]:
@@ -84,15 +84,15 @@ def _fixes(case: Case, ref: Ref, *, keeps: bool) -> Iterator[Fix]:
         yield Fix.change(
             ref,
             Set(pointer=POLICY, value="BeforeHookCreation"),
-            title="Let Argo CD delete the old run before each new one",
+            title="Delete the old run before each new one: hook-delete-policy BeforeHookCreation",
         )
     yield Fix.run(
-        on_object("get", ref, "-o", "yaml") + "   # its owner, its age, its finalizers",
-        title="See whose it is: an old run, or another tool's",
+        on_object("get", ref, "-o", "yaml") + "   # its owner, age and finalizers",
+        title="Check whether it is an old run or belongs to another tool",
     )
     yield Fix.run(
         on_object("delete", ref),
         sync(case),
-        title="Delete the old one, then sync",
+        title="Delete the old object, then sync",
         destroys=(f"the existing {ref}",),
     )

@@ -1,22 +1,21 @@
-"""A hook of the sync failed.
+"""A sync hook failed.
 
 ## What happens
-A hook (mostly a Job: a migration, a smoke test) ended with an error. A failed PreSync hook stops
-the sync before anything else is applied; a failed PostSync hook leaves everything applied and the
-operation Failed. Auto-sync does not try the same commit again.
+A hook (usually a Job: a migration, a smoke test) ended with an error. A failed PreSync hook stops the sync
+before anything else is applied; a failed PostSync hook leaves everything applied and the operation Failed.
+Auto-sync does not try the same commit again.
 
 ## How whysync knows
-The operation's result for the hook says Failed. From there it goes down: the Job's condition, its
-Pods, the exit code of the container, and the line of its log that names the reason.
+The operation's result for the hook is Failed. From there whysync follows the Job's condition, its Pods, the
+exit code of the container, and the line of its log that names the reason.
 
 ## Fix
-Mend what the log names, then sync again. A Job whose delete policy keeps it must be deleted first:
-the next sync would find the failed run, and count it as failed at once. What a Job that was ended by
-its own deadline had to say is gone with its Pods: read along while it runs again.
+Fix the error shown in the log, then sync again. A Job whose hook-delete-policy keeps it must be deleted
+first: the next sync would find the failed run and fail immediately. When a Job exceeds its own deadline, its
+Pods and their logs are deleted: follow the log while it runs again.
 
 ## When it is something else
-A hook that could not even be created has an error of the API server as its message. One that never
-ends is hook-stuck.
+A hook that could not be created has an API server error as its message. One that never ends is hook-stuck.
 """
 
 from collections.abc import Iterator
@@ -58,12 +57,12 @@ def hook_failed(case: Case) -> Iterator[Finding]:
         if not failed or not is_hook_result(case, result) or was_never_created(result):
             continue
         if result.message == ENDED and was_terminated_by_timeout(case):
-            continue  # it did not fail: the whole sync was ended
+            continue  # it did not fail: the whole sync was terminated
         ref = result.ref
         root_cause = log_root_cause(logs_below(case, ref))
         overdue_job = job_past_deadline(case, ref, result)
         symptom = SymptomId.result(result.key)
-        runs = ref.kind in RUN_TO_COMPLETION  # any other kind failed because its health did
+        runs = ref.kind in RUN_TO_COMPLETION  # other kinds fail because they became Degraded
         yield Finding(
             about=ref,
             explains=tuple(dict.fromkeys((symptom, *(symptoms_about(case, ref) if runs else ())))),
@@ -78,11 +77,11 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             fixes=tuple(fixes_of_failed_run(case, ref, root_cause, overdue_job)),
             already_fixed=longer_deadline_in_git(case, overdue_job),
         )
-        yield from _unguarded(case, ref, symptom)
+        yield from _missing_safeguards(case, ref, symptom)
 
 
 def _at_deletion(case: Case) -> Iterator[Finding]:
-    """PreDelete and PostDelete hooks: while they fail, the Application cannot be deleted."""
+    """PreDelete and PostDelete hooks: while one fails, the Application cannot be deleted."""
     for group in grouped(case, HookFailed, by=lambda failure: failure.hook):
         failure = group.failure
         namespace, _, name = failure.hook.partition(",")[0].strip().rpartition("/")
@@ -97,13 +96,9 @@ def _at_deletion(case: Case) -> Iterator[Finding]:
             + (f": {root_cause_text(root_cause.failure)}" if root_cause else ""),
             root=root_cause_text(root_cause.failure) if root_cause else None,
             evidence=(
-                *group.cited(says="what Argo CD says of the hook"),
+                *group.cited(says="Argo CD's message about the hook"),
                 *(
-                    (
-                        cite_line(
-                            root_cause.log, root_cause.failure.line, says="the line that names the reason"
-                        ),
-                    )
+                    (cite_line(root_cause.log, root_cause.failure.line, says="the log line with the reason"),)
                     if root_cause
                     else ()
                 ),
@@ -111,14 +106,14 @@ def _at_deletion(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.run(
                     kubectl("logs", f"job/{name}" if name else "job/NAME", namespace=namespace),
-                    title="Mend what the log names; Argo CD tries the hook again by itself",
+                    title="Fix the error shown in the log; Argo CD then retries the hook",
                 ),
             ),
         )
 
 
-def _unguarded(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Finding]:
-    """What would have made the next run safer; not the cause of this one."""
+def _missing_safeguards(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Finding]:
+    """A missing delete policy or deadline: not the cause of this failure, but of the next."""
     job = case.desired_of(ref.key)
     if job is None or ref.kind != "Job":
         return
@@ -126,7 +121,7 @@ def _unguarded(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Finding]:
     endless = not isinstance(job.at(DEADLINE_POINTER), int)
     if not (kept or endless):
         return
-    problems = [*(["is kept after it failed"] if kept else []), *(["may run for ever"] if endless else [])]
+    problems = [*(["is kept after a failure"] if kept else []), *(["has no deadline"] if endless else [])]
     yield Finding(
         about=ref,
         field=POLICY if kept else DEADLINE_POINTER,
@@ -134,12 +129,12 @@ def _unguarded(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Finding]:
         because=(symptom,),
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
-        verdict=f"{ref} {' and '.join(problems)}: the next failure can block or hang the sync",
+        verdict=f"{ref} {' and '.join(problems)}: the next failure can block the sync",
         evidence=tuple(
             cite(job, pointer, says=says)
             for applies, pointer, says in (
-                (kept, POLICY, "no BeforeHookCreation: an old run stays in the way"),
-                (endless, DEADLINE_POINTER, "no deadline: Argo CD waits as long as it runs"),
+                (kept, POLICY, "no BeforeHookCreation: an old run blocks the next one"),
+                (endless, DEADLINE_POINTER, "no deadline: Argo CD waits until it ends"),
             )
             if applies
         ),
@@ -148,8 +143,8 @@ def _unguarded(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Finding]:
                 ref,
                 *((Set(pointer=POLICY, value=_with_before_creation(job)),) if kept else ()),
                 *((Set(pointer=DEADLINE_POINTER, value=600),) if endless else ()),
-                title="Prevent it: give the hook a delete policy and a deadline",
-                risk="choose a deadline that is longer than its slowest good run",
+                title="Prevention: set a hook-delete-policy and a deadline",
+                risk="the deadline must be longer than its slowest successful run",
             ),
         ),
     )

@@ -1,19 +1,19 @@
 """The sync waits for a hook that does not end.
 
 ## What happens
-Argo CD waits for a hook without a limit. If its Pod cannot start (image, quota, missing Secret, no
-node), if the Job hangs, or if Kubernetes deleted it before Argo CD saw how it ended, the operation
-stays Running for ever, and no other sync can start.
+Argo CD waits for a hook without a limit. If its Pod cannot start (image, quota, missing Secret, no node), if
+the Job hangs, or if Kubernetes deleted it before Argo CD saw its result, the operation stays Running, and no
+other sync can start.
 
 ## How whysync knows
-The operation waits for the hook; and the hook's Pods, its `ttlSecondsAfterFinished`, its absence
-from the cluster, a sidecar that still runs after the hook's own container has succeeded, or more than ten
-minutes of waiting show that it will not end by itself.
+The operation waits for the hook. The hook's Pods, its `ttlSecondsAfterFinished`, its absence from the
+cluster, a sidecar that still runs after the hook's own container succeeded, or more than ten minutes of
+waiting show that it will not end by itself.
 
 ## Fix
-End the operation, mend what keeps the hook from ending, sync again. A deadline on the Job turns the
-next hang into a clear failure. A sidecar keeps every run alive: leave it out of the hook, make it a native
-sidecar, or end it when the work is done.
+Terminate the operation, fix what keeps the hook from ending, sync again. A deadline on the Job turns the next
+hang into a failure with a reason. A sidecar keeps every run alive: leave it out of the hook, make it a native
+sidecar, or stop it when the work is done.
 
 ## When it is something else
 The hook ended with an error: hook-failed. It has only just started: wave-in-progress.
@@ -68,47 +68,49 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         return
     others = f" and {wait.others} more" if wait.others else ""
     last_line = None if stuck.certain else _last_line(case, wait)
-    related = (*symptoms_about(case, wait.ref), *(_said_below(case, wait.ref) if stuck.certain else ()))
+    related = (*symptoms_about(case, wait.ref), *(_pod_events(case, wait.ref) if stuck.certain else ()))
     yield Finding(
         about=wait.ref,
         explains=tuple(dict.fromkeys((OPERATION, *related))),
-        # Where nothing tells why, any rule that does tell it has the word.
+        # Where the reason is unknown, a rule that knows it takes precedence.
         because=tuple(id for id in symptoms_about(case, wait.ref) if id != OPERATION or not stuck.certain),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stuck.certain else Confidence.MEDIUM,
-        verdict=f"the sync waits for hook {wait.ref}{others} since {age_text(wait.age)}:"
-        f" {stuck.reason if last_line is None else f'it last said {last_line.value!r}'}",
+        verdict=f"the sync has been waiting for {age_text(wait.age)} for hook {wait.ref}{others}:"
+        f" {stuck.reason if last_line is None else f'its last log line is {last_line.value!r}'}",
         root=stuck.reason if stuck.certain else None,
         evidence=(*_evidence(case, stuck), *((last_line,) if last_line is not None else ())),
         fixes=tuple(_fixes(case, wait, stuck)),
         already_fixed=sidecar_removed_in_git(case, wait.ref, stuck.sidecar),
     )
-    yield from _endless(case, wait)
+    yield from _missing_safeguards(case, wait)
 
 
-def _said_below(case: Case, hook: Ref) -> Iterator[SymptomId]:
-    """Events about its Pods that tell the same: the image, the node."""
+def _pod_events(case: Case, hook: Ref) -> Iterator[SymptomId]:
+    """Events about its Pods that report the same problem: the image, the node."""
     for report in (*case.failures(ImagePull), *case.failures(Unschedulable)):
         if report.ref is not None and owning_row_of(case, report.ref) == hook:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
 def _last_line(case: Case, wait: AwaitedObject) -> Evidence | None:
-    """Where nothing else tells why, what its container printed last is the best that there is."""
+    """The last line of its log: the best hint if no object reports a reason."""
     for log in logs_below(case, wait.ref):
         for number in range(len(log.lines), 0, -1):
             if log.lines[number - 1].strip():
-                return cite_line(log, number, says="the last thing that it said")
+                return cite_line(log, number, says="the last line of its log")
     return None
 
 
 def _vanished(case: Case) -> Iterator[Finding]:
-    """Argo CD looked for the hook that it waited for, and it was gone."""
+    """The hook was deleted while Argo CD waited for it."""
     for group in grouped(case, ResourceVanished, by=lambda failure: failure.resource):
         ref = named_ref(case, group.failure.resource, group.ref)
         declared = case.desired_of(ref.key)
         ttl = declared.at(TTL) if declared is not None else None
-        why = f": its TTL deletes it {ttl} s after its end" if isinstance(ttl, int) else ""
+        why = (
+            f": ttlSecondsAfterFinished deletes it {ttl} s after it finishes" if isinstance(ttl, int) else ""
+        )
         yield Finding(
             about=ref,
             explains=group.explains,
@@ -116,12 +118,16 @@ def _vanished(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH if why else Confidence.MEDIUM,
             verdict=f"{ref} was deleted while the sync waited for it{why}",
             evidence=(
-                *group.cited(says="it is gone, and how it ended is unknown"),
-                *((cite(declared, TTL, says="Kubernetes deletes it so soon"),) if declared and why else ()),
+                *group.cited(says="it was deleted, and its result is unknown"),
+                *(
+                    (cite(declared, TTL, says="deletes it this many seconds after it finishes"),)
+                    if declared and why
+                    else ()
+                ),
             ),
             fixes=(
                 Fix.run(
-                    sync(case), title="Sync again; let nothing but Argo CD delete it (no TTL, no clean-up)"
+                    sync(case), title="Sync again; only Argo CD may delete the hook (no TTL, no cleanup job)"
                 ),
             ),
         )
@@ -129,7 +135,7 @@ def _vanished(case: Case) -> Iterator[Finding]:
 
 def _evidence(case: Case, stuck: StuckWait) -> Iterator[Evidence]:
     yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
-    yield cite(case.application, "/status/operationState/startedAt", says="since when")
+    yield cite(case.application, "/status/operationState/startedAt", says="when it started")
     yield from stuck.evidence
 
 
@@ -138,31 +144,31 @@ def _fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fix]:
         yield Fix.run(
             refresh(case),
             f"argocd app wait {app_argument(case)} --operation --timeout 120",
-            title="Let Argo CD look again: the hook has done its work, and need not run twice",
+            title="Refresh: the hook has completed and does not have to run again",
         )
         yield Fix.run(
             terminate(case),
             sync(case),
-            title="If it still waits then: end the operation, and sync again",
-            risk="the hook runs once more: make sure that it may",
+            title="If the sync still waits: terminate the operation, then sync again",
+            risk="the hook runs a second time: make sure that it may",
         )
         return
     if stuck.sidecar is not None:
         yield from fixes_without_sidecar(case, wait.ref, stuck.sidecar)
         return
-    commands = [with_comment(on_object("describe", wait.ref), "its events say what it waits for")]
+    commands = [with_comment(on_object("describe", wait.ref), "its events show what it waits for")]
     if stuck.image:
         commands = [
             with_comment(
-                f"docker manifest inspect {quote(stuck.image)}", "does it exist, and may you read it?"
+                f"docker manifest inspect {quote(stuck.image)}", "does it exist, and can you read it?"
             )
         ]
     if stuck.label:
         commands = []
         yield Fix.run(
-            with_comment("kubectl get nodes --show-labels", "on which of them may it run?"),
+            with_comment("kubectl get nodes --show-labels", "choose the node"),
             f"kubectl label node NODE {quote(stuck.label)}",
-            title=f"Give a node the label {stuck.label}: the hook then starts by itself",
+            title=f"Label a node {stuck.label}: the hook then starts",
         )
     yield Fix.run(
         *commands,
@@ -170,15 +176,15 @@ def _fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fix]:
         terminate(case),
         on_object("delete", wait.ref, "--ignore-not-found"),
         sync(case),
-        title=f"{stuck.action}; end the operation, and sync again"
+        title=f"{stuck.action}; terminate the operation, then sync again"
         if stuck.action
-        else "End the operation, mend what keeps the hook from ending, sync again",
-        risk="" if stuck.action else "what the hook has done so far stays done; its Pods are deleted",
+        else "Terminate the operation, fix what keeps the hook from ending, sync again",
+        risk="" if stuck.action else "what the hook has done so far is not undone; its Pods are deleted",
     )
 
 
-def _endless(case: Case, wait: AwaitedObject) -> Iterator[Finding]:
-    """What would have turned the hang into a clear answer."""
+def _missing_safeguards(case: Case, wait: AwaitedObject) -> Iterator[Finding]:
+    """A TTL or a missing deadline: settings that turn a failure into a hang."""
     job = case.desired_of(wait.ref.key)
     if job is None or wait.ref.kind != "Job":
         return
@@ -192,28 +198,28 @@ def _endless(case: Case, wait: AwaitedObject) -> Iterator[Finding]:
         because=(OPERATION,),
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
-        verdict=f"{wait.ref} " + _wishes(ttl=ttl, endless=endless),
+        verdict=f"{wait.ref} " + _problems(ttl=ttl, endless=endless),
         evidence=tuple(_declared(job, ttl=ttl, endless=endless)),
         fixes=(
             Fix.change(
                 wait.ref,
                 *((Remove(pointer=TTL),) if ttl else ()),
                 *((Set(pointer=DEADLINE, value=600),) if endless else ()),
-                title="Prevent it: a deadline" + (", and no deletion behind Argo CD's back" if ttl else ""),
-                risk="choose a deadline that is longer than its slowest good run",
+                title="Prevention: set a deadline" + (" and remove ttlSecondsAfterFinished" if ttl else ""),
+                risk="the deadline must be longer than its slowest successful run",
             ),
         ),
     )
 
 
-def _wishes(*, ttl: bool, endless: bool) -> str:
-    problems = [*(["may be deleted by its TTL before Argo CD looks"] if ttl else [])]
-    problems += ["has no deadline, so a hang lasts for ever"] if endless else []
+def _problems(*, ttl: bool, endless: bool) -> str:
+    problems = [*(["can be deleted by its TTL before Argo CD sees its result"] if ttl else [])]
+    problems += ["has no deadline, so a hang never ends"] if endless else []
     return ", and ".join(problems)
 
 
 def _declared(job: Manifest, *, ttl: bool, endless: bool) -> Iterator[Evidence]:
     if ttl:
-        yield cite(job, TTL, says="Kubernetes deletes it so many seconds after its end")
+        yield cite(job, TTL, says="Kubernetes deletes it this many seconds after it finishes")
     if endless:
         yield cite(job, DEADLINE, says="no deadline")

@@ -1,21 +1,20 @@
-"""Git changes a field that Kubernetes does not let anyone change.
+"""Git changes an immutable field.
 
 ## What happens
-Some fields are fixed when an object is created: a Deployment's `spec.selector`, a Job's
-`spec.template`, most of a StatefulSet's `spec`, a Service's `clusterIP`, a binding's `roleRef`. The
-API server refuses the whole object, and the sync fails. Syncing again fails in the same way.
+Some fields are fixed when an object is created: a Deployment's `spec.selector`, a Job's `spec.template`, most
+of a StatefulSet's `spec`, a Service's `clusterIP`, a binding's `roleRef`. The API server rejects the whole
+object, and the sync fails. Another sync fails in the same way.
 
 ## How whysync knows
-The API server's own words in the operation (`field is immutable`, `updates to statefulset spec for
-fields other than …`), or hidden inside a server-side diff error.
+The API server's message in the operation (`field is immutable`, `updates to statefulset spec for fields other
+than …`), or the same message inside a server-side diff error.
 
 ## Fix
-Take the change back in Git, so that the field has its live value again. Or recreate the object on
-purpose (`Replace=true,Force=true` as its sync option): that deletes it first, with all that hangs
-on it.
+Revert the change in Git, so that the field has its live value again. Or recreate the object on purpose
+(`Replace=true,Force=true` as its sync option): that deletes it first, with everything that depends on it.
 
 ## When it is something else
-A webhook or policy that forbids the change says so with its own name: that is admission-denied.
+A webhook or policy that forbids the change reports its own name: that is admission-denied.
 """
 
 from collections.abc import Iterator
@@ -46,7 +45,7 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, failure.resource, group.ref)
         desired, live = case.desired_of(ref.key), case.live_of(ref.key)
         if keeps_old_run(desired):
-            continue  # an old run in the way of a new one: hook_already_exists tells it
+            continue  # an old run blocks the new one: hook_already_exists reports it
         immutable = _fixed_fields(case, ref, failure)
         yield Finding(
             about=ref,
@@ -56,21 +55,21 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=_verdict(ref, failure, immutable),
             evidence=(
-                *group.cited(says="the API server refuses the change"),
+                *group.cited(says="the API server rejects the change"),
                 *_sides(immutable, desired, live),
             ),
             fixes=tuple(_fixes(case, ref, immutable, desired, live)),
             already_fixed=sync_again(
                 case,
                 _is_reverted(immutable, desired, live),
-                "Git has the live value again by now",
-                "Sync again: the change has been taken back",
+                "the change was reverted in Git",
+                "Sync again: the change was reverted in Git",
             ),
         )
 
 
 def _fixed_fields(case: Case, ref: Ref, failure: ImmutableField) -> tuple[str, ...]:
-    """The field that the text names; where it only lists what may change, those that differ beside it."""
+    """The field that the message names. If it only lists the mutable fields: the other fields that differ."""
     if not failure.allowed:
         return (failure.pointer,) if failure.pointer else ()
     return tuple(
@@ -87,9 +86,9 @@ def _verdict(ref: Ref, failure: ImmutableField, immutable: tuple[str, ...]) -> s
     values = f" ({failure.old} → {failure.new})" if failure.old and failure.new else ""
     if failure.allowed and not immutable:
         mutable = ", ".join(failure.allowed)
-        return f"{ref}: Git changes a field that is fixed at creation; only {mutable} may change"
+        return f"{ref}: Git changes an immutable field; only {mutable} can be changed"
     name = ", ".join(immutable) if failure.allowed else failure.field or "a field"
-    return f"{ref}: {name} is fixed at creation, and Git changes it{values}"
+    return f"{ref}: {name} is immutable, but Git changes it{values}"
 
 
 def _is_reverted(immutable: tuple[str, ...], desired: Manifest | None, live: Manifest | None) -> bool:
@@ -101,9 +100,9 @@ def _is_reverted(immutable: tuple[str, ...], desired: Manifest | None, live: Man
 def _sides(immutable: tuple[str, ...], desired: Manifest | None, live: Manifest | None) -> Iterator[Evidence]:
     for field in immutable[:3]:
         if desired is not None:
-            yield cite(desired, field, says="Git asks for this")
+            yield cite(desired, field, says="declared in Git")
         if live is not None:
-            yield cite(live, field, says="the cluster has this")
+            yield cite(live, field, says="live value")
 
 
 def _fixes(
@@ -111,28 +110,28 @@ def _fixes(
 ) -> Iterator[Fix]:
     edits = tuple(_reverting(immutable, live)) if desired is not None and live is not None else ()
     if edits:
-        yield Fix.change(ref, *edits, title="Give the field its live value again in Git")
+        yield Fix.change(ref, *edits, title="Restore the live value of the field in Git")
     else:
         yield Fix.run(
-            on_object("get", ref, "-o", "yaml") + "   # the value that must stay",
-            "git revert COMMIT   # the one that changed the field",
-            title="Take the change of this field back in Git",
+            on_object("get", ref, "-o", "yaml") + "   # the value to keep",
+            "git revert COMMIT   # the commit that changed the field",
+            title="Revert the change of this field in Git",
         )
     if ref.kind == "StatefulSet":
         yield Fix.run(
             on_object("delete", ref, "--cascade=orphan"),
             sync(case),
-            title="Recreate only the StatefulSet: its Pods and volumes stay, and are taken over",
-            risk="volumes keep their old size and class; new Pods get the new ones",
-            destroys=("the StatefulSet object itself, for a moment",),
+            title="Recreate only the StatefulSet: its Pods and volumes stay and are adopted",
+            risk="existing volumes keep their size and class; only new Pods get the new ones",
+            destroys=("the StatefulSet object, until the sync recreates it",),
         )
-    cost = deletion_cost(case, ref) or "the object, and what belongs to it"
+    cost = deletion_cost(case, ref) or "the object and its dependents"
     if desired is not None:
         yield Fix.change(
             ref,
             with_options(desired, "Replace=true", "Force=true"),
             title="Recreate it: Replace=true,Force=true on this object, for one sync",
-            risk="take the option off again after the sync",
+            risk="remove the option after the sync",
             destroys=(cost,),
         )
     else:
@@ -145,7 +144,7 @@ def _fixes(
 
 
 def _reverting(immutable: tuple[str, ...], live: Manifest) -> Iterator[Edit]:
-    """The live values; with a selector go the labels that it must find on the Pods."""
+    """Edits that restore the live values; for a selector, also the Pod labels that it matches."""
     for field in immutable:
         value = live.at(field)
         if not isinstance(value, Missing):

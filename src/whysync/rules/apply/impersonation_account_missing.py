@@ -1,19 +1,18 @@
-"""The project names no service account for this destination, and Argo CD must impersonate one.
+"""The project has no service account to impersonate for this destination.
 
 ## What happens
-With impersonation switched on, each sync runs with a service account that the AppProject lists for
-the destination (`destinationServiceAccounts`). If none matches the cluster and namespace, the sync
-does not start.
+With impersonation enabled, each sync runs as a service account that the AppProject lists for the destination
+(`destinationServiceAccounts`). If no entry matches the cluster and namespace, the sync does not start.
 
 ## How whysync knows
 `no matching service account found for destination server … and namespace …`.
 
 ## Fix
-Add an entry for this destination to the AppProject, and give that service account the rights that
-the sync needs.
+Add an entry for this destination to the AppProject, and grant that service account the permissions that the
+sync needs.
 
 ## When it is something else
-The account is found and lacks a right: k8s-rbac.
+The account is found but lacks a permission: k8s-rbac.
 """
 
 import json
@@ -52,7 +51,7 @@ def impersonation_account_missing(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"project {case.app.project} names no service account to impersonate for {server},"
+            verdict=f"project {case.app.project} has no service account to impersonate for {server},"
             f" namespace {namespace}",
             root=one_line(failure.detail) or None,
             evidence=(
@@ -65,8 +64,8 @@ def impersonation_account_missing(case: Case) -> Iterator[Finding]:
                         Fix.project(
                             project.ref,
                             Add(pointer=ACCOUNTS, value=entry),
-                            title="Name a service account for this destination (choose its name)",
-                            risk="the account must exist there, with the rights that the sync needs",
+                            title="Add a service account for this destination (choose its name)",
+                            risk="the account must exist there, with the permissions that the sync needs",
                         ),
                     )
                     if project is not None and not listed
@@ -78,8 +77,8 @@ def impersonation_account_missing(case: Case) -> Iterator[Finding]:
                             kubectl("edit", "appproject", case.app.project, namespace=argocd_namespace(case))
                             + f"   # spec.destinationServiceAccounts: {json.dumps(entry)}",
                             sync(case),
-                            title="Name a service account for this destination in the project, then sync",
-                            risk="the account must exist there, with the rights that the sync needs",
+                            title="Add a service account for this destination to the project, then sync",
+                            risk="the account must exist there, with the permissions that the sync needs",
                         ),
                     )
                     if project is None

@@ -1,22 +1,21 @@
-"""The live object's last-applied annotation holds a `resourceVersion`, so no update of it can pass.
+"""The last-applied annotation contains a `resourceVersion`, so every update is rejected.
 
 ## What happens
-Client-side apply compares Git with the annotation
-`kubectl.kubernetes.io/last-applied-configuration`. If somebody once applied a manifest that was
-read from the cluster (`kubectl get -o yaml | kubectl apply`), the annotation holds
-`resourceVersion` and other fields of the server. Git does not have them, so the update would remove
-the version, and the API server refuses it: every time.
+Client-side apply compares Git with the annotation `kubectl.kubernetes.io/last-applied-configuration`. If
+somebody once applied a manifest that was read from the cluster (`kubectl get -o yaml | kubectl apply`), the
+annotation contains `resourceVersion` and other server fields. Git does not have them, so each update would
+remove the version, and the API server rejects it.
 
 ## How whysync knows
-`metadata.resourceVersion: Invalid value: 0x0: must be specified for an update`; and the annotation
-itself where the live object is at hand.
+`metadata.resourceVersion: Invalid value: 0x0: must be specified for an update`; and the annotation itself, if
+the live object is in the facts.
 
 ## Fix
-Take the annotation off the live object: the next apply writes a clean one. Server-side apply does
-not use it at all.
+Remove the annotation from the live object: the next apply writes a clean one. Server-side apply does not use
+it.
 
 ## When it is something else
-`the object has been modified` is a plain race: conflict-modified.
+`the object has been modified` is a race between two writers: conflict-modified.
 """
 
 from collections.abc import Iterator
@@ -48,12 +47,12 @@ def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if is_recorded else Confidence.MEDIUM,
-            verdict=f"{ref}: its last-applied annotation {'holds' if is_recorded else 'seems to hold'} a"
-            " resourceVersion, so every update would remove it and is refused",
+            verdict=f"{ref}: its last-applied annotation {'contains' if is_recorded else 'seems to contain'}"
+            " a resourceVersion, so every update would remove it and is rejected",
             evidence=(
-                *group.cited(says="an update without a version is refused"),
+                *group.cited(says="an update without a version is rejected"),
                 *(
-                    (cite(live, LAST_APPLIED_POINTER, says="what client-side apply compares with"),)
+                    (cite(live, LAST_APPLIED_POINTER, says="what client-side apply compares Git with"),)
                     if live and is_recorded
                     else ()
                 ),
@@ -62,8 +61,8 @@ def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
                 Fix.run(
                     on_object("annotate", ref, f"{LAST_APPLIED}-"),
                     sync(case),
-                    title="Take the annotation off the live object; the next sync writes a clean one",
-                    risk="fields that were deleted from Git since the last apply stay in the live object",
+                    title="Remove the annotation from the live object; the next sync writes a clean one",
+                    risk="fields removed from Git since the last apply stay in the live object",
                 ),
                 *(
                     ()
@@ -73,7 +72,7 @@ def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
                             case.application.ref,
                             Add(pointer="/spec/syncPolicy/syncOptions", value=SERVER_SIDE),
                             title="Or apply server-side, which does not use the annotation",
-                            risk="Argo CD takes over every field it declares, also from other writers",
+                            risk="Argo CD takes ownership of every field it declares",
                         ),
                     )
                 ),

@@ -1,17 +1,15 @@
 """The object is too large for client-side apply.
 
 ## What happens
-Client-side apply keeps a copy of the whole manifest in the annotation
-`kubectl.kubernetes.io/last-applied-configuration`. All annotations of an object together may have
-262144 bytes; large CRDs and ConfigMaps with dashboards are larger. The API server refuses the
-object, every time.
+Client-side apply stores a copy of the whole manifest in the annotation
+`kubectl.kubernetes.io/last-applied-configuration`. All annotations of an object together are limited to
+262144 bytes; large CRDs and ConfigMaps with dashboards exceed that. The API server rejects the object.
 
 ## How whysync knows
 `metadata.annotations: Too long` from the API server.
 
 ## Fix
-Server-side apply keeps no such copy: `ServerSideApply=true` on the object (or on the whole
-Application).
+Server-side apply stores no such copy: set `ServerSideApply=true` on the object, or on the whole Application.
 
 ## When it is something else
 `Request entity too large` and `etcdserver: request is too large` mean that the object itself is too
@@ -45,16 +43,16 @@ def last_applied_too_long(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=(
-                f"{ref}{more} is too large for client-side apply: the copy that it keeps in an annotation "
+                f"{ref}{more} is too large for client-side apply: the last-applied annotation "
                 f"exceeds {group.failure.limit} bytes"
             ),
-            evidence=group.cited(says="the API server counts the bytes of all annotations"),
+            evidence=group.cited(says="the API server limits the size of all annotations"),
             fixes=tuple(_fixes(case, refs)),
             already_fixed=sync_again(
                 case,
                 all(_applied_server_side(case, resource) for resource in refs),
-                "server-side apply is switched on by now",
-                "Sync again: server-side apply is switched on by now",
+                "server-side apply is enabled now",
+                "Sync again: server-side apply is enabled now",
             ),
         )
 
@@ -67,11 +65,11 @@ def _fixes(case: Case, refs: tuple[Ref, ...]) -> Iterator[Fix]:
     desired = case.desired_of(refs[0].key)
     if desired is not None and len(refs) == 1:
         yield Fix.change(
-            refs[0], with_options(desired, SERVER_SIDE), title="Apply this one object server-side"
+            refs[0], with_options(desired, SERVER_SIDE), title="Use server-side apply for this object"
         )
     yield Fix.application(
         case.application.ref,
         Add(pointer="/spec/syncPolicy/syncOptions", value=SERVER_SIDE),
-        title="Apply the whole Application server-side",
-        risk="Argo CD takes over every field it declares, also from other writers; comparing gets stricter",
+        title="Use server-side apply for the whole Application",
+        risk="Argo CD takes ownership of every field it declares; the comparison becomes stricter",
     )

@@ -1,19 +1,19 @@
-"""A container, Pod or claim is larger or smaller than the namespace's LimitRange allows.
+"""A container, Pod or claim violates the namespace's LimitRange.
 
 ## What happens
-A LimitRange sets bounds for single containers, Pods or claims. What lies outside is refused: at the
-sync, or when a controller creates the Pods.
+A LimitRange sets a minimum and maximum for single containers, Pods or claims. What is outside is rejected: at
+the sync, or when a controller creates the Pods.
 
 ## How whysync knows
-`maximum memory usage per Container is …`, with the bound and what was asked for, of the resource itself or of
-the Pods that its controller cannot create.
+`maximum memory usage per Container is …`, with the bound and the requested amount, for the resource itself or
+for the Pods that its controller cannot create.
 
 ## Fix
-Ask for an amount within the bounds, or change the LimitRange if it is yours. Where the version before still
-runs, going back to that is safe.
+Request an amount within the bounds, or change the LimitRange if it is yours. If the previous version still
+runs, reverting to it is safe.
 
 ## When it is something else
-The namespace as a whole has used up its share: quota.
+The namespace as a whole has used up its quota: quota.
 """
 
 from collections.abc import Iterator
@@ -34,33 +34,36 @@ from whysync.queries.named_objects import named_ref
 from whysync.queries.previous_revision import with_revert
 
 _CONTAINERS = ("/spec/template/spec/containers", "/spec/containers")
-# The third bound, between limit and request, is no amount that could be asked for.
-_BOUNDS = {"minimum": "as little as the bound allows", "maximum": "as much as the bound allows"}
+# The third bound, the ratio between limit and request, is not an amount.
+_BOUNDS = {
+    "minimum": "the minimum that the LimitRange allows",
+    "maximum": "the maximum that the LimitRange allows",
+}
 
 
 @rule(cause="limit-range", since="0.1")
 def limit_range_violated(case: Case) -> Iterator[Finding]:
     for group in grouped(case, LimitRange, by=lambda f: (f.bound, f.amount, f.per, f.limit)):
         failure = group.failure
-        ref = _held_back(case, group)
+        ref = _affected_row(case, group)
         namespace = ref.namespace or case.destination_namespace
-        bound_kind = failure.bound or "largest ratio of limit to request of"
+        bound_kind = failure.bound or "maximum limit/request ratio of"
         bound = f"the {bound_kind} {failure.amount} per {failure.per} in namespace {namespace}"
-        requested = f", {failure.got} is asked for" if failure.got else ""
+        requested = f", but {failure.got} is requested" if failure.got else ""
         finding = Finding(
             about=ref,
             explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{ref}{_others(case, group)}: {bound} is {failure.limit}{requested}",
-            evidence=(*group.cited(says="the LimitRange refuses it"), *_ranges(case, namespace)),
+            evidence=(*group.cited(says="the LimitRange rejects it"), *_ranges(case, namespace)),
             fixes=tuple(_fixes(case, namespace, failure)),
         )
         yield _within_bounds(case, finding, failure)
 
 
-def _held_back(case: Case, group: FailureGroup[LimitRange]) -> Ref:
-    """The row that lacks its Pods: events speak of the ReplicaSet below it."""
+def _affected_row(case: Case, group: FailureGroup[LimitRange]) -> Ref:
+    """The row whose Pods are missing: events are about its ReplicaSet."""
     reported_on = group.ref
     owner = (
         owning_row_of(case, reported_on) if reported_on is not None and reported_on.kind != "Pod" else None
@@ -74,7 +77,7 @@ def _others(case: Case, group: FailureGroup[LimitRange]) -> str:
 
 
 def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding:
-    """With the amount that the bound allows as an edit of Git, where it is clear which one is meant."""
+    """Adds the allowed amount as an edit of Git, if it is clear which field violates the bound."""
     declared, live = case.desired_of(finding.about.key), case.live_of(finding.about.key)
     if declared is None or failure.per != "Container" or failure.bound not in _BOUNDS or not failure.limit:
         return with_revert(case, finding)
@@ -86,7 +89,7 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
         fix = Fix.change(
             finding.about,
             Set(pointer=matching[0], value=failure.limit),
-            title=f"Ask for {failure.limit} of {failure.amount} in Git, {_BOUNDS[failure.bound]}",
+            title=f"Set {failure.amount} to {failure.limit} in Git, {_BOUNDS[failure.bound]}",
         )
         return with_revert(case, replace(finding, field=matching[0], fixes=(fix, *finding.fixes[1:])))
     corrected = any(
@@ -100,8 +103,8 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
             already_fixed=sync_again(
                 case,
                 True,
-                f"Git asks for {failure.limit} by now",
-                "Sync: Git keeps to the bound",
+                f"Git requests {failure.limit} now",
+                "Sync: Git is within the bounds now",
                 *finding.fixes,
             ),
         )
@@ -109,7 +112,7 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
 
 
 def _amounts(declared: Manifest, failure: LimitRange) -> Iterator[str]:
-    """Where containers state the amount that the bound is about."""
+    """Pointers to the requests and limits of the resource that the bound is about."""
     for containers in _CONTAINERS:
         for index in range(len(items(declared.at(containers)))):
             for side in ("limits", "requests"):
@@ -122,13 +125,13 @@ def _fixes(case: Case, namespace: str, failure: LimitRange) -> Iterator[Fix]:
     yield Fix.run(
         kubectl("describe", "limitrange", namespace=namespace),
         sync(case),
-        title=f"Ask for an amount of {failure.amount} within the bounds, in Git, then sync",
+        title=f"Set {failure.amount} within the bounds in Git, then sync",
     )
     yield Fix.run(
         kubectl("edit", "limitrange", namespace=namespace),
         sync(case),
         title="Or change the LimitRange, if it is yours",
-        risk="it holds for every new container of the namespace",
+        risk="applies to every new container of the namespace",
     )
 
 
@@ -139,4 +142,4 @@ def _ranges(case: Case, namespace: str) -> Iterator[Evidence]:
         if live.ref.kind == "LimitRange" and live.ref.namespace == namespace
     ]
     for manifest in ranges[:2]:
-        yield cite(manifest, "/spec/limits", says="the bounds of the namespace")
+        yield cite(manifest, "/spec/limits", says="the LimitRange of the namespace")

@@ -1,20 +1,20 @@
-"""A field in Git is unknown, misspelt, of the wrong type, missing or not allowed.
+"""A field in Git is unknown, misspelled, of the wrong type, missing or not allowed.
 
 ## What happens
-The API server checks every object against the schema of its kind. Argo CD asks it to be strict, so
-that also an unknown or doubled field is an error. The object is refused, and the sync fails until
-Git is corrected.
+The API server validates every object against the schema of its kind. Argo CD requests strict validation, so
+unknown and duplicate fields are errors too. The object is rejected, and the sync fails until Git is
+corrected.
 
 ## How whysync knows
-The API server names the object, the field and what is wrong: `unknown field`, `Invalid value`,
-`Required value`, `Unsupported value`, `cannot unmarshal`.
+The API server names the object, the field and the problem: `unknown field`, `Invalid value`, `Required
+value`, `Unsupported value`, `cannot unmarshal`.
 
 ## Fix
 Correct the field in Git. `kubectl explain` shows what the cluster expects there.
 
 ## When it is something else
-A value that was right when the object was created and may not change: immutable-field. A rule of a
-policy: admission-denied.
+A value that was valid when the object was created and cannot be changed: immutable-field. A policy that
+rejects the object: admission-denied.
 """
 
 from collections.abc import Iterator
@@ -41,22 +41,22 @@ from whysync.queries.schema_errors import (
 )
 
 WORDS = {
-    SchemaProblem.UNKNOWN_FIELD: "the schema does not know it",
+    SchemaProblem.UNKNOWN_FIELD: "it is not in the schema",
     SchemaProblem.DUPLICATE_FIELD: "it is set twice",
     SchemaProblem.TYPE: "its value has the wrong type",
     SchemaProblem.REQUIRED: "it is required and missing",
-    SchemaProblem.UNSUPPORTED: "its value is not one of those that are allowed",
-    SchemaProblem.INVALID: "its value is not valid",
-    SchemaProblem.FORBIDDEN: "it may not be set here",
+    SchemaProblem.UNSUPPORTED: "its value is not one of the allowed values",
+    SchemaProblem.INVALID: "its value is invalid",
+    SchemaProblem.FORBIDDEN: "it must not be set here",
     SchemaProblem.DUPLICATE: "the same value appears twice",
     SchemaProblem.TOO_LONG: "it is too long",
     SchemaProblem.TOO_MANY: "it has too many entries",
     SchemaProblem.NAME: "it is not a valid name",
-    SchemaProblem.NOT_FOUND: "what it refers to is not there",
-    SchemaProblem.OPTIONS: "the options of the sync contradict each other",
-    SchemaProblem.OTHER: "it is not valid",
+    SchemaProblem.NOT_FOUND: "what it refers to does not exist",
+    SchemaProblem.OPTIONS: "the sync options contradict each other",
+    SchemaProblem.OTHER: "it is invalid",
 }
-# Problems of which the API server gives the reason; for the others, the words above are the reason.
+# Problems for which the API server gives a reason; for the others, the text above is the reason.
 REASONED = frozenset(
     {
         SchemaProblem.INVALID,
@@ -79,7 +79,7 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
         field = mistyped.pointer if mistyped else failure.pointer or None
         corrected = correction_in_git(failure, desired, mistyped)
         if not corrected and len(group.resources) == 1 and is_reverted_in_git(case, ref, group.explains):
-            corrected = "Git says by now what runs"
+            corrected = "the change was reverted in Git"
         verdict = (
             _of_type(ref, group, desired, mistyped) if mistyped and desired else _verdict(ref, group, desired)
         )
@@ -92,11 +92,11 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
             verdict=verdict,
             root=None if mistyped else one_line(failure.detail) or None,
             evidence=(
-                *group.cited(says="the API server refuses the object"),
+                *group.cited(says="the API server rejects the object"),
                 *((cite(desired, field, says="the field in Git"),) if desired and field else ()),
             ),
             fixes=tuple(_fixes(case, ref, failure, desired, mistyped)),
-            already_fixed=sync_again(case, bool(corrected), corrected, "Sync again: Git has been corrected"),
+            already_fixed=sync_again(case, bool(corrected), corrected, "Sync again: Git is corrected"),
         )
 
 
@@ -116,7 +116,7 @@ def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, mi
     actual = written if 0 < len(written) < 80 else f"a value of type {json_kind(value)}"
     return (
         f"{ref}{group.others}: {dotted_path(mistyped.pointer)} must be"
-        f" {mistyped.expected_text}, and Git has {actual}"
+        f" {mistyped.expected_text}, but Git has {actual}"
     )
 
 
@@ -126,7 +126,7 @@ def _fixes(
     unknown = failure.problem is SchemaProblem.UNKNOWN_FIELD
     if unknown and failure.pointer and desired is not None:
         yield Fix.remove(
-            ref, failure.pointer, title="Take the field out (or correct its name: see kubectl explain)"
+            ref, failure.pointer, title="Remove the field (or correct its name: see kubectl explain)"
         )
     if mistyped is not None and not isinstance(mistyped.value, Missing):
         yield Fix.change(

@@ -1,19 +1,19 @@
-"""The object changed between reading and writing it.
+"""The object was modified between reading and writing it.
 
 ## What happens
-Kubernetes refuses a write that is based on an old version of the object. With an object that
-somebody else writes often this happens now and then, and the next try passes. If it happens every
-time, Git carries a `resourceVersion`, or the object is being deleted and made anew.
+Kubernetes rejects a write that is based on an old version of the object. This happens occasionally with an
+object that others write often, and the next attempt succeeds. If it happens every time, Git contains a
+`resourceVersion`, or the object is being deleted and recreated.
 
 ## How whysync knows
-`the object has been modified`, a UID or resourceVersion that does not match; and it looks for a
-`resourceVersion` in Git.
+`the object has been modified`, or a UID or resourceVersion that does not match; and a `resourceVersion` in
+Git.
 
 ## Fix
-Sync again, or let Argo CD retry by itself. Take `metadata.resourceVersion` out of Git.
+Sync again, or let Argo CD retry. Remove `metadata.resourceVersion` from Git.
 
 ## When it is something else
-`Apply failed with conflicts` names an owner of fields: ssa-conflict.
+`Apply failed with conflicts` names the owner of a field: ssa-conflict.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def object_modified_conflict(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ConflictModified, by=lambda failure: failure.resource):
         failure = group.failure
         if VERSION_REMOVED in failure.text:
-            continue  # the last-applied annotation is to blame, not a race
+            continue  # caused by the last-applied annotation, not by a race
         ref = named_ref(case, failure.resource, group.ref)
         pinned = _pinned(case.desired_of(ref.key))
         retries = case.app.spec.sync_policy.retry is not None
@@ -46,12 +46,12 @@ def object_modified_conflict(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}: Git carries a resourceVersion, which is out of date at once"
+            verdict=f"{ref}: Git contains a resourceVersion, which is outdated after the first write"
             if pinned
-            else f"{ref} changed while it was being applied; the next try mostly passes",
+            else f"{ref} was modified while it was being applied; the next attempt usually succeeds",
             evidence=(
                 *group.cited(says="the API server has a newer version of it"),
-                *((cite(pinned, VERSION, says="Git pins a version"),) if pinned else ()),
+                *((cite(pinned, VERSION, says="the version in Git"),) if pinned else ()),
             ),
             fixes=tuple(_fixes(case, pinned, retries=retries)),
         )
@@ -63,7 +63,7 @@ def _pinned(desired: Manifest | None) -> Manifest | None:
 
 def _fixes(case: Case, pinned: Manifest | None, *, retries: bool) -> Iterator[Fix]:
     if pinned is not None:
-        yield Fix.remove(pinned.ref, VERSION, title="Take metadata.resourceVersion out of Git")
+        yield Fix.remove(pinned.ref, VERSION, title="Remove metadata.resourceVersion from Git")
         return
     yield Fix.run(sync(case, "--retry-limit 3"), title="Sync again")
     if not retries:
@@ -73,5 +73,5 @@ def _fixes(case: Case, pinned: Manifest | None, *, retries: bool) -> Iterator[Fi
                 pointer=RETRY,
                 value={"limit": 5, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "3m"}},
             ),
-            title="Let Argo CD retry by itself",
+            title="Let Argo CD retry automatically",
         )

@@ -1,16 +1,16 @@
-"""The running operation is about an older commit; the remedy that was pushed is not in it.
+"""The running operation syncs an older commit; a fix that was pushed is not part of it.
 
 ## What happens
-An operation keeps the commit that it was started with, through all its retries. While it runs or
-waits for its next retry, no other sync starts: a commit that mends the failure is seen, compared,
-and not applied, until the retries are used up.
+An operation keeps the commit that it was started with through all its retries. While it runs or waits for its
+next retry, no other sync starts: a commit with the fix is compared but not applied until the retries are used
+up.
 
 ## How whysync knows
-The operation is under way at one commit, and the Application is compared with another.
+The operation runs at one commit, and the Application is compared with another.
 
 ## Fix
-End the operation: auto-sync then takes up the new commit, or you sync by hand. `retry.refresh:
-true` lets retries take the newest commit.
+Terminate the operation: auto-sync then syncs the new commit, or you sync manually. `retry.refresh: true`
+makes retries use the newest commit.
 
 ## When it is something else
 The operation is at the newest commit and fails there: then its own failure is the cause.
@@ -52,13 +52,13 @@ def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
         explains=tuple(dict.fromkeys((OPERATION, *changed, *blocked))),
         severity=Severity.CRITICAL if retrying else Severity.WARNING,
         confidence=Confidence.HIGH if retrying else Confidence.MEDIUM,
-        verdict=f"the operation {'retries' if retrying else 'works on'} {pinned[:8]}, while Git is at"
-        f" {compared[:8]}: the newer commit waits for it to end",
+        verdict=f"the operation {'retries' if retrying else 'syncs'} {pinned[:8]}, but Git is at"
+        f" {compared[:8]}: the newer commit is not synced until it ends",
         evidence=(
-            cite(case.application, pointer, says="the commit it holds"),
-            cite(case.application, "/status/sync/revision", says="the commit that is compared"),
+            cite(case.application, pointer, says="the commit of the operation"),
+            cite(case.application, "/status/sync/revision", says="the commit that was compared"),
             *(
-                (cite(case.application, "/status/operationState/message", says="how it is going"),)
+                (cite(case.application, "/status/operationState/message", says="the state of the operation"),)
                 if operation.message
                 else ()
             ),
@@ -67,8 +67,8 @@ def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
             Fix.run(
                 terminate(case),
                 *(() if case.is_automated else (sync(case),)),
-                title="End the operation, so that the newer commit is synced",
-                risk="what the old commit has applied so far stays",
+                title="Terminate the operation, so that the newer commit is synced",
+                risk="what was applied from the old commit stays",
             ),
             *(
                 ()
@@ -77,7 +77,7 @@ def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
                     Fix.application(
                         case.application.ref,
                         Set(pointer=REFRESH, value=True),
-                        title="For the next time: let retries take the newest commit",
+                        title="Prevention: let retries use the newest commit (retry.refresh)",
                     ),
                 )
             ),
@@ -86,7 +86,7 @@ def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
 
 
 def _changed_since(case: Case) -> Iterator[SymptomId]:
-    """What failed at the old commit and is declared otherwise by the newer one: that may be the remedy."""
+    """Symptoms of what failed at the old commit and is declared differently now: that may be the fix."""
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.RESULT or symptom.ref is None:
             continue

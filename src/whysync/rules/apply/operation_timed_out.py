@@ -1,22 +1,21 @@
-"""The operation ran longer than Argo CD's limit and was ended, or runs far longer than it ever did.
+"""The operation exceeded Argo CD's sync timeout, or has been running far longer than any sync before.
 
 ## What happens
-With a sync time-out set, the controller ends an operation that is older than that, counted from its
-start over all retries. What was applied stays; later waves were not applied. Without a time-out nothing
-ends an operation that hangs (a controller that was restarted in the middle of it, a status too large to be
-written), and no other sync can begin.
+With a sync timeout set, the controller terminates an operation that is older than that, counted from its
+start over all retries. What was applied stays; later waves were not applied. Without a timeout nothing ends
+an operation that hangs (the controller was restarted in the middle of it, the status is too large to be
+written), and no other sync can start.
 
 ## How whysync knows
 `triggered by controller sync timeout`, or `operation is terminating due to timeout`. Or the operation is
-Running, does not say what it waits for, and is older than ten minutes and than three times the slowest sync
-on record.
+Running, does not report what it waits for, and is older than ten minutes and than three times the slowest
+sync in the history.
 
 ## Fix
-Find out what it waited for: that is the cause. Raise the limit only if the sync rightly takes so
-long.
+Find out what it waited for: that is the cause. Raise the limit only if the sync legitimately takes that long.
 
 ## When it is something else
-A person ended it: then the message does not speak of a time-out. It waits for a hook or a wave: hook-stuck,
+A user terminated it: then the message does not mention a timeout. It waits for a hook or a wave: hook-stuck,
 wave-stalled.
 """
 
@@ -49,8 +48,8 @@ SILENT = ("", "one or more tasks are running")
 ENDED = "Terminated"
 PARAMETERS = "argocd-cmd-params-cm"
 LIMIT = "/data/controller.sync.timeout.seconds"
-USUAL = 3600
-SLACK = 60  # an operation is ended some seconds late
+DEFAULT_TIMEOUT = 3600
+SLACK = 60  # an operation is terminated some seconds late
 
 
 @rule(cause="sync-timeout", since="0.1")
@@ -67,7 +66,7 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
         hooks = [(i, result) for i, result in enumerate(case.results) if result.message == ENDED]
         waited_for = f"; {unhealthy[0].text}" if unhealthy else ""
         if hooks:
-            waited_for = f"; {hooks[0][1].hook_type} hook {hooks[0][1].ref} was still at work"
+            waited_for = f"; {hooks[0][1].hook_type} hook {hooks[0][1].ref} was still running"
         settings = case.settings(PARAMETERS)
         limit = settings.at(LIMIT) if settings is not None else None
         raised = took is not None and _seconds(limit) > took.total_seconds() + SLACK
@@ -80,54 +79,58 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
             because=tuple(symptom.id for symptom in unhealthy),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD ended the sync after {age_text(took)}: its time limit was reached{waited_for}",
+            verdict=f"Argo CD terminated the sync after {age_text(took)}: the sync timeout was reached"
+            + waited_for,
             evidence=(
-                *group.cited(says="the controller ended it"),
-                cite(case.application, "/status/operationState/startedAt", says="when it began"),
+                *group.cited(says="the controller terminated it"),
+                cite(case.application, "/status/operationState/startedAt", says="when it started"),
                 *(
                     cite(
                         case.application,
                         f"/status/operationState/syncResult/resources/{index}",
-                        says="it was ended with the sync",
+                        says="terminated with the sync",
                     )
                     for index, _ in hooks[:3]
                 ),
                 *(
-                    (cite(settings, LIMIT, says="the limit, in seconds"),)
+                    (cite(settings, LIMIT, says="the sync timeout in seconds"),)
                     if settings is not None and isinstance(limit, str)
                     else ()
                 ),
             ),
-            fixes=(_mend(case, hooks[0][1].ref if hooks else None), _raise(case, limit)),
+            fixes=(_fix_cause(case, hooks[0][1].ref if hooks else None), _raise(case, limit)),
             already_fixed=sync_again(
-                case, raised, f"the limit is {_seconds(limit)} s now", "Sync again: the limit has been raised"
+                case,
+                raised,
+                f"the sync timeout is {_seconds(limit)} s now",
+                "Sync again: the sync timeout was raised",
             ),
         )
 
 
-def _mend(case: Case, hook: Ref | None) -> Fix:
+def _fix_cause(case: Case, hook: Ref | None) -> Fix:
     if hook is not None and hook.kind in ("Job", "Pod"):
         logs = kubectl("logs", "-f", f"{hook.kind.lower()}/{hook.name}", namespace=hook.namespace)
         return Fix.run(
             sync(case, "--async"),
             with_comment(logs, "while it runs"),
-            title=f"See what takes {hook} so long: run it again and read along (it went with the sync)",
+            title=f"Find out why {hook} takes so long: run it again and follow its log",
         )
     return Fix.run(
-        comment("mend what it waited for, then"),
+        comment("fix what it waited for, then"),
         sync(case),
-        title="Mend what it waited for, then sync again",
+        title="Fix what it waited for, then sync again",
     )
 
 
 def _raise(case: Case, limit: Json | Missing) -> Fix:
-    """Three times what there was."""
+    """Raises the sync timeout to three times its value."""
     return Fix(
-        title="Or raise the limit, if such a sync rightly takes so long",
+        title="Or raise the sync timeout, if the sync legitimately takes that long",
         kind=FixKind.SETTINGS,
         target=Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name=PARAMETERS),
-        edits=(Set(pointer=LIMIT, value=str(3 * _seconds(limit) or USUAL)),),
-        risk="it holds for all Applications; a hanging sync then blocks longer",
+        edits=(Set(pointer=LIMIT, value=str(3 * _seconds(limit) or DEFAULT_TIMEOUT)),),
+        risk="applies to all Applications; a hanging sync then blocks for longer",
     )
 
 
@@ -136,37 +139,37 @@ def _seconds(limit: Json | Missing) -> int:
 
 
 def _hanging(case: Case) -> Iterator[Finding]:
-    """It runs on, and says nothing: whatever held it, nobody works on it any more."""
+    """An operation that has been running for too long and does not report what it waits for."""
     operation = case.operation
     if operation is None or not is_running(case) or operation.message not in SILENT:
         return
     age, slowest = case.age(operation.started_at), slowest_sync(case)
     if wait_of(case) is not None or not is_too_long(age, slowest) or OPERATION not in case.symptom_ids:
         return
-    comparison = f"; the slowest one before took {age_text(slowest)}" if slowest is not None else ""
+    comparison = f"; the slowest sync before took {age_text(slowest)}" if slowest is not None else ""
     yield Finding(
         about=case.application.ref,
         explains=(OPERATION,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        verdict=f"the sync has been running for {age_text(age)} and does not say what it"
-        f" waits for{comparison}",
+        verdict=f"the sync has been running for {age_text(age)} without reporting what it waits for"
+        + comparison,
         evidence=(
-            cite(case.application, "/status/operationState/phase", says="it has not ended"),
-            cite(case.application, "/status/operationState/startedAt", says="since when"),
-            cite(case.application, "/status/reconciledAt", says="when Argo CD last looked"),
+            cite(case.application, "/status/operationState/phase", says="it is still running"),
+            cite(case.application, "/status/operationState/startedAt", says="when it started"),
+            cite(case.application, "/status/reconciledAt", says="when Argo CD last compared the app"),
         ),
         fixes=(
             Fix.run(
                 terminate(case),
                 sync(case),
-                title="End the operation, then sync again",
-                risk="what it has applied so far stays; hooks that still run are deleted",
+                title="Terminate the operation, then sync again",
+                risk="what was applied stays; hooks that still run are deleted",
             ),
             Fix.run(
                 restart(case, CONTROLLER),
-                title="If it cannot be ended: restart the application controller",
-                risk="all apps are compared anew: a burst of load",
+                title="If it cannot be terminated: restart the application controller",
+                risk="all apps are compared again, which causes load",
             ),
         ),
     )

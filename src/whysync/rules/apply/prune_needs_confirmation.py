@@ -1,21 +1,20 @@
-"""Pruning waits for a person to confirm it, or an option forbids it.
+"""Pruning waits for a confirmation, or a sync option forbids it.
 
 ## What happens
-`Prune=confirm` on an object makes the sync wait until somebody approves the deletion, before anything is
-applied; `Prune=false` keeps the object for good, and the Application stays OutOfSync. Both are protections
-that somebody put there.
+`Prune=confirm` on an object makes the sync wait, before anything is applied, until somebody approves the
+deletion. `Prune=false` keeps the object, and the Application stays OutOfSync. Both were set to protect the
+object.
 
 ## How whysync knows
-The operation waits for pruning confirmation, or the live object that is not in Git any more carries
-`Prune=false` or `Prune=confirm`.
+The operation waits for pruning confirmation, or the live object that is no longer in Git has `Prune=false` or
+`Prune=confirm`.
 
 ## Fix
-Confirm it, after looking at what will be deleted; or put the object back into Git; or keep it on purpose
-(`Prune=false`), and let it not count: `IgnoreExtraneous`.
+Confirm the deletion after checking what will be deleted; or restore the object in Git; or keep it on purpose
+(`Prune=false`) and exclude it from the sync status: `IgnoreExtraneous`.
 
 ## When it is something else
-Pruning is simply not switched on: pending-prune. The deletion has begun and does not end:
-finalizer-stuck.
+Pruning is not enabled: pending-prune. The deletion has started and does not finish: finalizer-stuck.
 """
 
 from collections.abc import Iterator
@@ -49,15 +48,17 @@ def prune_needs_confirmation(case: Case) -> Iterator[Finding]:
         if waiting and wait is not None and row.key == wait.ref.key:
             continue
         if has_option(live, KEPT) or case.has_sync_option(KEPT):
-            yield _finding(case, row.ref, live, (symptom,), "Prune=false keeps it", option=KEPT)
+            yield _finding(
+                case, row.ref, live, (symptom,), "Prune=false keeps it in the cluster", option=KEPT
+            )
         elif has_option(live, ASKS):
-            reason = "Prune=confirm wants a person to approve it"
+            reason = "Prune=confirm requires its deletion to be confirmed"
             yield _finding(case, row.ref, live, (symptom,), reason, option=ASKS)
     if waiting and wait is not None:
         more = f" and {wait.others} more" if wait.others else ""
         extra = SymptomId.extra(wait.ref.key)
         explains = (OPERATION, *((extra,) if extra in case.symptom_ids else ()))
-        reason = f"the sync waits for somebody to confirm its deletion{more}"
+        reason = f"the sync waits until its deletion is confirmed{more}"
         yield _finding(case, wait.ref, case.live_of(wait.ref.key), explains, reason, option=ASKS)
 
 
@@ -71,7 +72,7 @@ def _finding(
         explains=explains,
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        verdict=f"{ref} is not in Git any more: {reason}",
+        verdict=f"{ref} is no longer in Git: {reason}",
         evidence=tuple(
             _evidence(case, ref, live if is_on_object else None, option, waits=OPERATION in explains)
         ),
@@ -83,7 +84,7 @@ def _finding(
                 if option == KEPT
                 else f"argocd app confirm-deletion {app_argument(case)}",
                 title="Delete it" if option == KEPT else "Confirm the deletion",
-                destroys=(f"{ref}: {deletion_cost(case, ref) or 'with what belongs to it'}",),
+                destroys=(f"{ref}: {deletion_cost(case, ref) or 'and its dependents'}",),
             ),
         ),
     )
@@ -93,9 +94,9 @@ def _evidence(
     case: Case, ref: Ref, annotated: Manifest | None, option: str, *, waits: bool
 ) -> Iterator[Evidence]:
     if annotated is not None:
-        yield cite(annotated, OPTIONS, says="the option that holds it")
+        yield cite(annotated, OPTIONS, says="the sync option that prevents pruning")
     elif case.has_sync_option(option):
-        yield cite(case.application, OF_APP, says="the option that holds it")
+        yield cite(case.application, OF_APP, says="the sync option that prevents pruning")
     if waits:
         yield cite(case.application, "/status/operationState/message", says="what the sync waits for")
         return
@@ -107,13 +108,13 @@ def _evidence(
 def _kept(ref: Ref) -> Fix:
     return Fix.run(
         on_object("annotate", ref, "argocd.argoproj.io/compare-options=IgnoreExtraneous"),
-        title="Keep it on purpose: it stays, and does not count as OutOfSync",
+        title="Keep it on purpose, without counting as OutOfSync",
     )
 
 
 def _declared_again(ref: Ref, live: Manifest | None) -> Fix:
-    """As it was applied last; where nothing tells that, a person has to find the manifest."""
-    title = "Put it back into Git, if it is still needed"
+    """Restores the last applied manifest in Git; without one, it has to be found in the history."""
+    title = "Restore it in Git, if it is still needed"
     applied = last_applied_manifest(live)
     if applied is not None:
         return Fix.new(applied, title=title)

@@ -1,20 +1,20 @@
-"""A ResourceQuota of the namespace is used up, or wants every Pod to state what it needs.
+"""A ResourceQuota of the namespace is used up, or requires every container to set requests or limits.
 
 ## What happens
-The quota counts what the namespace uses. What would go over it is refused, at the sync (an object)
-or later (Pods that a controller wants to create, which then are simply missing). A quota on CPU or
-memory also refuses every container that does not state them.
+The quota limits what a namespace uses. What would exceed it is rejected: at the sync (an object), or later
+(Pods that a controller cannot create, which are then missing). A quota on CPU or memory also rejects every
+container that does not set them.
 
 ## How whysync knows
 `exceeded quota: …` with requested, used and limited; or `failed quota: …: must specify …`.
 
 ## Fix
-Ask for less, free something, or raise the quota. Where some of the Pods run, as many as these fit; where the
-quota is at hand, what it would have to allow is counted. Where containers must state their needs, state
-them, or let a LimitRange fill them in.
+Request less, free something, or raise the quota. If some Pods run, that number of replicas fits; if the quota
+is in the facts, whysync computes the required limit. If containers must set requests or limits, set them, or
+let a LimitRange set defaults.
 
 ## When it is something else
-A single container that is too large or too small for the namespace: limit-range.
+A single container is too large or too small for the namespace: limit-range.
 """
 
 from collections.abc import Iterator
@@ -42,10 +42,10 @@ _MAKERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJ
 def quota_exceeded(case: Case) -> Iterator[Finding]:
     for group in grouped(case, QuotaExceeded, by=lambda f: (f.quota, bool(f.must_specify))):
         failure = group.failure
-        ref = _held_back(case, group)
+        ref = _affected_row(case, group)
         namespace = ref.namespace or case.destination_namespace
         if proof_of_fix(case, failure, namespace) is not None and fixed_since_autosync_gave_up(case):
-            continue  # there is room by now: autosync_gave_up tells why nothing happens
+            continue  # the quota has room now: autosync_gave_up reports why nothing happens
         quota = case.live_named("ResourceQuota", namespace, failure.quota)
         yield Finding(
             about=ref,
@@ -54,21 +54,21 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=_verdict(ref, namespace, failure),
             evidence=(
-                *group.cited(says="the quota refuses it"),
-                *((cite(quota, "/status", says="the quota: hard limit, and what is used"),) if quota else ()),
+                *group.cited(says="the quota rejects it"),
+                *((cite(quota, "/status", says="hard limits and current use"),) if quota else ()),
             ),
             fixes=tuple(_fixes(case, ref, quota, namespace, failure)),
             already_fixed=sync_again(
                 case,
                 _fits_in_git(case, ref, quota, failure),
-                "in Git it fits by now",
-                "Sync: what Git asks for fits",
+                "what Git requests fits now",
+                "Sync: what Git requests fits now",
             ),
         )
 
 
-def _held_back(case: Case, group: FailureGroup[QuotaExceeded]) -> Ref:
-    """The row that lacks its Pods: events speak of the ReplicaSet below it."""
+def _affected_row(case: Case, group: FailureGroup[QuotaExceeded]) -> Ref:
+    """The row whose Pods are missing: events are about its ReplicaSet."""
     reported_on = group.ref
     if reported_on is None:
         return named_ref(case, group.failure.resource)
@@ -81,8 +81,8 @@ def _held_back(case: Case, group: FailureGroup[QuotaExceeded]) -> Ref:
 def _verdict(ref: Ref, namespace: str, failure: QuotaExceeded) -> str:
     quota = f"quota {failure.quota} of namespace {namespace}"
     if failure.must_specify:
-        return f"{ref}: {quota} wants every container to state {', '.join(failure.must_specify)}"
-    amounts = f"{failure.requested} asked, {failure.used} used, {failure.limited} allowed"
+        return f"{ref}: {quota} requires every container to set {', '.join(failure.must_specify)}"
+    amounts = f"requested {failure.requested}, used {failure.used}, limited to {failure.limited}"
     return f"{ref}: {quota} is used up: {amounts}"
 
 
@@ -92,22 +92,22 @@ def _fixes(
     describe = kubectl("describe", "resourcequota", failure.quota, namespace=namespace)
     if failure.must_specify:
         yield Fix.run(
-            comment(f"resources of each container must state: {', '.join(failure.must_specify)}"),
+            comment(f"resources of each container must set: {', '.join(failure.must_specify)}"),
             sync(case),
-            title="State what the containers need, in Git",
+            title="Set requests and limits of the containers in Git",
         )
         yield Fix.new(
             _defaults(namespace),
-            title="Or let a LimitRange fill in what containers do not state",
-            risk="it holds for every new container of the namespace",
+            title="Or let a LimitRange set defaults for containers",
+            risk="applies to every new container of the namespace",
         )
         return
     replicas = ready_and_desired(case, ref)
     reduce = _what_fits(case, ref, replicas) if replicas is not None else None
     yield reduce or Fix.run(
-        describe, sync(case), title="Ask for less, or remove what is not needed there, then sync"
+        describe, sync(case), title="Request less, or delete what is not needed in the namespace, then sync"
     )
-    # In the middle of a rollout nobody can say how much more it takes: old Pods make room, or do not.
+    # During a rollout the required amount is unknown: old Pods may or may not free their share.
     is_countable = replicas is not None or ref.kind not in _MAKERS
     missing_replicas = replicas[1] - replicas[0] if replicas is not None else 1
     hard_limits = (
@@ -122,12 +122,12 @@ def _fixes(
         describe,
         kubectl("edit", "resourcequota", failure.quota, namespace=namespace),
         sync(case),
-        title="Or raise the quota, if it is yours to raise",
+        title="Or raise the quota, if you own it",
     )
 
 
 def _fits_in_git(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExceeded) -> bool:
-    """Does what Git asks for now fit into the quota?"""
+    """Does what Git requests now fit into the quota?"""
     replicas, desired = ready_and_desired(case, ref), case.desired_of(ref.key)
     declared_replicas = integer(desired.spec.get("replicas")) if desired is not None else 0
     if replicas is not None and 0 < declared_replicas <= replicas[0]:
@@ -145,7 +145,7 @@ def _fits_in_git(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExc
 
 
 def _what_fits(case: Case, ref: Ref, replicas: tuple[int, int]) -> Fix | None:
-    """As many as run now, where Git and nobody else says how many there are to be."""
+    """Reduces the replicas to those that run now, if Git alone sets their number."""
     ready, desired_replicas = replicas
     desired = case.desired_of(ref.key)
     if (
@@ -158,9 +158,9 @@ def _what_fits(case: Case, ref: Ref, replicas: tuple[int, int]) -> Fix | None:
     return Fix.change(
         ref,
         Set(pointer="/spec/replicas", value=ready),
-        title=f"Ask for what fits: {counted(ready, 'replica')} instead of"
+        title=f"Reduce to what fits: {counted(ready, 'replica')} instead of"
         f" {desired_replicas}, as many as run now",
-        risk="it stays at that until there is room for more",
+        risk="raise it again when the quota has room",
     )
 
 
@@ -168,7 +168,7 @@ def _raised(case: Case, quota: Manifest, hard: dict[str, str]) -> Fix:
     changes = ", ".join(
         f"{name} {value} ({quota.at(join(('spec', 'hard', name)))} now)" for name, value in hard.items()
     )
-    title = f"Or raise the quota, if it is yours to raise: {changes}"
+    title = f"Or raise the quota, if you own it: {changes}"
     desired = case.desired_of(quota.key)
     if desired is not None:
         edits = (Set(pointer=join(("spec", "hard", name)), value=value) for name, value in hard.items())

@@ -1,31 +1,30 @@
-"""A Pod needs a Secret, ConfigMap, account or claim that is not there, an Ingress its class.
+"""A Pod needs a Secret, ConfigMap, ServiceAccount or claim that does not exist, or an Ingress its class.
 
 ## What happens
-The manifest names an object that does not exist: the Pod cannot start, a hook
-waits for ever, a wave never becomes healthy. Often it is made in a later sync wave or phase than
-the thing that needs it, or by another tool (External Secrets, Sealed Secrets) that comes later; it
-then works wherever the object exists from before.
+The manifest refers to an object that does not exist: the Pod cannot start, a hook waits forever, a wave never
+becomes healthy. Often the object is created in a later sync wave or phase than what needs it, or later by
+another tool (External Secrets, Sealed Secrets); it then works only where the object exists from before.
 
 ## How whysync knows
-Events and container states name it (`secret "x" not found`), or a Pod template names an object that
-is not among the live ones of its kind. whysync then looks where Git declares it, and in which phase
-and wave; or which live object another program creates it from (an ExternalSecret, a Certificate, a
-SealedSecret, an operator's custom resource, a Secret that is copied), and what that reports.
+Events and container states name it (`secret "x" not found`), or a Pod template refers to an object that is
+not among the live ones of its kind. whysync then looks up where Git declares it, and in which phase and wave;
+or from which live object another program creates it (an ExternalSecret, a Certificate, a SealedSecret, an
+operator's custom resource, a Secret that is copied), and what that object reports.
 
 ## Fix
-Create it, or let it come first: an earlier phase or sync wave. The same wave is not an order. A
-hook of PreSync cannot use what the Sync phase makes. Where another program creates it, fix what that
-program reports; a copy made by hand hides the error and is overwritten later.
+Create it, or apply it first: in an earlier phase or sync wave. Objects of the same wave have no order. A
+PreSync hook cannot use what the Sync phase creates. If another program creates it, fix what that program
+reports; a manual copy hides the error and is overwritten later.
 
 ## When it is something else
-The object exists and lacks a key: config-error. It exists and the login with it fails: then the log says
-so (hook-failed, crashloop).
+The object exists but lacks a key: config-error. It exists but the login with it fails: then the log reports
+it (hook-failed, crashloop).
 """
 
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.sentences import both_ends
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
@@ -47,7 +46,7 @@ from whysync.queries.sync_position import (
     phase_and_wave,
 )
 
-_MADE_BY_HAND = ("ConfigMap", "Secret", "ServiceAccount")
+_CREATABLE = ("ConfigMap", "Secret", "ServiceAccount")
 
 
 @rule(cause="dependency-missing", since="0.1")
@@ -66,7 +65,7 @@ def referenced_object_missing(case: Case) -> Iterator[Finding]:
             explains=need.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if need.reported else Confidence.MEDIUM,
-            verdict=_verdict(need, source, user, late=late),
+            verdict=_verdict(case, need, source, user, late=late),
             root=f"{need.what} does not exist" if not need.key else None,
             evidence=(
                 *need.evidence,
@@ -93,7 +92,7 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
         + (
             f"{source} has not created"
             if producer.certain
-            else f"does not exist; by its name, {source} creates it and is not ready"
+            else f"does not exist; by its name it is created from {source}, which is not ready"
         )
         + (f": {reporter}{both_ends(reason.text)}" if reason is not None else ", and it does not report why"),
         root=both_ends(reason.text) if reason is not None else f"{need.what} does not exist",
@@ -113,34 +112,38 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
     )
 
 
-def _verdict(need: MissingObject, source: Manifest | None, user: Manifest | None, *, late: bool) -> str:
+def _verdict(
+    case: Case, need: MissingObject, source: Manifest | None, user: Manifest | None, *, late: bool
+) -> str:
     subject = f"{need.needed_by} needs " if need.needed_by else ""
     missing = need.what
     if need.key:
-        return f"{subject}key {need.key} of {missing}, which is not in it"
+        return f"{subject}key {need.key} of {missing}, which it does not have"
     if need.deleted_after_sync:
-        return (
-            f"{subject}{missing}, which is a hook: its delete policy HookSucceeded removes it after the sync"
-        )
+        return f"{subject}{missing}, a hook that its hook-delete-policy HookSucceeded deletes after the sync"
     if source is None and need.pruned is not None:
-        return f"{subject}{missing}, which the last sync pruned: Git does not declare it any more"
+        return f"{subject}{missing}, which the last sync pruned because it is no longer in Git"
     if source is None:
-        return f"{subject}{missing}, which does not exist, and this Application does not declare it"
-    created_from = "" if source.ref.kind == need.kind else f" made from {source.ref},"
+        undeclared = ", and this Application does not declare it" if case.has(Fact.DESIRED) else ""
+        return f"{subject}{missing}, which does not exist{undeclared}"
+    created_from = "" if source.ref.kind == need.kind else f" created from {source.ref},"
     if late and user is not None:
-        places = f"{phase_and_wave(source)}, and needed in {phase_and_wave(user)}"
-        return f"{subject}{missing},{created_from} which comes too late: {places}"
+        applied, needed = phase_and_wave(source), phase_and_wave(user)
+        if applied == needed:
+            return f"{subject}{missing},{created_from} in the same wave ({applied}), which has no order"
+        order = f"in {applied}, but is needed in {needed}"
+        return f"{subject}{missing},{created_from} which is applied too late: {order}"
     return (
-        f"{subject}{missing},{created_from} which Git declares"
-        f" ({phase_and_wave(source)}) and the cluster does not have yet"
+        f"{subject}{missing},{created_from} which is declared in Git"
+        f" ({phase_and_wave(source)}) but not in the cluster yet"
     )
 
 
 def _places(source: Manifest | None, user: Manifest | None) -> Iterator[Evidence]:
     if source is not None:
-        yield cite(source, "/metadata/annotations", says=f"where it is declared: {phase_and_wave(source)}")
+        yield cite(source, "/metadata/annotations", says=f"when it is applied: {phase_and_wave(source)}")
     if source is not None and user is not None:
-        yield cite(user, "/metadata/annotations", says=f"where it is needed: {phase_and_wave(user)}")
+        yield cite(user, "/metadata/annotations", says=f"when it is needed: {phase_and_wave(user)}")
 
 
 def _fixes(
@@ -149,9 +152,11 @@ def _fixes(
     sync_command = sync(case)
     if need.deleted_after_sync:
         yield Fix.run(
-            comment(f"{need.kind} {need.name}: no hook, or hook-delete-policy: BeforeHookCreation"),
+            comment(
+                f"{need.kind} {need.name}: no hook annotation, or hook-delete-policy: BeforeHookCreation"
+            ),
             sync_command,
-            title="Keep it: no hook, or one that stays until the next sync",
+            title="Keep it: make it a regular resource, or a hook that stays until the next sync",
         )
         return
     if late and source is not None and user is not None:
@@ -167,21 +172,21 @@ def _fixes(
         yield Fix.change(
             user.ref,
             Set(pointer=need.pointer, value=similar[0]),
-            title=f"Is {similar[0]} meant? Then name it in Git",
+            title=f"If {similar[0]} is meant: correct the name in Git",
         )
     elif similar:
         yield Fix.run(
             kubectl("get", need.kind.lower(), similar[0], namespace=need.namespace),
-            title=f"Is {similar[0]} meant? Then correct the name in Git",
+            title=f"If {similar[0]} is meant: correct the name in Git",
         )
     if need.pruned is not None:
         yield Fix.run(
-            comment(f"who took {need.kind} {need.name} out of Git: git log --diff-filter=D -- PATH"),
+            comment(f"the commit that removed {need.kind} {need.name}: git log --diff-filter=D -- PATH"),
             "git revert COMMIT && git push",
-            title=f"Bring {need.kind} {need.name} back into Git; argocd.argoproj.io/sync-options: Prune=false"
-            " keeps it from the next accident",
+            title=f"Restore {need.kind} {need.name} in Git; argocd.argoproj.io/sync-options: Prune=false"
+            " protects it from pruning",
         )
-    if need.pruned is not None and need.kind not in _MADE_BY_HAND:
+    if need.pruned is not None and need.kind not in _CREATABLE:
         return
     action = (
         f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"

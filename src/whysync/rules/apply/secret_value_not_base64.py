@@ -1,16 +1,14 @@
-"""A Secret's `data` holds a value that is not base64.
+"""A value in a Secret's `data` is not base64.
 
 ## What happens
-In `data` every value must be base64; plain text belongs into `stringData`. A plain value, a
-placeholder that a tool should have replaced (`<path:…>`, `${…}`), or a line break in the middle is
-refused.
+Every value in `data` must be base64; plain text belongs in `stringData`. A plain value, a placeholder that a
+tool should have replaced (`<path:…>`, `${…}`), or a line break inside the value is rejected.
 
 ## How whysync knows
 `illegal base64 data` from the API server.
 
 ## Fix
-Encode the value, or move it to `stringData`. If it is a placeholder, the tool that replaces it did
-not run.
+Encode the value, or move it to `stringData`. If it is a placeholder, the tool that replaces it did not run.
 
 ## When it is something else
 Another field of the Secret is wrong: schema-invalid.
@@ -36,7 +34,7 @@ def secret_value_not_base64(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{what} has a value in `data` that is not base64",
+            verdict=f"{what} has a value in data that is not base64",
             evidence=group.cited(says="the API server cannot decode it"),
             fixes=(
                 Fix.run(
@@ -44,7 +42,7 @@ def secret_value_not_base64(case: Case) -> Iterator[Finding]:
                     "printf %s 'VALUE' | base64 -w0",
                     sync(case),
                     title="Encode the value, or move it to stringData;"
-                    " if it is a placeholder, let its tool fill it in",
+                    " if it is a placeholder, run the tool that replaces it",
                 ),
             ),
         )

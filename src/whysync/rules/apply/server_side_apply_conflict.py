@@ -1,18 +1,18 @@
-"""Server-side apply refuses, because another manager owns the fields.
+"""Server-side apply is rejected because another manager owns the fields.
 
 ## What happens
-With server-side apply each field has an owner. Who applies another value without force gets a
-conflict that names the owner. Argo CD's own sync always forces, so this mostly comes from another
-tool or person who applies the same objects: `kubectl apply --server-side`, Helm, an operator.
+With server-side apply each field has an owner. Applying another value without force causes a conflict that
+names the owner. Argo CD's own sync always forces, so the conflict usually comes from another tool or user who
+applies the same objects: `kubectl apply --server-side`, Helm, an operator.
 
 ## How whysync knows
 `Apply failed with … conflict(s): conflict with "<manager>"`, with the fields.
 
 ## Fix
-Decide who owns these fields, and take them out of the other's manifests.
+Decide who owns these fields, and remove them from the other manifests.
 
 ## When it is something else
-`the object has been modified` is about two writes at the same moment: conflict-modified.
+`the object has been modified` is about two writes at the same time: conflict-modified.
 """
 
 from collections.abc import Iterator
@@ -38,19 +38,19 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{owners} owns {fields}{more}, so server-side apply without force is refused",
+            verdict=f"{owners} owns {fields}{more}, so server-side apply without force is rejected",
             evidence=group.cited(says="who owns which fields"),
             fixes=(
                 Fix.run(
-                    show_command + "   # who owns what",
-                    "# take these fields out of the manifests of the one who should not own them",
-                    title=f"Let one side own these fields: {owners}, or whoever applies now",
+                    show_command + "   # the owner of each field",
+                    "# remove these fields from the manifests of whoever should not own them",
+                    title=f"Let one manager own these fields: {owners}, or the one that applies now",
                 ),
                 Fix.run(
                     kubectl("apply", "--server-side", "--force-conflicts", "-f", "MANIFEST"),
-                    title="Or take the fields over once",
-                    risk=f"{owners} may write its values back",
-                    destroys=(f"the values that {owners} has set at {fields}{more}",),
+                    title="Or take ownership of the fields once",
+                    risk=f"{owners} may write its values again",
+                    destroys=(f"the values that {owners} set in {fields}{more}",),
                 ),
             ),
         )

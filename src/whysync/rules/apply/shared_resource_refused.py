@@ -1,18 +1,18 @@
-"""Another Application owns the object, and `FailOnSharedResource=true` makes that an error.
+"""Another Application manages the object, and `FailOnSharedResource=true` makes that an error.
 
 ## What happens
-Two Applications declare the same object. With the sync option `FailOnSharedResource=true` Argo CD
-refuses the sync instead of taking the object over. With auto-sync it tries again and fails again.
+Two Applications declare the same object. With the sync option `FailOnSharedResource=true` Argo CD fails the
+sync instead of taking the object over. Auto-sync tries again and fails again.
 
 ## How whysync knows
 `Shared resource found` in the operation, with the names of both Applications.
 
 ## Fix
-Decide who owns the object, and take it out of the other Application's source. Do not just drop the
-option: then the two take the object from each other at every sync.
+Decide which Application manages the object, and remove it from the source of the other. Do not just remove
+the option: then the two take the object from each other at every sync.
 
 ## When it is something else
-Without the option the same situation is only a warning (shared-resource).
+Without the option, the same situation is only a warning (shared-resource).
 """
 
 from collections.abc import Iterator
@@ -41,18 +41,20 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref} also belongs to {owner}, and FailOnSharedResource=true refuses the sync",
+            verdict=f"{ref} is also managed by {owner}, and FailOnSharedResource=true fails the sync",
             evidence=(*group.cited(says="both Applications declare it"), *_mark(case, ref.key)),
             fixes=(
                 *((drop,) if drop is not None else ()),
                 Fix.run(
-                    on_object("get", ref, "-o", "yaml") + "   # its tracking-id names the present owner",
-                    comment(f"take {ref} out of the source of the Application that should not own it, then"),
+                    on_object("get", ref, "-o", "yaml") + "   # its tracking-id names the current owner",
+                    comment(
+                        f"remove {ref} from the source of the Application that should not manage it, then"
+                    ),
                     sync(case),
-                    title=f"Or let {case.app.name} own it"
+                    title=f"Or let {case.app.name} manage it"
                     if drop is not None
-                    else f"Let one of them own it: {case.app.name} or {owner}",
-                    risk="if the one that lets go prunes, the object is deleted, and made anew by the other",
+                    else f"Let only one of them manage it: {case.app.name} or {owner}",
+                    risk="if the other Application prunes the object, it is deleted and recreated",
                 ),
             ),
         )

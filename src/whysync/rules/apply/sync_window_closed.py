@@ -1,21 +1,21 @@
-"""A sync window of the project does not let the sync run now.
+"""A sync window of the project does not allow the sync now.
 
 ## What happens
-Windows of the AppProject say when its Applications may be synced: an active deny window forbids it;
-if there are allow windows and none is active, that forbids it too. An operation that was started
-anyway stays Running (or Terminating) until it may go on. Auto-sync simply does nothing, and says so
-only in the controller's log.
+Sync windows of the AppProject define when its Applications may be synced. An active deny window forbids it;
+if there are allow windows and none is active, that forbids it too. An operation that was started anyway stays
+Running (or Terminating) until a window allows it. Auto-sync does nothing, and reports it only in the
+controller's log.
 
 ## How whysync knows
-`blocked by sync window`; and it evaluates the project's windows for this Application at this
-moment: which of them decide, whether a person may sync by hand, and when the next sync may run.
+`blocked by sync window`. whysync also evaluates the project's windows for this Application at this time:
+which of them decide, whether a manual sync is allowed, and when the next sync may run.
 
 ## Fix
-Wait for the time that is named. By hand it goes only if every window that decides has `manualSync:
+Wait for the time that is shown. A manual sync is possible only if every deciding window has `manualSync:
 true`.
 
 ## When it is something else
-A window that cannot be read (a wrong schedule or duration) blocks for ever, until it is corrected.
+A window that cannot be parsed (an invalid schedule or duration) blocks all syncs until it is corrected.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def sync_window_closed(case: Case) -> Iterator[Finding]:
             windows,
             automatic,
             explains=group.explains,
-            evidence=group.cited(says="the sync is held back"),
+            evidence=group.cited(says="the sync is blocked"),
             invalid=group.failure.invalid,
         )
     waits = has_unsynced_revision(case) or _never_synced(case)
@@ -85,15 +85,15 @@ def _finding(
 def _verdict(case: Case, automatic: WindowVerdict, next_sync: datetime | None, invalid: str) -> str:
     project = case.app.project
     if invalid:
-        return f"a sync window of project {project} cannot be read, which blocks every sync: {invalid}"
+        return f"a sync window of project {project} is invalid, which blocks every sync: {invalid}"
     when = f"; the next sync may run at {next_sync:%Y-%m-%d %H:%M} UTC" if next_sync is not None else ""
     if automatic.reason is WindowReason.DENY_OPEN:
         return f"{_named(automatic)} of project {project} denies syncing now{when}"
     if automatic.reason is WindowReason.ALLOWS_CLOSED:
         return f"no allow window of project {project} is open now ({_named(automatic)}){when}"
     if case.project is None:
-        return f"a sync window of project {project} does not let the sync run"
-    return f"a sync window of project {project} held the sync back; by the windows at hand it may run now"
+        return f"a sync window of project {project} blocks the sync"
+    return f"a sync window of project {project} blocked the sync; the current windows allow it"
 
 
 def _named(verdict: WindowVerdict) -> str:
@@ -111,12 +111,12 @@ def _cited(case: Case, automatic: WindowVerdict) -> Iterator[Evidence]:
         yield cite(case.project_manifest, f"{WINDOWS}/{index}", says="this window decides")
     if not deciding and case.project.spec.sync_windows:
         yield cite(
-            case.project_manifest, WINDOWS, says="the project's windows; none selects this Application now"
+            case.project_manifest, WINDOWS, says="the project's windows; none applies to this Application now"
         )
 
 
 def _deciding(case: Case, verdict: WindowVerdict) -> list[int]:
-    """Where they stand in the project's list, which is also how `argocd proj windows` numbers them."""
+    """Indexes of the deciding windows in the project, which are also their ids in `argocd proj windows`."""
     windows = case.project.spec.sync_windows if case.project is not None else ()
     return [index for index, window in enumerate(windows) if window in verdict.windows]
 
@@ -126,7 +126,7 @@ def _fixes(
 ) -> Iterator[Fix]:
     list_windows = f"argocd proj windows list {quote(case.app.project)}"
     if automatic.reason is WindowReason.INVALID:
-        yield Fix.run(list_windows, title="Correct the window that cannot be read")
+        yield Fix.run(list_windows, title="Correct the invalid window")
         return
     yield Fix.run(
         list_windows,
@@ -136,13 +136,13 @@ def _fixes(
         else "Wait until the windows allow it",
     )
     if not automatic.allowed and manual.allowed:
-        yield Fix.run(sync(case), title="Or sync by hand: these windows allow that (manualSync)")
+        yield Fix.run(sync(case), title="Or sync manually: these windows allow it (manualSync)")
     elif not automatic.allowed:
         enable = f"argocd proj windows enable-manual-sync {quote(case.app.project)}"
         yield Fix.run(
             list_windows,
             *(f"{enable} {index}" for index in _deciding(case, manual) or ("ID",)),
             sync(case),
-            title="Or allow syncs by hand in the windows that decide, if it cannot wait",
-            risk="whoever may sync can then sync at any time, until it is switched off again",
+            title="Or allow manual syncs in the deciding windows, if it cannot wait",
+            risk="everybody who may sync can then sync at any time, until it is disabled again",
         )

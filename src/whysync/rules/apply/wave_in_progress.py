@@ -1,19 +1,18 @@
-"""The sync is still under way; nothing is wrong so far.
+"""The sync is still running, and nothing has failed so far.
 
 ## What happens
-Argo CD applies one phase and wave after the other, and waits between them for hooks to finish and
-for resources to become healthy. Until the last wave is in, later resources are OutOfSync or
-missing: they wait for their turn.
+Argo CD applies one phase and wave after the other. Between them it waits for hooks to finish and for
+resources to become healthy. Until the last wave is applied, later resources are OutOfSync or missing.
 
 ## How whysync knows
-The operation is Running, what it waits for exists and shows no failure, and it has not run longer
-than ten minutes (or three times the slowest sync on record).
+The operation is Running, what it waits for exists and reports no failure, and it has not run longer than ten
+minutes (or three times the slowest sync in the history).
 
 ## Fix
 Wait. `argocd app wait` returns when it is done.
 
 ## When it is something else
-A resource of the wave that is Degraded is wave-stalled; a hook that cannot end is hook-stuck.
+A resource of the wave that is Degraded is wave-stalled; a hook that cannot finish is hook-stuck.
 """
 
 from collections.abc import Iterator
@@ -38,14 +37,14 @@ def wave_in_progress(case: Case) -> Iterator[Finding]:
         if operation.message not in ("", "one or more tasks are running"):
             return
         if is_too_long(age, slowest_sync(case)):
-            return  # operation_timed_out tells it
+            return  # operation_timed_out reports it
         verdict = f"the sync has been running for {age_text(age)}, and nothing has failed so far"
     elif wait.what not in (Awaited.HOOK, Awaited.HEALTH) or why_stuck(case, wait) is not None:
         return
     else:
         what = "to finish" if wait.what is Awaited.HOOK else "to become healthy"
         more = f" and {wait.others} more" if wait.others else ""
-        verdict = f"the sync waits for {wait.ref}{more} {what}, since {age_text(age)}: normal so far"
+        verdict = f"the sync has been waiting for {age_text(age)} for {wait.ref}{more} {what}: normal so far"
     yield Finding(
         about=wait.ref if wait else case.application.ref,
         explains=(OPERATION,),
@@ -53,9 +52,9 @@ def wave_in_progress(case: Case) -> Iterator[Finding]:
         confidence=Confidence.MEDIUM,
         verdict=verdict,
         evidence=(
-            cite(case.application, "/status/operationState/phase", says="the operation is under way"),
+            cite(case.application, "/status/operationState/phase", says="the operation is running"),
             cite(case.application, "/status/operationState/message", says="what it waits for"),
-            cite(case.application, "/status/operationState/startedAt", says="since when"),
+            cite(case.application, "/status/operationState/startedAt", says="when it started"),
         ),
         fixes=(
             Fix.run(

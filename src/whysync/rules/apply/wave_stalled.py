@@ -1,20 +1,19 @@
-"""The sync waits for a resource of an early wave to become healthy, and it does not.
+"""The sync waits for a resource of an early wave that does not become healthy.
 
 ## What happens
-The next wave starts only when everything in this one is Healthy. One resource that never gets there
-holds up all later waves: they stay OutOfSync or missing, though nothing is wrong with them. Argo CD
-waits without a limit.
+The next wave starts only when everything in this one is Healthy. One resource that does not become healthy
+blocks all later waves: they stay OutOfSync or missing, although nothing is wrong with them. Argo CD waits
+without a limit.
 
 ## How whysync knows
-The operation waits for the resource's health, or failed because of it; and it is Degraded or
-Suspended, its Pods cannot start, or it has been waiting for more than ten minutes.
+The operation waits for the resource's health, or failed because of it; and the resource is Degraded or
+Suspended, its Pods cannot start, or the operation has been waiting for more than ten minutes.
 
 ## Fix
-The resource's own trouble is the cause: mend that. Syncing again does not help before.
+The problem of that resource is the cause: fix it. Another sync does not help before.
 
 ## When it is something else
-It has only just been applied: wave-in-progress. A kind whose health Argo CD cannot tell:
-no-health-check.
+It was only just applied: wave-in-progress. A kind without a health check: no-health-check.
 """
 
 from collections.abc import Iterator
@@ -45,23 +44,23 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
     others = f" and {wait.others} more" if wait.others else ""
     yield Finding(
         about=wait.ref,
-        explains=(OPERATION, *(() if stuck.certain else _silently_unwell(case, wait.ref))),
-        because=tuple(_unwell(case, wait.ref)),
+        explains=(OPERATION, *(() if stuck.certain else _unhealthy_without_reason(case, wait.ref))),
+        because=tuple(_unhealthy(case, wait.ref)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stuck.certain else Confidence.MEDIUM,
-        verdict=f"the sync waits for {wait.ref}{others} to become healthy since {age_text(wait.age)}:"
-        f" {stuck.reason}{_held_up(case)}",
+        verdict=f"the sync has been waiting for {age_text(wait.age)} for {wait.ref}{others} to become"
+        f" healthy: {stuck.reason}{_not_applied(case)}",
         root=stuck.reason if stuck.certain else None,
         evidence=tuple(_evidence(case, wait, stuck)),
         fixes=(
             Fix.run(
                 on_object("describe", wait.ref) + "   # what keeps it from becoming healthy",
-                title="Mend that resource: the sync goes on by itself when it is healthy",
+                title="Fix that resource: the sync continues when it is healthy",
             ),
             Fix.run(
-                comment("push the remedy, then"),
+                comment("push the fix, then"),
                 terminate(case),
-                title="End the operation, if the remedy is a new commit: it cannot start before",
+                title="If the fix is a new commit: terminate the operation, because it blocks the next sync",
                 risk="later waves of this sync are not applied",
             ),
         ),
@@ -69,7 +68,7 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
 
 
 def _failed(case: Case) -> Iterator[Finding]:
-    """Applied, and Degraded while the sync still had waves to come: that fails the operation."""
+    """A resource that became Degraded while the sync still had waves to apply, which fails the operation."""
     for index, result in enumerate(case.results):
         failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
         if not failed or is_hook_result(case, result):
@@ -78,50 +77,50 @@ def _failed(case: Case) -> Iterator[Finding]:
         yield Finding(
             about=result.ref,
             explains=(SymptomId.result(result.key),),
-            because=tuple(_unwell(case, result.ref)),
+            because=tuple(_unhealthy(case, result.ref)),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{result.ref} became Degraded before its wave was done"
             + (f": {one_line(result.message)}" if result.message else "")
-            + _held_up(case),
+            + _not_applied(case),
             evidence=(
-                cite(case.application, f"{base}/hookPhase", says="how it ended for this resource"),
-                cite(case.application, f"{base}/message", says="what Argo CD says of it"),
+                cite(case.application, f"{base}/hookPhase", says="the result of this resource"),
+                cite(case.application, f"{base}/message", says="Argo CD's message"),
             ),
             fixes=(
                 Fix.run(
                     on_object("describe", result.ref) + "   # what is wrong with it",
                     sync(case),
-                    title="Mend that resource, then sync again",
+                    title="Fix that resource, then sync again",
                 ),
             ),
         )
 
 
-def _silently_unwell(case: Case, ref: Ref) -> Iterator[SymptomId]:
-    """No condition of its own says what is wrong: that it does not become healthy is all there is to say."""
+def _unhealthy_without_reason(case: Case, ref: Ref) -> Iterator[SymptomId]:
+    """Its health symptom, if no condition of its own reports what is wrong."""
     live = case.live_of(ref.key)
     conditions = items(live.status.get("conditions")) if live is not None else []
     if live is not None and not any(fields(condition).get("status") == "False" for condition in conditions):
-        yield from _unwell(case, ref)
+        yield from _unhealthy(case, ref)
 
 
-def _unwell(case: Case, ref: Ref) -> Iterator[SymptomId]:
+def _unhealthy(case: Case, ref: Ref) -> Iterator[SymptomId]:
     yield from (id for id in (SymptomId.unhealthy(ref.key),) if id in case.symptom_ids)
 
 
-def _held_up(case: Case) -> str:
-    waiting = _behind(case)
-    return f"; {counted(waiting, 'resource')} of this sync still to come" if waiting else ""
+def _not_applied(case: Case) -> str:
+    waiting = _out_of_sync_count(case)
+    return f"; {counted(waiting, 'resource')} of this sync not applied yet" if waiting else ""
 
 
-def _behind(case: Case) -> int:
+def _out_of_sync_count(case: Case) -> int:
     return sum(1 for row in case.app.status.resources if row.status == "OutOfSync")
 
 
 def _evidence(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Evidence]:
     yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
-    yield cite(case.application, "/status/operationState/startedAt", says="since when")
+    yield cite(case.application, "/status/operationState/startedAt", says="when it started")
     for index, row in enumerate(case.app.status.resources):
         if row.key == wait.ref.key and row.health is not None and row.health.status != HealthCode.HEALTHY:
             yield cite(case.application, f"/status/resources/{index}/health", says="its health")
