@@ -1,7 +1,7 @@
-"""Aggregated ClusterRoles: their rules are gathered from all roles that their selectors match.
+"""ClusterRole aggregation: the rules of an aggregated ClusterRole come from the roles that it selects.
 
-Mirrors `ClusterRoleAggregationController`, Kubernetes 1.36: any change of any role makes it look at all that
-aggregate, and it writes by server-side apply, by force, under a name of its own.
+Mirrors `ClusterRoleAggregationController`, Kubernetes 1.36: a change of any role syncs all aggregated roles,
+which are written by forced server-side apply under the controller's own field manager.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ROLES: Final = ("rbac.authorization.k8s.io", "clusterroles")
 _API: Final = "rbac.authorization.k8s.io/v1"
 _PATH: Final = f"/apis/{_API}/clusterroles"
 MANAGER: Final = "clusterrole-aggregation-controller"
-# Of a rule, in the order in which the controller sends them.
+# The fields of a rule in the order in which the controller sends them.
 _RULE_FIELDS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 
@@ -27,7 +27,7 @@ class ClusterRoleAggregationController(QueueController):
     name = "clusterrole-aggregation"
     main = _ROLES
 
-    def on_event(self, change: Change) -> None:  # noqa: ARG002  whichever it was, all may gather it
+    def on_event(self, change: Change) -> None:  # noqa: ARG002  any role may be aggregated by any other
         for role in self.client.list(_ROLES):
             if role.get("aggregationRule") is not None:
                 self.queue.add(("", name_of(role)))
@@ -35,24 +35,24 @@ class ClusterRoleAggregationController(QueueController):
     def sync(self, obj: Object) -> None:
         if obj.get("aggregationRule") is None:
             return
-        gathered = self._aggregated_rules(obj)
-        if same(gathered, items(obj.get("rules"))):
+        rules = self._aggregated_rules(obj)
+        if same(rules, items(obj.get("rules"))):
             return
         body: Object = {
             "apiVersion": _API,
             "kind": "ClusterRole",
             "metadata": {"name": name_of(obj)},
-            "rules": gathered,
+            "rules": rules,
         }
         path = f"{_PATH}/{name_of(obj)}"
-        answer = self.client.api_server.send(
+        response = self.client.api_server.send(
             Request(verb="ssa", path=path, body=body, manager=MANAGER, agent=MANAGER, force=True)
         )
-        if not answer.ok:
-            raise StatusError(answer)
+        if not response.ok:
+            raise StatusError(response)
 
     def _aggregated_rules(self, obj: Object) -> list[Json]:
-        """By selector, then by name; each rule once."""
+        """The rules of the selected roles, by selector, then by name of the role; each rule once."""
         rules: list[Json] = []
         roles = sorted(self.client.list(_ROLES), key=name_of)
         for selector in items(dig(obj, "aggregationRule", "clusterRoleSelectors")):
@@ -66,4 +66,4 @@ class ClusterRoleAggregationController(QueueController):
 
 
 def _apply_configuration(rule: Object) -> Object:
-    return {part: rule[part] for part in _RULE_FIELDS if rule.get(part)}
+    return {field: rule[field] for field in _RULE_FIELDS if rule.get(field)}

@@ -1,4 +1,4 @@
-"""ControllerRevisions: the templates that StatefulSets and DaemonSets have had.
+"""ControllerRevisions: the history of pod templates of StatefulSets and DaemonSets.
 
 Mirrors `pkg/controller/history`, Kubernetes 1.36.
 """
@@ -35,17 +35,17 @@ _GO_JSON_ESCAPES: Final = {
 
 
 def revision_data(obj: Object) -> Object:
-    """What a revision keeps of its owner: the template, as a patch that replaces it."""
+    """The `data` of a revision: a patch that replaces the template of the owner."""
     template = fields(dig(obj, "spec", "template"))
     replaced: Object = {**template, "$patch": "replace"}
     return {"spec": {"template": replaced}}
 
 
-def data_hash(data: Object, probe: int) -> str:
-    written = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    for letter, code in _GO_JSON_ESCAPES.items():
-        written = written.replace(letter, code)
-    return safe_encode_string(str(fnv_1_32(f"{written}{probe}".encode("utf-8", "surrogatepass"))))
+def data_hash(data: Object, collision_count: int) -> str:
+    encoded = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    for character, escape in _GO_JSON_ESCAPES.items():
+        encoded = encoded.replace(character, escape)
+    return safe_encode_string(str(fnv_1_32(f"{encoded}{collision_count}".encode("utf-8", "surrogatepass"))))
 
 
 def template_of_revision(revision: Object) -> Object:
@@ -59,20 +59,20 @@ class RevisionHistory:
         self._owner = owner
 
     def all(self) -> list[Object]:
-        """The oldest first."""
+        """All revisions, the oldest first."""
         revisions = self._client.owned(REVISIONS, self._owner)
         return sorted(revisions, key=_rank)
 
-    def get_or_create(self, hash: str, known: list[Object]) -> Object | None:
-        """The revision of the template as it is, made where needed; `None` where its name is taken."""
+    def get_or_create(self, hash: str, revisions: list[Object]) -> Object | None:
+        """The revision of the current template, created if needed; `None` if its name is in use."""
         data = revision_data(self._owner)
-        equal = [revision for revision in known if same(revision.get("data"), data)]
-        following = integer(known[-1].get("revision")) + 1 if known else 1
-        if equal and equal[-1] is known[-1]:
-            return known[-1]
+        equal = [revision for revision in revisions if same(revision.get("data"), data)]
+        next_revision = integer(revisions[-1].get("revision")) + 1 if revisions else 1
+        if equal and equal[-1] is revisions[-1]:
+            return revisions[-1]
         if equal:
-            return self._client.update({**equal[-1], "revision": following})
-        return self._create(hash, data, following)
+            return self._client.update({**equal[-1], "revision": next_revision})
+        return self._create(hash, data, next_revision)
 
     def _create(self, hash: str, data: Object, revision: int) -> Object | None:
         owner = self._owner

@@ -1,4 +1,4 @@
-"""CronJobs: a Job whenever the schedule says so.
+"""CronJob controller: creates Jobs on a schedule.
 
 Mirrors `pkg/controller/cronjob`, Kubernetes 1.36.
 """
@@ -68,7 +68,7 @@ class _CronJobSync:
         self._active: list[Json] = list(items(self._status.get("active")))
 
     def sync_cron_job(self) -> datetime | None:
-        """When to look again."""
+        """Returns when to sync again."""
         jobs = self._client.owned(JOBS, self._obj)
         self._update_active_jobs(jobs)
         try:
@@ -79,28 +79,32 @@ class _CronJobSync:
         return when
 
     def _update_active_jobs(self, jobs: list[Object]) -> None:
-        """What has become of the Jobs."""
+        """Removes finished and missing Jobs from status.active."""
         for job in jobs:
-            listed = any(fields(active).get("uid") == uid_of(job) for active in self._active)
-            end = _finished_condition(job)
-            if not end:
-                if not listed:
+            is_active = any(fields(active).get("uid") == uid_of(job) for active in self._active)
+            condition_type = _finished_condition(job)
+            if not condition_type:
+                if not is_active:
                     message = f"Saw a job that the controller did not create or forgot: {name_of(job)}"
                     self._event("Warning", "UnexpectedJob", message)
                 continue
-            if listed:
+            if is_active:
                 self._remove_from_active(uid_of(job))
                 self._event(
-                    "Normal", "SawCompletedJob", f"Saw completed job: {name_of(job)}, condition: {end}"
+                    "Normal",
+                    "SawCompletedJob",
+                    f"Saw completed job: {name_of(job)}, condition: {condition_type}",
                 )
-            ended = text(dig(job, "status", "completionTime"))
-            if end == "Complete" and ended > text(self._status.get("lastSuccessfulTime")):
-                self._status["lastSuccessfulTime"] = ended
-        known = {uid_of(job) for job in jobs}
+            completion_time = text(dig(job, "status", "completionTime"))
+            if condition_type == "Complete" and completion_time > text(
+                self._status.get("lastSuccessfulTime")
+            ):
+                self._status["lastSuccessfulTime"] = completion_time
+        job_uids = {uid_of(job) for job in jobs}
         for raw in list(self._active):
             reference = fields(raw)
             name = text(reference.get("name"))
-            if reference.get("uid") not in known and self._job(name) is None:
+            if reference.get("uid") not in job_uids and self._job(name) is None:
                 self._event("Normal", "MissingJob", f"Active job went missing: {name}")
                 self._remove_from_active(text(reference.get("uid")))
 
@@ -117,44 +121,44 @@ class _CronJobSync:
             return None
         schedule = text(dig(obj, "spec", "schedule"))
         try:
-            following = parse_standard(schedule, zone if isinstance(zone, str) else "")
+            next_after = parse_standard(schedule, zone if isinstance(zone, str) else "")
         except BadSchedule as bad:
             self._event("Warning", "UnparseableSchedule", f'unparseable schedule: "{schedule}" : {bad}')
             return None
-        due = self._most_recent_schedule_time(following, now)
+        due = self._most_recent_schedule_time(next_after, now)
         if due is None:
-            return following(now)
-        late = dig(obj, "spec", "startingDeadlineSeconds")
-        if isinstance(late, int) and add_seconds(due, late) < now:
+            return next_after(now)
+        deadline = dig(obj, "spec", "startingDeadlineSeconds")
+        if isinstance(deadline, int) and add_seconds(due, deadline) < now:
             scheduled = due.astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
             self._event("Warning", "MissSchedule", f"Missed scheduled time to start a job: {scheduled}")
         elif not self._has_started(due) and self._apply_concurrency_policy():
             self._create_job(due, zone if isinstance(zone, str) else "")
-        return following(now)
+        return next_after(now)
 
-    def _most_recent_schedule_time(self, following: _NextOf, now: datetime) -> datetime | None:
-        """The last time that the schedule named and no Job was made for; mirrors `mostRecentScheduleTime`."""
+    def _most_recent_schedule_time(self, next_after: _NextOf, now: datetime) -> datetime | None:
+        """The last scheduled time without a Job. Mirrors `mostRecentScheduleTime`."""
         last = text(self._status.get("lastScheduleTime"))
         earliest = parse_time(last or text(dig(self._obj, "metadata", "creationTimestamp")))
-        late = dig(self._obj, "spec", "startingDeadlineSeconds")
+        deadline = dig(self._obj, "spec", "startingDeadlineSeconds")
         if earliest is None:
             return None
-        if isinstance(late, int):
-            earliest = max(earliest, _subtract_seconds(now, late))
-        first = following(earliest)
+        if isinstance(deadline, int):
+            earliest = max(earliest, _subtract_seconds(now, deadline))
+        first = next_after(earliest)
         if first is None or first > now:
             return None
-        second = following(first)
+        second = next_after(first)
         if second is None or second > now:
             return first
-        between = max((second - first).total_seconds(), 1)
-        missed = int((now - first).total_seconds() // between) + 1
+        interval = max((second - first).total_seconds(), 1)
+        missed = int((now - first).total_seconds() // interval) + 1
         if missed > _MAX_MISSED:
             message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds"
             self._event("Warning", "TooManyMissedTimes", f"{message} or check clock skew")
-        latest, when = first, following(add_seconds(first, (missed - 2) * between))
+        latest, when = first, next_after(add_seconds(first, (missed - 2) * interval))
         while when is not None and when <= now:
-            latest, when = when, following(when)
+            latest, when = when, next_after(when)
         return latest
 
     def _has_started(self, due: datetime) -> bool:
@@ -163,7 +167,7 @@ class _CronJobSync:
         return any(fields(active).get("name") == self._job_name(due) for active in self._active)
 
     def _apply_concurrency_policy(self) -> bool:
-        """Applies the concurrency policy to Jobs that still run."""
+        """Applies the concurrency policy to running Jobs; false if no new Job may start."""
         policy = dig(self._obj, "spec", "concurrencyPolicy")
         if policy == "Forbid" and self._active:
             message = "Not starting job because prior execution is running and concurrency policy is Forbid"
@@ -180,10 +184,10 @@ class _CronJobSync:
         obj = self._obj
         template = fields(dig(obj, "spec", "jobTemplate"))
         template_meta = fields(template.get("metadata"))
-        local = due.astimezone(time_zone(zone) or UTC).isoformat(timespec="seconds")
+        scheduled_at = due.astimezone(time_zone(zone) or UTC).isoformat(timespec="seconds")
         annotations: Object = {
             **fields(template_meta.get("annotations")),
-            _SCHEDULED_TIMESTAMP: local.replace("+00:00", "Z"),
+            _SCHEDULED_TIMESTAMP: scheduled_at.replace("+00:00", "Z"),
         }
         meta: Object = {
             "name": self._job_name(due),
@@ -193,20 +197,20 @@ class _CronJobSync:
         }
         if template_meta.get("labels"):
             meta["labels"] = template_meta["labels"]
-        wanted: Object = {
+        new_job: Object = {
             "apiVersion": "batch/v1",
             "kind": "Job",
             "metadata": meta,
             "spec": template.get("spec"),
         }
         try:
-            job = self._client.create(wanted)
+            job = self._client.create(new_job)
         except StatusError as error:
             if error.code == 409:
-                there = self._job(self._job_name(due))
-                if there is None or controller_of(there).get("uid") != uid_of(obj):
+                existing = self._job(self._job_name(due))
+                if existing is None or controller_of(existing).get("uid") != uid_of(obj):
                     return
-                job = there
+                job = existing
             else:
                 if "because it is being terminated" not in error.message:
                     self._event("Warning", "FailedCreate", f"Error creating job: {error.message}")
@@ -217,15 +221,17 @@ class _CronJobSync:
         self._status["lastScheduleTime"] = format_time(due)
 
     def _cleanup_finished_jobs(self, jobs: list[Object]) -> None:
-        """Finished Jobs beyond the limits of the history go, the oldest first."""
-        for end, key, usual in (
+        """Deletes finished Jobs beyond the history limits, the oldest first."""
+        for condition_type, key, default in (
             ("Complete", "successfulJobsHistoryLimit", 3),
             ("Failed", "failedJobsHistoryLimit", 1),
         ):
-            limit = integer(dig(self._obj, "spec", key), usual)
-            ended = [job for job in jobs if _finished_condition(job) == end and not is_terminating(job)]
-            ended.sort(key=lambda job: (text(dig(job, "status", "startTime"), "9"), name_of(job)))
-            for job in ended[: max(len(ended) - limit, 0)]:
+            limit = integer(dig(self._obj, "spec", key), default)
+            finished = [
+                job for job in jobs if _finished_condition(job) == condition_type and not is_terminating(job)
+            ]
+            finished.sort(key=lambda job: (text(dig(job, "status", "startTime"), "9"), name_of(job)))
+            for job in finished[: max(len(finished) - limit, 0)]:
                 self._delete_job(job)
 
     def _delete_job(self, job: Object) -> bool:
@@ -241,8 +247,8 @@ class _CronJobSync:
 
     def _write_status(self) -> None:
         status = {key: value for key, value in self._status.items() if key != "active"}
-        new: Object = {"active": self._active, **status} if self._active else {**status}
-        self._client.update_status(self._obj, new)
+        new_status: Object = {"active": self._active, **status} if self._active else {**status}
+        self._client.update_status(self._obj, new_status)
 
     def _remove_from_active(self, uid: str) -> None:
         self._active = [reference for reference in self._active if fields(reference).get("uid") != uid]
@@ -293,30 +299,30 @@ _EVERY: Final = "@every "
 
 
 def parse_standard(schedule: str, zone: str) -> Callable[[datetime], datetime | None]:
-    """The first activation after a moment. Raises `BadSchedule`.
+    """A function for the next activation after a time. Raises `BadSchedule`.
 
     Mirrors robfig/cron 3.0.1 `ParseStandard`, as Kubernetes 1.36 uses it: five fields, or a name such as
     `@daily`.
     """
-    head, space, rest = (
+    zone_prefix, space, expression = (
         schedule.partition(" ") if schedule.startswith(("TZ=", "CRON_TZ=")) else ("", "", schedule)
     )
-    rest = rest.strip()
-    if rest.startswith(_EVERY):
-        step = _every(rest.removeprefix(_EVERY))
-        return lambda moment: moment.replace(microsecond=0) + step
-    if rest.startswith("@"):
-        if rest not in _DESCRIPTORS:
-            raise BadSchedule(f"unrecognized descriptor: {rest}")
-        rest = _DESCRIPTORS[rest]
-    lead = f"{head}{space}" if head else f"TZ={zone} " if zone else ""
-    parsed = parse_schedule(lead + rest)
+    expression = expression.strip()
+    if expression.startswith(_EVERY):
+        interval = _every(expression.removeprefix(_EVERY))
+        return lambda moment: moment.replace(microsecond=0) + interval
+    if expression.startswith("@"):
+        if expression not in _DESCRIPTORS:
+            raise BadSchedule(f"unrecognized descriptor: {expression}")
+        expression = _DESCRIPTORS[expression]
+    prefix = f"{zone_prefix}{space}" if zone_prefix else f"TZ={zone} " if zone else ""
+    parsed = parse_schedule(prefix + expression)
     return lambda moment: parsed.next_after(moment.astimezone(UTC))
 
 
-def _every(text: str) -> timedelta:
+def _every(duration: str) -> timedelta:
     try:
-        seconds = parse_nanoseconds(text) // 10**9
+        seconds = parse_nanoseconds(duration) // 10**9
     except BadDuration as problem:
-        raise BadSchedule(f"failed to parse duration {_EVERY}{text}: {problem}") from None
+        raise BadSchedule(f"failed to parse duration {_EVERY}{duration}: {problem}") from None
     return timedelta(seconds=max(seconds, 1))

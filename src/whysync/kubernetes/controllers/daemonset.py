@@ -1,4 +1,4 @@
-"""DaemonSets: one pod on every node that takes it.
+"""DaemonSet controller: one pod on every eligible node.
 
 Mirrors `pkg/controller/daemon`, Kubernetes 1.36.
 """
@@ -66,12 +66,12 @@ class DaemonSetController(QueueController):
     def keys_of(self, change: Change) -> Iterable[Key]:
         if change.place[0] != NODES:
             return super().keys_of(change)
-        # A node that only tells that it lives changes nothing.
+        # Heartbeats of a node do not affect DaemonSets.
         meta, spec = fields(change.obj.get("metadata")), change.obj.get("spec")
-        now: Object = {"labels": meta.get("labels"), "spec": spec}
-        if change.type == "MODIFIED" and self._nodes.get(change.place[2]) == now:
+        relevant: Object = {"labels": meta.get("labels"), "spec": spec}
+        if change.type == "MODIFIED" and self._nodes.get(change.place[2]) == relevant:
             return ()
-        self._nodes[change.place[2]] = now
+        self._nodes[change.place[2]] = relevant
         return [
             (namespace_of(daemon_set), name_of(daemon_set)) for daemon_set in self.client.list(DAEMON_SETS)
         ]
@@ -85,17 +85,21 @@ class DaemonSetController(QueueController):
         key = (namespace_of(obj), name_of(obj))
         sync_run = _DaemonSetSync(self.client, obj, self._failed_pods_backoff)
         try:
-            fine = sync_run.sync_daemon_set()
+            succeeded = sync_run.sync_daemon_set()
         except StatusError:
-            fine = False
-        if not fine:
+            succeeded = False
+        if not succeeded:
             self.enqueue_after(obj, self._backoff.next(key))
             return
         self._backoff.forget(key)
         if sync_run.requeue_seconds is not None:
             self.enqueue_after(obj, sync_run.requeue_seconds)
-        seconds = integer(dig(obj, "spec", "minReadySeconds"))
-        when = next_available(self.client.owned(PODS, obj), seconds, self.client.now) if seconds else None
+        min_ready_seconds = integer(dig(obj, "spec", "minReadySeconds"))
+        when = (
+            next_available(self.client.owned(PODS, obj), min_ready_seconds, self.client.now)
+            if min_ready_seconds
+            else None
+        )
         if when is not None:
             self.enqueue_at(obj, when)
 
@@ -113,26 +117,26 @@ class _DaemonSetSync:
 
     def sync_daemon_set(self) -> bool:
         history = RevisionHistory(self._client, self._obj)
-        known = history.all()
-        before = dig(self._obj, "status", "collisionCount")
-        self._collisions = before if isinstance(before, int) else None
-        current = history.get_or_create(self._hash(), known)
+        revisions = history.all()
+        collision_count = dig(self._obj, "status", "collisionCount")
+        self._collisions = collision_count if isinstance(collision_count, int) else None
+        current = history.get_or_create(self._hash(), revisions)
         while current is None:
             self._collisions = (self._collisions or 0) + 1
-            current = history.get_or_create(self._hash(), known)
+            current = history.get_or_create(self._hash(), revisions)
         self._current_hash = text(labels_of(current).get(REVISION_HASH))
-        fine = self._manage()
-        if fine and dig(self._obj, "spec", "updateStrategy", "type") != "OnDelete":
-            fine = self._rolling_update()
+        succeeded = self._manage()
+        if succeeded and dig(self._obj, "spec", "updateStrategy", "type") != "OnDelete":
+            succeeded = self._rolling_update()
         used = {name_of(current)} | {
             name_of(revision)
-            for revision in known
+            for revision in revisions
             if any(revision_hash_of(pod) == revision_hash_of(revision) for pod in self._pods())
         }
         limit = integer(dig(self._obj, "spec", "revisionHistoryLimit"), _DEFAULT_HISTORY_LIMIT)
         history.truncate_history(history.all(), used, limit)
         self._update_daemon_set_status()
-        return fine
+        return succeeded
 
     def _hash(self) -> str:
         return template_hash(fields(dig(self._obj, "spec", "template")), self._collisions)
@@ -142,81 +146,81 @@ class _DaemonSetSync:
         return claim_objects(self._client, PODS, self._obj, selector)
 
     def _get_node_to_daemon_pods(self) -> dict[str, list[Object]]:
-        """The pods on each node, the oldest first; those that have ended and are going do not count."""
+        """The pods on each node, the oldest first, without finished pods that are terminating."""
         pods_by_node: dict[str, list[Object]] = {}
         for pod in sorted(self._pods(), key=_schedule_order):
             if not (is_finished(pod) and is_terminating(pod)):
                 pods_by_node.setdefault(_target_node(pod), []).append(pod)
         return pods_by_node
 
-    # -- pods where they belong -------------------------------------------------------------------
+    # -- creation and deletion --------------------------------------------------------------------
 
     def _manage(self) -> bool:
-        there = self._get_node_to_daemon_pods()
-        missing: list[str] = []
-        surplus: list[Object] = []
-        for node, (runs, stays) in self._node_decisions.items():
-            pods = there.get(node, [])
-            if runs and not pods:
-                missing.append(node)
-            elif stays:
-                living = self._pods_to_keep(node, pods, surplus)
+        pods_by_node = self._get_node_to_daemon_pods()
+        nodes_needing_pods: list[str] = []
+        pods_to_delete: list[Object] = []
+        for node, (should_run, should_continue) in self._node_decisions.items():
+            pods = pods_by_node.get(node, [])
+            if should_run and not pods:
+                nodes_needing_pods.append(node)
+            elif should_continue:
+                kept = self._pods_to_keep(node, pods, pods_to_delete)
                 if self._max_surge():
-                    if not living and runs:
-                        missing.append(node)
-                    surplus.extend(self._surplus_with_surge(living))
+                    if not kept and should_run:
+                        nodes_needing_pods.append(node)
+                    pods_to_delete.extend(self._surplus_with_surge(kept))
                 else:
-                    surplus.extend(living[1:])
+                    pods_to_delete.extend(kept[1:])
             else:
-                surplus.extend(pod for pod in pods if not is_terminating(pod))
-        for node, pods in there.items():
+                pods_to_delete.extend(pod for pod in pods if not is_terminating(pod))
+        for node, pods in pods_by_node.items():
             if node not in self._node_decisions:
-                surplus.extend(pod for pod in pods if not text(dig(pod, "spec", "nodeName")))
-        return self._sync_nodes(surplus, missing)
+                pods_to_delete.extend(pod for pod in pods if not text(dig(pod, "spec", "nodeName")))
+        return self._sync_nodes(pods_to_delete, nodes_needing_pods)
 
-    def _pods_to_keep(self, node: str, pods: list[Object], surplus: list[Object]) -> list[Object]:
-        living: list[Object] = []
+    def _pods_to_keep(self, node: str, pods: list[Object], pods_to_delete: list[Object]) -> list[Object]:
+        kept: list[Object] = []
         for pod in pods:
             if is_terminating(pod):
                 continue
-            where = f"daemon pod {namespace_of(pod)}/{name_of(pod)} on node {node}"
+            subject = f"daemon pod {namespace_of(pod)}/{name_of(pod)} on node {node}"
             if phase_of(pod) == "Failed":
                 key = (namespace_of(pod) + "/" + name_of(self._obj), node)
                 self.requeue_seconds = self._failed_pods_backoff.next(key)
-                self._event("Warning", "FailedDaemonPod", f"Found failed {where}, will try to kill it")
-                surplus.append(pod)
+                self._event("Warning", "FailedDaemonPod", f"Found failed {subject}, will try to kill it")
+                pods_to_delete.append(pod)
             elif phase_of(pod) == "Succeeded":
-                message = f"Found succeeded {where}, will try to delete it"
+                message = f"Found succeeded {subject}, will try to delete it"
                 self._event("Normal", "SucceededDaemonPod", message)
-                surplus.append(pod)
+                pods_to_delete.append(pod)
             else:
-                living.append(pod)
-        return living
+                kept.append(pod)
+        return kept
 
-    def _surplus_with_surge(self, living: list[Object]) -> list[Object]:
+    def _surplus_with_surge(self, kept: list[Object]) -> list[Object]:
         """With maxSurge, an old and a new pod may coexist until the new one is available."""
-        new = [pod for pod in living if self._is_updated(pod)]
-        old = [pod for pod in living if not self._is_updated(pod)]
-        gone = [*new[1:], *old[1:]]
+        new = [pod for pod in kept if self._is_updated(pod)]
+        old = [pod for pod in kept if not self._is_updated(pod)]
+        surplus = [*new[1:], *old[1:]]
         if new and old and (not is_ready(old[0]) or self._is_available(new[0])):
-            gone.append(old[0])
-        return gone
+            surplus.append(old[0])
+        return surplus
 
-    def _sync_nodes(self, surplus: list[Object], missing: list[str]) -> bool:
-        made = [
+    def _sync_nodes(self, pods_to_delete: list[Object], nodes_needing_pods: list[str]) -> bool:
+        created = [
             create_pod(
                 self._client, self._obj, _new_daemon_pod(self._obj, node, self._current_hash), _COMPONENT
             )
-            for node in missing
+            for node in nodes_needing_pods
         ]
-        gone = [delete_pod(self._client, self._obj, pod, _COMPONENT) for pod in surplus]
-        return not any(isinstance(outcome, Failure) for outcome in (*made, *gone))
+        deleted = [delete_pod(self._client, self._obj, pod, _COMPONENT) for pod in pods_to_delete]
+        return not any(isinstance(outcome, Failure) for outcome in (*created, *deleted))
 
-    # -- a new template ---------------------------------------------------------------------------
+    # -- rolling update ---------------------------------------------------------------------------
 
     def _max_surge(self) -> int:
         return scaled_value_from_int_or_percent(
-            self._rolling_update_field("maxSurge"), self._desired_number_scheduled(), up=True
+            self._rolling_update_field("maxSurge"), self._desired_number_scheduled(), round_up=True
         )
 
     def _rolling_update_field(self, key: str) -> str | int:
@@ -227,43 +231,47 @@ class _DaemonSetSync:
         return sum(1 for runs, _ in self._node_decisions.values() if runs)
 
     def _rolling_update(self) -> bool:
-        surge, gap = (
+        max_surge, unavailable = (
             self._max_surge(),
             scaled_value_from_int_or_percent(
-                self._rolling_update_field("maxUnavailable"), self._desired_number_scheduled(), up=True
+                self._rolling_update_field("maxUnavailable"), self._desired_number_scheduled(), round_up=True
             ),
         )
-        if not surge and not gap:
-            gap = 1
-        there = self._get_node_to_daemon_pods()
+        if not max_surge and not unavailable:
+            unavailable = 1
+        pods_by_node = self._get_node_to_daemon_pods()
         return (
-            self._roll_with_max_surge(there, surge) if surge else self._roll_with_max_unavailable(there, gap)
+            self._roll_with_max_surge(pods_by_node, max_surge)
+            if max_surge
+            else self._roll_with_max_unavailable(pods_by_node, unavailable)
         )
 
-    def _roll_with_max_unavailable(self, there: dict[str, list[Object]], gap: int) -> bool:
+    def _roll_with_max_unavailable(self, pods_by_node: dict[str, list[Object]], max_unavailable: int) -> bool:
         unavailable = 0
-        sick: list[Object] = []
-        fine: list[Object] = []
-        for node in sorted(there):
-            pods = [pod for pod in there[node] if not is_terminating(pod)]
+        unavailable_pods: list[Object] = []
+        available_pods: list[Object] = []
+        for node in sorted(pods_by_node):
+            pods = [pod for pod in pods_by_node[node] if not is_terminating(pod)]
             if len(pods) != 1:
                 unavailable += 1
             elif self._is_updated(pods[0]):
                 unavailable += 0 if self._is_available(pods[0]) else 1
             elif self._is_available(pods[0]):
-                fine.append(pods[0])
+                available_pods.append(pods[0])
             else:
-                sick.append(pods[0])
+                unavailable_pods.append(pods[0])
                 unavailable += 1
-        return self._sync_nodes([*sick, *fine[: max(gap - unavailable, 0)]], [])
+        return self._sync_nodes(
+            [*unavailable_pods, *available_pods[: max(max_unavailable - unavailable, 0)]], []
+        )
 
-    def _roll_with_max_surge(self, there: dict[str, list[Object]], surge: int) -> bool:
-        used = 0
-        gone: list[Object] = []
+    def _roll_with_max_surge(self, pods_by_node: dict[str, list[Object]], max_surge: int) -> bool:
+        surging = 0
+        pods_to_delete: list[Object] = []
         allowed: list[str] = []
         candidates: list[str] = []
-        for node in sorted(there):
-            pods = [pod for pod in there[node] if not is_terminating(pod)]
+        for node in sorted(pods_by_node):
+            pods = [pod for pod in pods_by_node[node] if not is_terminating(pod)]
             new = next((pod for pod in pods if self._is_updated(pod)), None)
             old = next((pod for pod in pods if not self._is_updated(pod)), None)
             if old is None:
@@ -271,10 +279,10 @@ class _DaemonSetSync:
             if new is None:
                 (candidates if self._is_available(old) else allowed).append(node)
             elif self._is_available(new):
-                gone.append(old)
+                pods_to_delete.append(old)
             else:
-                used += 1
-        return self._sync_nodes(gone, [*allowed, *candidates[: max(surge - used, 0)]])
+                surging += 1
+        return self._sync_nodes(pods_to_delete, [*allowed, *candidates[: max(max_surge - surging, 0)]])
 
     def _is_updated(self, pod: Object) -> bool:
         generation = _template_generation(self._obj)
@@ -286,27 +294,27 @@ class _DaemonSetSync:
     def _is_available(self, pod: Object) -> bool:
         return is_available(pod, self._min_ready_seconds, self._client.now)
 
-    # -- what is told -----------------------------------------------------------------------------
+    # -- status -----------------------------------------------------------------------------------
 
     def _update_daemon_set_status(self) -> None:
-        there = self._get_node_to_daemon_pods()
-        runs = [node for node, (runs, _) in self._node_decisions.items() if runs]
-        firsts = [there[node][0] for node in runs if there.get(node)]
-        available = sum(1 for pod in firsts if self._is_available(pod))
+        pods_by_node = self._get_node_to_daemon_pods()
+        nodes = [node for node, (nodes, _) in self._node_decisions.items() if nodes]
+        first_pods = [pods_by_node[node][0] for node in nodes if pods_by_node.get(node)]
+        available = sum(1 for pod in first_pods if self._is_available(pod))
         status: Object = {
-            "currentNumberScheduled": len(firsts),
+            "currentNumberScheduled": len(first_pods),
             "numberMisscheduled": sum(
-                1 for node in self._node_decisions if node in there and node not in runs
+                1 for node in self._node_decisions if node in pods_by_node and node not in nodes
             ),
-            "desiredNumberScheduled": len(runs),
-            "numberReady": sum(1 for pod in firsts if is_ready(pod)),
+            "desiredNumberScheduled": len(nodes),
+            "numberReady": sum(1 for pod in first_pods if is_ready(pod)),
             "observedGeneration": integer(dig(self._obj, "metadata", "generation")),
         }
-        updated = sum(1 for pod in firsts if self._is_updated(pod))
+        updated = sum(1 for pod in first_pods if self._is_updated(pod))
         counts = {
             "updatedNumberScheduled": updated,
             "numberAvailable": available,
-            "numberUnavailable": len(runs) - available,
+            "numberUnavailable": len(nodes) - available,
         }
         status.update({key: count for key, count in counts.items() if count})
         if self._collisions is not None:
@@ -318,7 +326,7 @@ class _DaemonSetSync:
 
 
 def _schedule_order(pod: Object) -> tuple[bool, str, str]:
-    """Those on a node first, then the oldest."""
+    """Sort key: scheduled pods first, then the oldest."""
     on_node = bool(text(dig(pod, "spec", "nodeName")))
     return not on_node, text(dig(pod, "metadata", "creationTimestamp")), name_of(pod)
 
@@ -349,21 +357,21 @@ def _new_daemon_pod(obj: Object, node: str, hash: str) -> Object:
     if _template_generation(obj):
         labels[_TEMPLATE_GENERATION_LABEL] = _template_generation(obj)
     spec = _with_daemon_tolerations(fields(pod.get("spec")))
-    rule: Object = {"key": _NODE_NAME_FIELD, "operator": "In", "values": [node]}
+    requirement: Object = {"key": _NODE_NAME_FIELD, "operator": "In", "values": [node]}
     affinity = fields(spec.get("affinity"))
     required = fields(dig(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"))
-    chosen: Object = {**required, "nodeSelectorTerms": [{"matchFields": [rule]}]}
-    bound: Object = {
+    node_selector: Object = {**required, "nodeSelectorTerms": [{"matchFields": [requirement]}]}
+    node_affinity: Object = {
         **fields(affinity.get("nodeAffinity")),
-        "requiredDuringSchedulingIgnoredDuringExecution": chosen,
+        "requiredDuringSchedulingIgnoredDuringExecution": node_selector,
     }
-    spec["affinity"] = {**affinity, "nodeAffinity": bound}
-    labelled: Object = {**meta, "labels": labels}
-    return {**pod, "metadata": labelled, "spec": spec}
+    spec["affinity"] = {**affinity, "nodeAffinity": node_affinity}
+    pod_meta: Object = {**meta, "labels": labels}
+    return {**pod, "metadata": pod_meta, "spec": spec}
 
 
 def _with_daemon_tolerations(spec: Object) -> Object:
-    wanted = (
+    added_tolerations = (
         [*_DAEMON_TOLERATIONS, _HOST_NETWORK_TOLERATION]
         if spec.get("hostNetwork") is True
         else _DAEMON_TOLERATIONS
@@ -371,7 +379,7 @@ def _with_daemon_tolerations(spec: Object) -> Object:
     tolerations = items(spec.get("tolerations"))
     new: list[Json] = [
         {"key": key, "operator": "Exists", "effect": effect}
-        for key, effect in wanted
+        for key, effect in added_tolerations
         if not any(_is_toleration(fields(toleration), key, effect) for toleration in tolerations)
     ]
     return {**spec, "tolerations": [*tolerations, *new]}
@@ -386,12 +394,12 @@ def _is_toleration(toleration: Object, key: str, effect: str) -> bool:
 
 
 def _target_node(pod: Object) -> str:
-    """The node it is on, or the one it is meant for."""
-    there = text(dig(pod, "spec", "nodeName"))
-    if there:
-        return there
-    rule = dig(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    for term in items(fields(rule).get("nodeSelectorTerms")):
+    """The node of the pod, or the one in its node affinity. Mirrors `GetTargetNodeName`."""
+    node_name = text(dig(pod, "spec", "nodeName"))
+    if node_name:
+        return node_name
+    required = dig(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    for term in items(fields(required).get("nodeSelectorTerms")):
         for raw in items(fields(term).get("matchFields")):
             requirement = fields(raw)
             if requirement.get("key") == _NODE_NAME_FIELD and requirement.get("operator") == "In":
@@ -401,7 +409,7 @@ def _target_node(pod: Object) -> str:
 
 
 def node_should_run_daemon_pod(obj: Object, node: Object) -> tuple[bool, bool]:
-    """Should a pod run on the node, and may one that does go on? Mirrors `NodeShouldRunDaemonPod`."""
+    """Should a pod run on the node, and should a running one continue? Mirrors `NodeShouldRunDaemonPod`."""
     spec = _with_daemon_tolerations(fields(dig(obj, "spec", "template", "spec")))
     name = text(dig(node, "metadata", "name"))
     if text(spec.get("nodeName")) not in ("", name):

@@ -1,4 +1,4 @@
-"""Deployments: a ReplicaSet for every template, and pods that move from the old ones to the new one.
+"""Deployment controller: creates a ReplicaSet per pod template and rolls pods out to the new one.
 
 Mirrors `pkg/controller/deployment`, Kubernetes 1.36.
 """
@@ -87,9 +87,9 @@ class DeploymentController(QueueController):
             control.cleanup_deployment(sets)
             self._sync_deployment_status(obj, sets)
         elif self._is_scaling_event(obj, sets):
-            obj, wrote = control.sync_revision(sets)
+            obj, status_written = control.sync_revision(sets)
             control.scale(sets)
-            if not wrote:
+            if not status_written:
                 self._sync_deployment_status(obj, sets)
         elif is_rolling_update(obj):
             self._rollout_rolling(obj, sets)
@@ -106,13 +106,13 @@ class DeploymentController(QueueController):
 
     def _rollout_rolling(self, obj: Object, sets: ReplicaSets) -> None:
         control = ReplicaSetControl(self.client, obj)
-        obj, wrote = control.get_new_replica_set(sets)
+        obj, status_written = control.get_new_replica_set(sets)
         if sets.new is None:
             self._requeue_after_failure(obj)
             return
         self._backoff.forget((namespace_of(obj), name_of(obj)))
-        if wrote:
-            # The real controller goes on with its old copy here, whose status is refused as outdated.
+        if status_written:
+            # The real controller continues with its old copy here, and its status write gets a conflict.
             control.reconcile_rolling_update(sets)
             self.queue.add((namespace_of(obj), name_of(obj)))
             return
@@ -127,13 +127,13 @@ class DeploymentController(QueueController):
         if control.scale_down_old_replica_sets_for_recreate(sets) or self._old_pods_running(sets):
             self._sync_rollout_status(obj, sets)
             return
-        obj, wrote = control.get_new_replica_set(sets)
+        obj, status_written = control.get_new_replica_set(sets)
         if sets.new is None:
             self._requeue_after_failure(obj)
             return
         self._backoff.forget((namespace_of(obj), name_of(obj)))
         control.scale_replica_set(sets, sets.new, replicas_of(obj))
-        if wrote:
+        if status_written:
             self.queue.add((namespace_of(obj), name_of(obj)))
             return
         if _deployment_complete(obj, fields(obj.get("status"))):
@@ -148,7 +148,7 @@ class DeploymentController(QueueController):
     def _requeue_after_failure(self, obj: Object) -> None:
         self.enqueue_after(obj, self._backoff.next((namespace_of(obj), name_of(obj))))
 
-    # -- what its status says ---------------------------------------------------------------------
+    # -- status -----------------------------------------------------------------------------------
 
     def _check_paused_conditions(self, obj: Object) -> Object:
         if deadline_of(obj) is None:
@@ -161,10 +161,10 @@ class DeploymentController(QueueController):
         paused = dig(obj, "spec", "paused") is True
         if paused == (reason == "DeploymentPaused"):
             return obj
-        why = ("DeploymentPaused", "Deployment is paused")
+        reason_and_message = ("DeploymentPaused", "Deployment is paused")
         if not paused:
-            why = ("DeploymentResumed", "Deployment is resumed")
-        conditions = set_condition(existing, self._condition(_PROGRESSING, "Unknown", *why))
+            reason_and_message = ("DeploymentResumed", "Deployment is resumed")
+        conditions = set_condition(existing, self._condition(_PROGRESSING, "Unknown", *reason_and_message))
         return self.client.update_status(obj, {**status, "conditions": conditions})
 
     def _condition(self, kind: str, status: str, reason: str, message: str) -> Object:
@@ -191,9 +191,9 @@ class DeploymentController(QueueController):
             conditions = self._progressing_conditions(obj, sets, status, conditions)
         failures = [
             failure
-            for each in ([sets.new] if sets.new else [])
+            for replica_set in ([sets.new] if sets.new else [])
             + (sets.old if not _replica_failure(sets.new) else [])
-            if (failure := _replica_failure(each))
+            if (failure := _replica_failure(replica_set))
         ]
         if failures:
             conditions = set_condition(
@@ -210,25 +210,25 @@ class DeploymentController(QueueController):
         self, obj: Object, sets: ReplicaSets, status: Object, conditions: list[Json]
     ) -> list[Json]:
         before = fields(obj.get("status"))
-        now = condition(items(before.get("conditions")), _PROGRESSING)
+        current = condition(items(before.get("conditions")), _PROGRESSING)
         if (
             integer(status.get("replicas")) == integer(status.get("updatedReplicas"))
-            and now.get("reason") == "NewReplicaSetAvailable"
+            and current.get("reason") == "NewReplicaSetAvailable"
         ):
             return conditions
-        what = f'Deployment "{name_of(obj)}"' if sets.new is None else f'ReplicaSet "{name_of(sets.new)}"'
+        subject = f'Deployment "{name_of(obj)}"' if sets.new is None else f'ReplicaSet "{name_of(sets.new)}"'
         if _deployment_complete(obj, status):
-            message = f"{what} has successfully progressed."
+            message = f"{subject} has successfully progressed."
             return set_condition(
                 conditions, self._condition(_PROGRESSING, "True", "NewReplicaSetAvailable", message)
             )
         if _deployment_progressing(before, status):
-            new = self._condition(_PROGRESSING, "True", "ReplicaSetUpdated", f"{what} is progressing.")
-            if now.get("status") == "True":
-                new["lastTransitionTime"] = now.get("lastTransitionTime")
+            new = self._condition(_PROGRESSING, "True", "ReplicaSetUpdated", f"{subject} is progressing.")
+            if current.get("status") == "True":
+                new["lastTransitionTime"] = current.get("lastTransitionTime")
             return [*without(conditions, _PROGRESSING), new]
         if self._deployment_timed_out(obj, condition(conditions, _PROGRESSING)):
-            message = f"{what} has timed out progressing."
+            message = f"{subject} has timed out progressing."
             return set_condition(
                 conditions, self._condition(_PROGRESSING, "False", "ProgressDeadlineExceeded", message)
             )
@@ -247,37 +247,43 @@ class DeploymentController(QueueController):
         status = fields(obj.get("status"))
         progressing = condition(items(status.get("conditions")), _PROGRESSING)
         since = parse_time(text(progressing.get("lastUpdateTime")))
-        # A rollout that was complete once does not run out of time any more, whatever becomes of its pods.
+        # A rollout that was complete once does not time out any more, even if pods become unavailable.
         if since is None or progressing.get("reason") in (
             "ProgressDeadlineExceeded",
             "NewReplicaSetAvailable",
         ):
             return
         if not _deployment_complete(obj, status):
-            # One second more than the deadline, as the times are parse_unsigned seconds.
+            # One second more than the deadline, because timestamps are whole seconds.
             self.enqueue_at(obj, add_seconds(max(add_seconds(since, deadline), self.client.now), 1))
 
     def _calculate_status(self, obj: Object, sets: ReplicaSets) -> Object:
         before = fields(obj.get("status"))
         available = sum(status_number(replica_set, "availableReplicas") for replica_set in sets.all)
-        asked = sum(replicas_of(replica_set) for replica_set in sets.all)
+        total_replicas = sum(replicas_of(replica_set) for replica_set in sets.all)
         counts = (
             sum(status_number(replica_set, "replicas") for replica_set in sets.all),
             status_number(sets.new, "replicas") if sets.new else 0,
             sum(status_number(replica_set, "readyReplicas") for replica_set in sets.all),
             available,
-            max(asked - available, 0),
+            max(total_replicas - available, 0),
         )
         status: Object = {"observedGeneration": integer(dig(obj, "metadata", "generation"))}
         status.update({key: count for key, count in zip(_COUNTS, counts, strict=True) if count})
-        leaving = _terminating_replicas(sets)
-        if leaving is not None:
-            status["terminatingReplicas"] = leaving
+        terminating = _terminating_replicas(sets)
+        if terminating is not None:
+            status["terminatingReplicas"] = terminating
         if available >= replicas_of(obj) - resolve_fenceposts(obj)[1]:
-            new = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
+            availability = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         else:
-            new = ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
-        conditions = set_condition(items(before.get("conditions")), self._condition(_AVAILABLE, *new))
+            availability = (
+                "False",
+                "MinimumReplicasUnavailable",
+                "Deployment does not have minimum availability.",
+            )
+        conditions = set_condition(
+            items(before.get("conditions")), self._condition(_AVAILABLE, *availability)
+        )
         status["conditions"] = conditions
         if "collisionCount" in before:
             status["collisionCount"] = before["collisionCount"]
@@ -301,9 +307,9 @@ def _replica_failure(replica_set: Object | None) -> Object:
 
 
 def _deployment_complete(obj: Object, status: Object) -> bool:
-    wanted = replicas_of(obj)
+    replicas = replicas_of(obj)
     return all(
-        integer(status.get(key)) == wanted for key in ("updatedReplicas", "replicas", "availableReplicas")
+        integer(status.get(key)) == replicas for key in ("updatedReplicas", "replicas", "availableReplicas")
     ) and integer(status.get("observedGeneration")) >= integer(dig(obj, "metadata", "generation"))
 
 

@@ -1,4 +1,4 @@
-"""The ReplicaSets of a Deployment: the new one, the old ones, and how pods are moved between them.
+"""The ReplicaSets of a Deployment: finds or creates the new one, and scales new and old ones.
 
 Mirrors `sync.go`, `rolling.go` and `recreate.go` of the Deployment controller, Kubernetes 1.36.
 """
@@ -62,7 +62,7 @@ class ReplicaSets:
         if self.new is not None and uid_of(self.new) == uid_of(replica_set):
             self.new = replica_set
         else:
-            self.old = [replica_set if uid_of(each) == uid_of(replica_set) else each for each in self.old]
+            self.old = [replica_set if uid_of(old) == uid_of(replica_set) else old for old in self.old]
 
 
 def _creation_order(replica_set: Object) -> tuple[str, str]:
@@ -70,7 +70,7 @@ def _creation_order(replica_set: Object) -> tuple[str, str]:
 
 
 class ReplicaSetControl:
-    """What is done to the ReplicaSets of one Deployment."""
+    """Creates, scales and cleans up the ReplicaSets of one Deployment."""
 
     def __init__(self, client: Client, deployment: Object) -> None:
         self._client = client
@@ -78,17 +78,17 @@ class ReplicaSetControl:
 
     def get_replica_sets(self) -> ReplicaSets:
         selector = fields(self._obj.get("spec")).get("selector")
-        every = sorted(claim_objects(self._client, REPLICA_SETS, self._obj, selector), key=_creation_order)
-        new = next((replica_set for replica_set in every if equal_ignore_hash(self._obj, replica_set)), None)
+        owned = sorted(claim_objects(self._client, REPLICA_SETS, self._obj, selector), key=_creation_order)
+        new = next((replica_set for replica_set in owned if equal_ignore_hash(self._obj, replica_set)), None)
         new = new or next(
-            (replica_set for replica_set in every if self._has_template_hash(replica_set)), None
+            (replica_set for replica_set in owned if self._has_template_hash(replica_set)), None
         )
         return ReplicaSets(
-            new, [replica_set for replica_set in every if new is None or replica_set is not new]
+            new, [replica_set for replica_set in owned if new is None or replica_set is not new]
         )
 
     def _has_template_hash(self, replica_set: Object) -> bool:
-        """Made from this very template, which lacks the defaults that its copy got: facts are cut short."""
+        """Was it created from this template? Truncated facts lack the defaults, so the hash is compared."""
         return (
             text(fields(dig(replica_set, "metadata", "labels")).get(POD_TEMPLATE_HASH))
             == self._template_hash()
@@ -99,25 +99,28 @@ class ReplicaSetControl:
         template = fields(dig(self._obj, "spec", "template"))
         return template_hash(template, collisions if isinstance(collisions, int) else None)
 
-    # -- the new one ------------------------------------------------------------------------------
+    # -- the new ReplicaSet -----------------------------------------------------------------------
 
     def get_new_replica_set(self, sets: ReplicaSets) -> tuple[Object, bool]:
-        """Finds or makes the new ReplicaSet; gives the Deployment, and whether its status was written."""
+        """Finds or creates the new ReplicaSet; returns the Deployment, and whether its status was written."""
         if sets.new is not None:
             return self.sync_revision(sets)
         return self._create_new_replica_set(sets)
 
     def sync_revision(self, sets: ReplicaSets) -> tuple[Object, bool]:
-        """The new ReplicaSet carries the highest revision, the Deployment the same one."""
+        """Sets the highest revision on the new ReplicaSet and the Deployment."""
         new = sets.new
         if new is None:
             return self._obj, False
         annotations = self._set_new_replica_set_annotations(new, sets)
-        seconds = integer(dig(self._obj, "spec", "minReadySeconds"))
-        if annotations != annotations_of(new) or integer(dig(new, "spec", "minReadySeconds")) != seconds:
+        min_ready_seconds = integer(dig(self._obj, "spec", "minReadySeconds"))
+        if (
+            annotations != annotations_of(new)
+            or integer(dig(new, "spec", "minReadySeconds")) != min_ready_seconds
+        ):
             spec = dict(fields(new.get("spec")))
-            if seconds:
-                spec["minReadySeconds"] = seconds
+            if min_ready_seconds:
+                spec["minReadySeconds"] = min_ready_seconds
             else:
                 spec.pop("minReadySeconds", None)
             meta: Object = {**fields(new.get("metadata")), "annotations": annotations}
@@ -128,19 +131,19 @@ class ReplicaSetControl:
 
     def _set_new_replica_set_annotations(self, new: Object, sets: ReplicaSets) -> Object:
         annotations = with_deployment_annotations(self._obj, annotations_of(new))
-        wanted = max((revision_of(replica_set) for replica_set in sets.old), default=0) + 1
-        before = text(annotations.get(REVISION))
-        number = parse_unsigned(before)
-        if before and number is None:
+        new_revision = max((revision_of(replica_set) for replica_set in sets.old), default=0) + 1
+        revision = text(annotations.get(REVISION))
+        revision_number = parse_unsigned(revision)
+        if revision and revision_number is None:
             return annotations
-        if (number or 0) < wanted:
-            annotations[REVISION] = str(wanted)
-            if before:
-                past = text(annotations.get(REVISION_HISTORY))
-                kept = f"{past},{before}" if past else before
-                while len(kept) > _MAX_HISTORY_LENGTH and "," in kept:
-                    kept = kept.partition(",")[2]
-                annotations[REVISION_HISTORY] = kept
+        if (revision_number or 0) < new_revision:
+            annotations[REVISION] = str(new_revision)
+            if revision:
+                history = text(annotations.get(REVISION_HISTORY))
+                new_history = f"{history},{revision}" if history else revision
+                while len(new_history) > _MAX_HISTORY_LENGTH and "," in new_history:
+                    new_history = new_history.partition(",")[2]
+                annotations[REVISION_HISTORY] = new_history
         return annotations
 
     def _create_new_replica_set(self, sets: ReplicaSets) -> tuple[Object, bool]:
@@ -148,7 +151,7 @@ class ReplicaSetControl:
         new = self._new_replica_set(sets)
         name = name_of(new)
         try:
-            made = self._client.create(new)
+            created = self._client.create(new)
         except StatusError as error:
             if error.code == 409:
                 return self._handle_name_collision(sets, name)
@@ -159,11 +162,11 @@ class ReplicaSetControl:
                 obj = self._set_progressing_condition("False", "ReplicaSetCreateError", message)
             self._client.event(obj, "Warning", "ReplicaSetCreateError", message, _COMPONENT)
             return obj, True
-        sets.new = made
-        if replicas_of(made):
-            self._record_scaling_event(name, 0, replicas_of(made))
+        sets.new = created
+        if replicas_of(created):
+            self._record_scaling_event(name, 0, replicas_of(created))
         reason = ("NewReplicaSetCreated", f'Created new replica set "{name}"')
-        return self._record_revision(text(annotations_of(made).get(REVISION)), reason, overwrite=True)
+        return self._record_revision(text(annotations_of(created).get(REVISION)), reason, overwrite=True)
 
     def _new_replica_set(self, sets: ReplicaSets) -> Object:
         obj = self._obj
@@ -173,19 +176,19 @@ class ReplicaSetControl:
         meta = fields(template.get("metadata"))
         labels: Object = {**fields(meta.get("labels")), POD_TEMPLATE_HASH: hash}
         selector = fields(dig(obj, "spec", "selector"))
-        chosen: Object = {
+        hashed_selector: Object = {
             **selector,
             "matchLabels": {**fields(selector.get("matchLabels")), POD_TEMPLATE_HASH: hash},
         }
-        size = new_rs_new_replicas(obj, sum(replicas_of(replica_set) for replica_set in sets.old), 0)
-        labelled: Object = {**meta, "labels": labels}
+        replicas = new_rs_new_replicas(obj, sum(replicas_of(replica_set) for replica_set in sets.old), 0)
+        template_meta: Object = {**meta, "labels": labels}
         spec: Object = {
-            "replicas": size,
-            "selector": chosen,
-            "template": {**template, "metadata": labelled},
+            "replicas": replicas,
+            "selector": hashed_selector,
+            "template": {**template, "metadata": template_meta},
         }
-        if seconds := integer(dig(obj, "spec", "minReadySeconds")):
-            spec["minReadySeconds"] = seconds
+        if min_ready_seconds := integer(dig(obj, "spec", "minReadySeconds")):
+            spec["minReadySeconds"] = min_ready_seconds
         annotations = with_deployment_annotations(obj, {})
         annotations[REVISION] = str(
             max((revision_of(replica_set) for replica_set in sets.old), default=0) + 1
@@ -206,36 +209,38 @@ class ReplicaSetControl:
         }
 
     def _handle_name_collision(self, sets: ReplicaSets, name: str) -> tuple[Object, bool]:
-        """Its own ReplicaSet is there already, or another one has taken the name."""
-        there = self._client.get(REPLICA_SETS, namespace_of(self._obj), name)
-        owner = controller_of(there or {}).get("uid")
-        if there is not None and owner == uid_of(self._obj) and equal_ignore_hash(self._obj, there):
-            sets.new = there
+        """The name exists: uses the ReplicaSet if it is the Deployment's own, else counts a collision."""
+        existing = self._client.get(REPLICA_SETS, namespace_of(self._obj), name)
+        owner = controller_of(existing or {}).get("uid")
+        if existing is not None and owner == uid_of(self._obj) and equal_ignore_hash(self._obj, existing):
+            sets.new = existing
             return self._obj, False
         status = fields(self._obj.get("status"))
         status = {**status, "collisionCount": integer(status.get("collisionCount")) + 1}
         return self._client.update_status(self._obj, status), True
 
     def _record_revision(
-        self, revision: str, why: tuple[str, str], *, overwrite: bool
+        self, revision: str, reason_and_message: tuple[str, str], *, overwrite: bool
     ) -> tuple[Object, bool]:
-        """The Deployment with its revision, and with why it progresses where that is reported."""
+        """Writes the revision and, if needed, the condition Progressing to the Deployment."""
         obj = self._obj
         status = dict(fields(obj.get("status")))
         conditions = items(status.get("conditions"))
         if deadline_of(obj) is not None and (overwrite or not condition(conditions, "Progressing")):
-            status["conditions"] = set_condition(conditions, self._progressing_condition("True", *why))
+            status["conditions"] = set_condition(
+                conditions, self._progressing_condition("True", *reason_and_message)
+            )
         annotations: Object = {**annotations_of(obj), REVISION: revision}
         new = self._client.update_status(obj, status, annotations)
         self._obj = new
         return new, new is not obj
 
     def _set_progressing_condition(self, status: str, reason: str, message: str) -> Object:
-        before = fields(self._obj.get("status"))
+        old_status = fields(self._obj.get("status"))
         conditions = set_condition(
-            items(before.get("conditions")), self._progressing_condition(status, reason, message)
+            items(old_status.get("conditions")), self._progressing_condition(status, reason, message)
         )
-        return self._client.update_status(self._obj, {**before, "conditions": conditions})
+        return self._client.update_status(self._obj, {**old_status, "conditions": conditions})
 
     def _progressing_condition(self, status: str, reason: str, message: str) -> Object:
         now = self._client.stamp()
@@ -248,16 +253,16 @@ class ReplicaSetControl:
             "message": message,
         }
 
-    # -- moving pods ------------------------------------------------------------------------------
+    # -- scaling ----------------------------------------------------------------------------------
 
     def reconcile_rolling_update(self, sets: ReplicaSets) -> bool:
-        """One step of a rolling update: the new one grows, or else the old ones shrink."""
+        """One step of a rolling update: scales the new ReplicaSet, or else the old ones."""
         new = sets.new
         assert new is not None
-        wanted = replicas_of(self._obj)
-        if replicas_of(new) > wanted:
-            return self.scale_replica_set(sets, new, wanted)
-        if replicas_of(new) < wanted:
+        replicas = replicas_of(self._obj)
+        if replicas_of(new) > replicas:
+            return self.scale_replica_set(sets, new, replicas)
+        if replicas_of(new) < replicas:
             total = sum(replicas_of(replica_set) for replica_set in sets.all)
             if self.scale_replica_set(sets, new, new_rs_new_replicas(self._obj, total, replicas_of(new))):
                 return True
@@ -266,31 +271,33 @@ class ReplicaSetControl:
     def _reconcile_old_replica_sets(self, sets: ReplicaSets, new: Object) -> bool:
         if not any(replicas_of(replica_set) for replica_set in sets.old):
             return False
-        least = replicas_of(self._obj) - resolve_fenceposts(self._obj)[1]
+        min_available = replicas_of(self._obj) - resolve_fenceposts(self._obj)[1]
         total = sum(replicas_of(replica_set) for replica_set in sets.all)
-        room = total - least - (replicas_of(new) - status_number(new, "availableReplicas"))
-        if room <= 0:
+        max_scaled_down = total - min_available - (replicas_of(new) - status_number(new, "availableReplicas"))
+        if max_scaled_down <= 0:
             return False
-        gone = 0
+        cleaned_up = 0
         for replica_set in [
-            each for each in sets.old if replicas_of(each)
+            old for old in sets.old if replicas_of(old)
         ]:  # those that are not available first
-            sick = replicas_of(replica_set) - status_number(replica_set, "availableReplicas")
-            if gone < room and sick > 0:
-                count = min(room - gone, sick)
+            unhealthy = replicas_of(replica_set) - status_number(replica_set, "availableReplicas")
+            if cleaned_up < max_scaled_down and unhealthy > 0:
+                count = min(max_scaled_down - cleaned_up, unhealthy)
                 self.scale_replica_set(sets, replica_set, replicas_of(replica_set) - count)
-                gone += count
-        spare = sum(status_number(replica_set, "availableReplicas") for replica_set in sets.all) - least
-        shrunk = 0
-        for replica_set in [each for each in sets.old if replicas_of(each)]:
-            if shrunk < spare:
-                count = min(replicas_of(replica_set), spare - shrunk)
+                cleaned_up += count
+        max_cleanup = (
+            sum(status_number(replica_set, "availableReplicas") for replica_set in sets.all) - min_available
+        )
+        scaled_down = 0
+        for replica_set in [old for old in sets.old if replicas_of(old)]:
+            if scaled_down < max_cleanup:
+                count = min(replicas_of(replica_set), max_cleanup - scaled_down)
                 self.scale_replica_set(sets, replica_set, replicas_of(replica_set) - count)
-                shrunk += count
-        return gone + shrunk > 0
+                scaled_down += count
+        return cleaned_up + scaled_down > 0
 
     def scale_down_old_replica_sets_for_recreate(self, sets: ReplicaSets) -> bool:
-        """All old pods at once, as `Recreate` wants it."""
+        """Scales all old ReplicaSets to 0."""
         active = [replica_set for replica_set in sets.old if replicas_of(replica_set)]
         for replica_set in active:
             self.scale_replica_set(sets, replica_set, 0)
@@ -298,39 +305,39 @@ class ReplicaSetControl:
 
     def scale(self, sets: ReplicaSets) -> None:
         """The number of replicas has changed: all ReplicaSets are scaled proportionally."""
-        wanted = replicas_of(self._obj)
+        replicas = replicas_of(self._obj)
         active = [replica_set for replica_set in sets.all if replicas_of(replica_set)]
         if len(active) <= 1:
             replica_set = active[0] if active else sets.new or (sets.old[-1] if sets.old else None)
-            if replica_set is not None and replicas_of(replica_set) != wanted:
-                self.scale_replica_set(sets, replica_set, wanted)
+            if replica_set is not None and replicas_of(replica_set) != replicas:
+                self.scale_replica_set(sets, replica_set, replicas)
             return
         if sets.new is not None and self._is_saturated(sets.new):
-            for replica_set in [each for each in sets.old if replicas_of(each)]:
+            for replica_set in [old for old in sets.old if replicas_of(old)]:
                 self.scale_replica_set(sets, replica_set, 0)
         elif is_rolling_update(self._obj):
             self._scale_proportionally(sets, active)
 
     def _is_saturated(self, new: Object) -> bool:
-        wanted = replicas_of(self._obj)
+        replicas = replicas_of(self._obj)
         return (
-            replicas_of(new) == wanted
-            and text(annotations_of(new).get(DESIRED_REPLICAS)) == str(wanted)
-            and status_number(new, "availableReplicas") == wanted
+            replicas_of(new) == replicas
+            and text(annotations_of(new).get(DESIRED_REPLICAS)) == str(replicas)
+            and status_number(new, "availableReplicas") == replicas
         )
 
     def _scale_proportionally(self, sets: ReplicaSets, active: list[Object]) -> None:
-        wanted = replicas_of(self._obj)
-        allowed = wanted + resolve_fenceposts(self._obj)[0] if wanted else 0
+        replicas = replicas_of(self._obj)
+        allowed = replicas + resolve_fenceposts(self._obj)[0] if replicas else 0
         to_add = allowed - sum(replicas_of(replica_set) for replica_set in active)
         by_age = sorted(active, key=_creation_order, reverse=to_add > 0)
         ordered = sorted(by_age, key=lambda replica_set: -replicas_of(replica_set)) if to_add else by_age
         sizes: list[int] = []
         added = 0
         for replica_set in ordered:
-            part = get_replica_set_proportion(replica_set, self._obj, to_add, added)
-            sizes.append(replicas_of(replica_set) + part)
-            added += part
+            proportion = get_replica_set_proportion(replica_set, self._obj, to_add, added)
+            sizes.append(replicas_of(replica_set) + proportion)
+            added += proportion
         sizes[0] = max(sizes[0] + to_add - added, 0)
         for replica_set, size in zip(ordered, sizes, strict=True):
             self.scale_replica_set(sets, replica_set, size, always=True)
@@ -338,15 +345,15 @@ class ReplicaSetControl:
     def scale_replica_set(
         self, sets: ReplicaSets, replica_set: Object, size: int, *, always: bool = False
     ) -> bool:
-        """Gives a ReplicaSet its number of pods, and what it must know of the Deployment's."""
+        """Sets spec.replicas and the annotations with the Deployment's desired and maximum replicas."""
         before = replicas_of(replica_set)
         if before == size and not always:
             return False
-        wanted = replicas_of(self._obj)
+        replicas = replicas_of(self._obj)
         annotations: Object = {
             **annotations_of(replica_set),
-            DESIRED_REPLICAS: str(wanted),
-            MAX_REPLICAS: str(wanted + resolve_fenceposts(self._obj)[0]),
+            DESIRED_REPLICAS: str(replicas),
+            MAX_REPLICAS: str(replicas + resolve_fenceposts(self._obj)[0]),
         }
         if before == size and annotations == annotations_of(replica_set):
             return False
@@ -358,20 +365,20 @@ class ReplicaSetControl:
         return before != size
 
     def _record_scaling_event(self, name: str, before: int, after: int) -> None:
-        way = "up" if after > before else "down"
-        message = f"Scaled {way} replica set {name} from {before} to {after}"
+        direction = "up" if after > before else "down"
+        message = f"Scaled {direction} replica set {name} from {before} to {after}"
         self._client.event(self._obj, "Normal", "ScalingReplicaSet", message, _COMPONENT)
 
     def cleanup_deployment(self, sets: ReplicaSets) -> None:
-        """Old ReplicaSets beyond the limit of the history go, the oldest revisions first."""
+        """Deletes old ReplicaSets beyond revisionHistoryLimit, the oldest revisions first."""
         limit = history_limit_of(self._obj)
-        alive = [replica_set for replica_set in sets.old if not is_terminating(replica_set)]
-        if limit is None or len(alive) <= limit:
+        candidates = [replica_set for replica_set in sets.old if not is_terminating(replica_set)]
+        if limit is None or len(candidates) <= limit:
             return
-        by_revision = sorted(alive, key=lambda each: (revision_of(each), _creation_order(each)))
-        for replica_set in by_revision[: len(alive) - limit]:
+        by_revision = sorted(candidates, key=lambda old: (revision_of(old), _creation_order(old)))
+        for replica_set in by_revision[: len(candidates) - limit]:
             generation = integer(dig(replica_set, "metadata", "generation"))
-            seen = status_number(replica_set, "observedGeneration") >= generation
-            if not status_number(replica_set, "replicas") and not replicas_of(replica_set) and seen:
+            observed = status_number(replica_set, "observedGeneration") >= generation
+            if not status_number(replica_set, "replicas") and not replicas_of(replica_set) and observed:
                 self._client.delete(replica_set)
-                sets.old = [each for each in sets.old if uid_of(each) != uid_of(replica_set)]
+                sets.old = [old for old in sets.old if uid_of(old) != uid_of(replica_set)]

@@ -1,4 +1,4 @@
-"""The arithmetic of a Deployment: how many pods may be more, how many may be missing, who gets how many.
+"""Deployment util: maxSurge and maxUnavailable, proportional scaling, annotations of the rollout.
 
 Mirrors `pkg/controller/deployment/util`, Kubernetes 1.36.
 """
@@ -29,7 +29,7 @@ _NO_LIMIT: Final = 2**31 - 1
 
 
 def replicas_of(obj: Object) -> int:
-    """How many pods are asked for, up to more than any cluster has room for."""
+    """`spec.replicas`, limited to a number that the simulation can handle."""
     return min(max(integer(dig(obj, "spec", "replicas"), 1), 0), MAX_PODS)
 
 
@@ -38,12 +38,12 @@ def status_number(obj: Object, key: str) -> int:
     return integer(fields(obj.get("status")).get(key))
 
 
-def scaled_value_from_int_or_percent(value: Json | Missing, total: int, *, up: bool) -> int:
+def scaled_value_from_int_or_percent(value: Json | Missing, total: int, *, round_up: bool) -> int:
     """A number, or a percentage of the total: `25%`."""
-    part = parse_unsigned(value[:-1]) if isinstance(value, str) and value.endswith("%") else None
-    if part is not None:
-        portion = part * total / 100
-        return math.ceil(portion) if up else math.floor(portion)
+    percent = parse_unsigned(value[:-1]) if isinstance(value, str) and value.endswith("%") else None
+    if percent is not None:
+        scaled = percent * total / 100
+        return math.ceil(scaled) if round_up else math.floor(scaled)
     return integer(value)
 
 
@@ -52,16 +52,18 @@ def is_rolling_update(deployment: Object) -> bool:
 
 
 def resolve_fenceposts(deployment: Object) -> tuple[int, int]:
-    """How many pods may be more than asked for, and how many may be missing."""
+    """maxSurge and maxUnavailable as numbers of pods."""
     if not is_rolling_update(deployment):
         return 0, 0
-    wanted = replicas_of(deployment)
-    how = fields(dig(deployment, "spec", "strategy", "rollingUpdate"))
-    surge = scaled_value_from_int_or_percent(how.get("maxSurge"), wanted, up=True)
-    gap = scaled_value_from_int_or_percent(how.get("maxUnavailable"), wanted, up=False)
-    if not surge and not gap:
-        gap = 1
-    return surge, min(gap, wanted)
+    replicas = replicas_of(deployment)
+    rolling_update = fields(dig(deployment, "spec", "strategy", "rollingUpdate"))
+    surge = scaled_value_from_int_or_percent(rolling_update.get("maxSurge"), replicas, round_up=True)
+    unavailable = scaled_value_from_int_or_percent(
+        rolling_update.get("maxUnavailable"), replicas, round_up=False
+    )
+    if not surge and not unavailable:
+        unavailable = 1
+    return surge, min(unavailable, replicas)
 
 
 def deadline_of(deployment: Object) -> int | None:
@@ -83,12 +85,14 @@ def annotated_number(obj: Object, key: str) -> int | None:
 
 
 def equal_ignore_hash(deployment: Object, replica_set: Object) -> bool:
-    """But for the label with the hash."""
-    template, other = (
+    """Are the pod templates equal, apart from the label pod-template-hash?"""
+    template, replica_set_template = (
         fields(dig(deployment, "spec", "template")),
         fields(dig(replica_set, "spec", "template")),
     )
-    return same(template.get("spec"), other.get("spec")) and same(_meta(template), _meta(other))
+    return same(template.get("spec"), replica_set_template.get("spec")) and same(
+        _meta(template), _meta(replica_set_template)
+    )
 
 
 def _meta(template: Object) -> Object:
@@ -97,18 +101,20 @@ def _meta(template: Object) -> Object:
     return {**meta, "labels": labels}
 
 
-def new_rs_new_replicas(deployment: Object, total: int, now: int) -> int:
-    """How many pods the new ReplicaSet gets, of `now`, where all ReplicaSets together have `total`."""
-    wanted = replicas_of(deployment)
+def new_rs_new_replicas(deployment: Object, total: int, current: int) -> int:
+    """The new size of the new ReplicaSet, from its `current` size and the `total` of all ReplicaSets."""
+    replicas = replicas_of(deployment)
     if not is_rolling_update(deployment):
-        return wanted
-    how = fields(dig(deployment, "spec", "strategy", "rollingUpdate"))
-    most = wanted + scaled_value_from_int_or_percent(how.get("maxSurge"), wanted, up=True)
-    return now if total >= most else now + min(most - total, wanted - now)
+        return replicas
+    rolling_update = fields(dig(deployment, "spec", "strategy", "rollingUpdate"))
+    max_total = replicas + scaled_value_from_int_or_percent(
+        rolling_update.get("maxSurge"), replicas, round_up=True
+    )
+    return current if total >= max_total else current + min(max_total - total, replicas - current)
 
 
 def get_replica_set_proportion(replica_set: Object, deployment: Object, to_add: int, added: int) -> int:
-    """The part of new or surplus pods that falls to a ReplicaSet when the Deployment is scaled."""
+    """The share of a ReplicaSet in the pods to add or remove when the Deployment is scaled."""
     size = replicas_of(replica_set)
     if not size or not to_add or to_add == added:
         return 0
@@ -118,17 +124,17 @@ def get_replica_set_proportion(replica_set: Object, deployment: Object, to_add: 
 
 
 def _get_replica_set_fraction(size: int, replica_set: Object, deployment: Object) -> int:
-    wanted = replicas_of(deployment)
-    if not wanted:
+    replicas = replicas_of(deployment)
+    if not replicas:
         return -size
-    before = annotated_number(replica_set, MAX_REPLICAS) or status_number(deployment, "replicas")
-    if not before:
+    annotated_replicas = annotated_number(replica_set, MAX_REPLICAS) or status_number(deployment, "replicas")
+    if not annotated_replicas:
         return 0
-    exact = size * (wanted + resolve_fenceposts(deployment)[0]) / before
-    return math.floor(exact + 0.5) - size
+    new_size = size * (replicas + resolve_fenceposts(deployment)[0]) / annotated_replicas
+    return math.floor(new_size + 0.5) - size
 
 
 def with_deployment_annotations(deployment: Object, replica_set_annotations: Object) -> Object:
-    """Those of the ReplicaSet with those of the Deployment that belong to the rollout."""
-    ours = {key: value for key, value in annotations_of(deployment).items() if key not in _NOT_COPIED}
-    return {**replica_set_annotations, **ours}
+    """The annotations of the ReplicaSet with those copied from the Deployment."""
+    copied = {key: value for key, value in annotations_of(deployment).items() if key not in _NOT_COPIED}
+    return {**replica_set_annotations, **copied}

@@ -1,6 +1,6 @@
-"""The controller of PodDisruptionBudgets: how many pods are healthy, and how many could be spared.
+"""Disruption controller: writes healthy pods and disruptionsAllowed of PodDisruptionBudgets.
 
-Mirrors the disruption controller of Kubernetes 1.36; a pod's scale is that of the workload above it.
+Mirrors the disruption controller of Kubernetes 1.36; the expected scale is that of the pods' controllers.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ class DisruptionController(QueueController):
     def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind == BUDGETS:
-            here = self._selectors.setdefault(namespace, {})
+            selectors = self._selectors.setdefault(namespace, {})
             if change.type == "DELETED":
-                here.pop(name, None)
+                selectors.pop(name, None)
             else:
-                here[name] = fields(dig(change.obj, "spec", "selector"))
+                selectors[name] = fields(dig(change.obj, "spec", "selector"))
             self.queue.add((namespace, name))
             return
         if not self._selectors.get(namespace):
             return
-        now = pod_summary(change.obj)
-        if change.type != "DELETED" and self._pod_summaries.get((namespace, name)) == now:
+        summary = pod_summary(change.obj)
+        if change.type != "DELETED" and self._pod_summaries.get((namespace, name)) == summary:
             return
-        self._pod_summaries[namespace, name] = now
+        self._pod_summaries[namespace, name] = summary
         for budget, selector in self._selectors[namespace].items():
-            if selects(selector, now.labels):
+            if selects(selector, summary.labels):
                 self.queue.add((namespace, budget))
 
     def sync(self, obj: Object) -> None:
@@ -90,15 +90,15 @@ class DisruptionController(QueueController):
         self.client.update_status(obj, status)
 
     def _get_expected_pod_count(self, spec: Object, pods: list[Object]) -> tuple[int, int]:
-        """How many pods there should be, and how many of them healthy."""
-        least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
-        if most is not None:
+        """expectedPods and desiredHealthy."""
+        min_available, max_unavailable = spec.get("minAvailable"), spec.get("maxUnavailable")
+        if max_unavailable is not None:
             total = self._expected_scale(pods)
-            return total, max(total - _scaled_value(most, total), 0)
-        if isinstance(least, str):
+            return total, max(total - _scaled_value(max_unavailable, total), 0)
+        if isinstance(min_available, str):
             total = self._expected_scale(pods)
-            return total, _scaled_value(least, total)
-        return len(pods), integer(least)
+            return total, _scaled_value(min_available, total)
+        return len(pods), integer(min_available)
 
     def _expected_scale(self, pods: list[Object]) -> int:
         total, counted = 0, set[str]()
@@ -115,20 +115,24 @@ class DisruptionController(QueueController):
         return total
 
     def _conditions(self, obj: Object, disruptions_allowed: int) -> list[Json]:
-        known = items(dig(obj, "status", "conditions"))
+        conditions = items(dig(obj, "status", "conditions"))
         old = fields(
             next(
-                (condition for condition in known if fields(condition).get("type") == "DisruptionAllowed"),
+                (
+                    condition
+                    for condition in conditions
+                    if fields(condition).get("type") == "DisruptionAllowed"
+                ),
                 None,
             )
         )
         status = "True" if disruptions_allowed else "False"
-        moved = old.get("lastTransitionTime") if old.get("status") == status else self.client.stamp()
+        since = old.get("lastTransitionTime") if old.get("status") == status else self.client.stamp()
         condition: Object = {
             "type": "DisruptionAllowed",
             "status": status,
             "observedGeneration": integer(dig(obj, "metadata", "generation")),
-            "lastTransitionTime": moved,
+            "lastTransitionTime": since,
             "reason": "SufficientPods" if disruptions_allowed else "InsufficientPods",
             "message": "",
         }

@@ -1,4 +1,4 @@
-"""The addresses selected_pods a Service, as EndpointSlices and as the older Endpoints.
+"""Endpoints and EndpointSlice controllers: the addresses of the pods that a Service selects.
 
 Mirrors the endpoint and endpoint slice controllers of Kubernetes 1.36 for IPv4, without topology hints.
 """
@@ -57,18 +57,18 @@ class EndpointsController(QueueController):
         kind, namespace, name = change.place
         key = (namespace, name)
         if kind == SERVICES:
-            gone = change.type == "DELETED"
-            self._pods.set_service(key, {} if gone else fields(dig(change.obj, "spec", "selector")))
+            is_deleted = change.type == "DELETED"
+            self._pods.set_service(key, {} if is_deleted else fields(dig(change.obj, "spec", "selector")))
             self.queue.add(key)
         else:
-            now = None if change.type == "DELETED" else pod_summary(change.obj)
-            for service in self._pods.update_pod(key, now):
+            summary = None if change.type == "DELETED" else pod_summary(change.obj)
+            for service in self._pods.update_pod(key, summary):
                 self.queue.add(service)
 
     def forget(self, key: Key) -> None:
-        there = self.client.get(ENDPOINTS, *key)
-        if there is not None and not is_terminating(there):
-            self._delete(there)
+        existing = self.client.get(ENDPOINTS, *key)
+        if existing is not None and not is_terminating(existing):
+            self._delete(existing)
 
     def sync(self, obj: Object) -> None:
         selector = fields(dig(obj, "spec", "selector"))
@@ -81,7 +81,7 @@ class EndpointsController(QueueController):
     def _endpoints_by_ports(self, service: Object) -> dict[_Ports, list[_Endpoint]]:
         """The pods of the Service, grouped by the ports at which they are reached."""
         namespace = namespace_of(service)
-        always = dig(service, "spec", "publishNotReadyAddresses") is True
+        publish_not_ready = dig(service, "spec", "publishNotReadyAddresses") is True
         endpoints: dict[_Ports, list[_Endpoint]] = {}
         for name in self._pods.selected_pods((namespace, name_of(service))):
             pod = self._pods.pod((namespace, name))
@@ -90,7 +90,7 @@ class EndpointsController(QueueController):
                 continue
             ports = _ports(service, obj)
             if ports is not None:
-                ready = (pod.ready and not pod.terminating) or always
+                ready = (pod.ready and not pod.terminating) or publish_not_ready
                 endpoints.setdefault(ports, []).append(_Endpoint(name, uid_of(obj), pod, ready))
         return dict(sorted(endpoints.items()))
 
@@ -101,21 +101,21 @@ class EndpointsController(QueueController):
         for ports, endpoints_of_ports in by_ports.items():
             subset: Object = {}
             ordered = sorted(endpoints_of_ports, key=lambda end: end.pod.ip)
-            for key, wanted in (("addresses", True), ("notReadyAddresses", False)):
-                listed: list[Json] = [
+            for key, ready in (("addresses", True), ("notReadyAddresses", False)):
+                addresses: list[Json] = [
                     _endpoint_address(end, namespace_of(service))
                     for end in ordered
-                    if end.ready is wanted and (wanted or not end.pod.terminating)
+                    if end.ready is ready and (ready or not end.pod.terminating)
                 ]
-                if listed:
-                    subset[key] = listed
+                if addresses:
+                    subset[key] = addresses
             if not subset:
                 continue
             port_entries: list[Json] = [_legacy_port(*port) for port in ports]
             subset["ports"] = port_entries
             subsets.append(subset)
-        there = self.client.get(ENDPOINTS, namespace_of(service), name_of(service))
-        if there is None:
+        existing = self.client.get(ENDPOINTS, namespace_of(service), name_of(service))
+        if existing is None:
             meta: Object = {
                 "name": name_of(service),
                 "namespace": namespace_of(service),
@@ -124,41 +124,46 @@ class EndpointsController(QueueController):
                     "endpoints.kubernetes.io/managed-by": "endpoint-controller",
                 },
             }
-            made: Object = {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": subsets}
-            self._create(made)
-        elif not same(items(there.get("subsets")), subsets):
-            self._update({**there, "subsets": subsets})
+            new_endpoints: Object = {
+                "apiVersion": "v1",
+                "kind": "Endpoints",
+                "metadata": meta,
+                "subsets": subsets,
+            }
+            self._create(new_endpoints)
+        elif not same(items(existing.get("subsets")), subsets):
+            self._update({**existing, "subsets": subsets})
 
     # -- EndpointSlices ---------------------------------------------------------------------------
 
     def _write_slices(self, service: Object, by_ports: dict[_Ports, list[_Endpoint]]) -> None:
-        wanted: list[tuple[list[Json], list[Json]]] = []
+        desired: list[tuple[list[Json], list[Json]]] = []
         for ports, endpoints_of_ports in by_ports.items():
             port_entries: list[Json] = [_slice_port(*port) for port in ports]
             for first in range(0, len(endpoints_of_ports), _MAX_ENDPOINTS_PER_SLICE):
-                part = endpoints_of_ports[first : first + _MAX_ENDPOINTS_PER_SLICE]
-                listed: list[Json] = [_slice_endpoint(end, namespace_of(service)) for end in part]
-                wanted.append((port_entries, listed))
-        if not wanted:
-            wanted.append(([_slice_port(*port) for port in _ports_without_pods(service)], []))
-        there = self.client.owned(SLICES, service)
-        for at, (ports_told, endpoints) in enumerate(wanted):
-            if at < len(there):
-                old = there[at]
+                chunk = endpoints_of_ports[first : first + _MAX_ENDPOINTS_PER_SLICE]
+                slice_endpoints: list[Json] = [_slice_endpoint(end, namespace_of(service)) for end in chunk]
+                desired.append((port_entries, slice_endpoints))
+        if not desired:
+            desired.append(([_slice_port(*port) for port in _ports_without_pods(service)], []))
+        existing = self.client.owned(SLICES, service)
+        for index, (slice_ports, endpoints) in enumerate(desired):
+            if index < len(existing):
+                old = existing[index]
                 if not same(items(old.get("endpoints")), endpoints) or not same(
-                    items(old.get("ports")), ports_told
+                    items(old.get("ports")), slice_ports
                 ):
-                    self._update({**old, "endpoints": endpoints, "ports": ports_told})
+                    self._update({**old, "endpoints": endpoints, "ports": slice_ports})
             else:
-                self._create(_slice(service, endpoints, ports_told))
-        for extra in there[len(wanted) :]:
+                self._create(_slice(service, endpoints, slice_ports))
+        for extra in existing[len(desired) :]:
             self._delete(extra)
 
     def _create(self, obj: Object) -> None:
         try:
             self.client.create(obj)
         except StatusError:
-            return  # the namespace is on its way out, or somebody else has made it
+            return  # the namespace is terminating, or the object exists already
 
     def _update(self, obj: Object) -> None:
         try:
@@ -174,10 +179,10 @@ class EndpointsController(QueueController):
 
 
 def _ports(service: Object, pod: Object) -> _Ports | None:
-    """`None` where the pod has none of the ports."""
-    wanted = items(dig(service, "spec", "ports"))
+    """The target ports of the Service in a pod; `None` if the pod has none of them."""
+    service_ports = items(dig(service, "spec", "ports"))
     ports: list[tuple[str, int, str, str]] = []
-    for raw in wanted:
+    for raw in service_ports:
         port = fields(raw)
         protocol = text(port.get("protocol"), "TCP")
         target = port.get("targetPort")
@@ -185,7 +190,7 @@ def _ports(service: Object, pod: Object) -> _Ports | None:
         number = number or (integer(port.get("port")) if target in (None, "", 0) else 0)
         if number:
             ports.append((text(port.get("name")), number, protocol, text(port.get("appProtocol"))))
-    return tuple(ports) if ports or not wanted else None
+    return tuple(ports) if ports or not service_ports else None
 
 
 def _ports_without_pods(service: Object) -> _Ports:

@@ -1,8 +1,8 @@
-"""Events, as the components' recorder writes them: repeated ones are counted, floods are cut.
+"""EventRecorder: counts repeated events, aggregates similar ones and drops spam.
 
-Mirrors client-go `record.EventCorrelator`, Kubernetes 1.36: ten events alike but for their message within ten
-minutes become one; of one source and type about one object no more than 25 are told, and one more every five
-minutes. The version of the object that an event is about is no part of what makes two of them alike.
+Mirrors client-go `record.EventCorrelator`, Kubernetes 1.36: ten events within ten minutes that differ only in
+their message are aggregated; per source, type and object at most 25 events are written, plus one every five
+minutes. The resourceVersion of the involved object is ignored when events are compared.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _Key = tuple[str, ...]
 
 @dataclass(slots=True)
 class _AggregateRecord:
-    """Events alike but for their message."""
+    """Events that differ only in their message."""
 
     messages: set[str] = field(default_factory=set[str])
     last: datetime | None = None
@@ -45,7 +45,7 @@ class _AggregateRecord:
 
 @dataclass(slots=True)
 class _RecordedEvent:
-    """An event that was written, and how often it came: also when a flood was cut."""
+    """An event and its count, which includes occurrences that the spam filter dropped."""
 
     name: str
     count: int = 0
@@ -82,44 +82,44 @@ class EventRecorder:
     ) -> None:
         involved = _reference(about, field_path)
         namespace = text(involved.get("namespace")) or "default"
-        room = self._store.get((("", "namespaces"), "", namespace))
-        if room is None:
+        namespace_object = self._store.get((("", "namespaces"), "", namespace))
+        if namespace_object is None:
             return
         source = (component, host, *(text(involved.get(key)) for key in _OBJECT_FIELDS))
-        alike = (*source, type, reason)
-        key, message = self._aggregate(alike, field_path, message)
-        known = self._events.setdefault(key, _RecordedEvent(""))
-        known.count += 1
+        aggregate_key = (*source, type, reason)
+        key, message = self._aggregate(aggregate_key, field_path, message)
+        recorded = self._events.setdefault(key, _RecordedEvent(""))
+        recorded.count += 1
         if not self._passes_spam_filter((*source, type)):
             return
-        there = self._store.get((_EVENTS, namespace, known.name)) if known.name else None
-        if there is not None:
-            self._update_event(there, message, known.count)
-        elif not dig(room, "metadata", "deletionTimestamp"):
+        existing = self._store.get((_EVENTS, namespace, recorded.name)) if recorded.name else None
+        if existing is not None:
+            self._update_event(existing, message, recorded.count)
+        elif not dig(namespace_object, "metadata", "deletionTimestamp"):
             event = self._new_event(involved, (type, reason, message), component, host)
-            event["count"] = known.count
-            known.name = text(dig(event, "metadata", "name"))
-            self._store.put((_EVENTS, namespace, known.name), event)
+            event["count"] = recorded.count
+            recorded.name = text(dig(event, "metadata", "name"))
+            self._store.put((_EVENTS, namespace, recorded.name), event)
 
-    def _aggregate(self, alike: _Key, field_path: str, message: str) -> tuple[_Key, str]:
-        group = self._groups.setdefault(alike, _AggregateRecord())
+    def _aggregate(self, aggregate_key: _Key, field_path: str, message: str) -> tuple[_Key, str]:
+        group = self._groups.setdefault(aggregate_key, _AggregateRecord())
         now = self._clock.now
         if group.last is not None and (now - group.last).total_seconds() > _SIMILAR_INTERVAL_SECONDS:
             group.messages.clear()
         group.last = now
         group.messages.add(message)
         if len(group.messages) < _MAX_SIMILAR_EVENTS:
-            return (*alike, field_path, message), message
-        group.messages.discard(message)  # upstream lets go of any one of them
-        return alike, f"(combined from similar events): {message}"
+            return (*aggregate_key, field_path, message), message
+        group.messages.discard(message)  # upstream removes an arbitrary one
+        return aggregate_key, f"(combined from similar events): {message}"
 
     def _passes_spam_filter(self, source: _Key) -> bool:
         now = self._clock.now
         bucket = self._buckets.get(source)
         if bucket is None:
             bucket = self._buckets[source] = _Bucket(_BURST, now)
-        passed = (now - bucket.filled).total_seconds()
-        bucket.tokens = min(_BURST, bucket.tokens + passed / _REFILL_SECONDS)
+        elapsed = (now - bucket.filled).total_seconds()
+        bucket.tokens = min(_BURST, bucket.tokens + elapsed / _REFILL_SECONDS)
         bucket.filled = now
         if bucket.tokens < 1:
             return False
@@ -128,12 +128,12 @@ class EventRecorder:
 
     def _update_event(self, event: Object, message: str, count: int) -> None:
         place = (_EVENTS, text(dig(event, "metadata", "namespace")), text(dig(event, "metadata", "name")))
-        again: Object = {
+        changes: Object = {
             "message": message,
             "count": count,
             "lastTimestamp": self._clock.stamp(),
         }
-        self._store.put(place, {**event, **again})
+        self._store.put(place, {**event, **changes})
 
     def _new_event(self, involved: Object, event: tuple[str, str, str], component: str, host: str) -> Object:
         type, reason, message = event
@@ -175,7 +175,7 @@ class EventRecorder:
         }
 
     def _nanoseconds(self) -> int:
-        """Nanoseconds, with a running number in place of those that the clock does not count."""
+        """The time in nanoseconds; a serial number replaces the digits that the clock does not have."""
         now = self._clock.now
         if self._last[0] is not now:
             self._last = (now, int(now.astimezone(UTC).timestamp() * 1_000_000) * 1000)

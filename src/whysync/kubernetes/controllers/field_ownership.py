@@ -35,24 +35,34 @@ class FieldOwnership:
         entries = items(fields(obj.get("metadata")).get("managedFields"))
         if not entries:
             return []
-        mine = [entry for entry in entries if _covers_status(entry) or _is_status_entry_of(entry, manager)]
-        times = {_entry_key(entry): text(fields(entry).get("time")) for entry in mine}
-        timeless: list[Json] = [_with_time(entry, _entry_key(entry)) for entry in mine]
+        status_entries = [
+            entry for entry in entries if _covers_status(entry) or _is_status_entry_of(entry, manager)
+        ]
+        times = {_entry_key(entry): text(fields(entry).get("time")) for entry in status_entries}
+        entries_without_time: list[Json] = [_with_time(entry, _entry_key(entry)) for entry in status_entries]
         old = fields(obj.get("status"))
         key = _ordered.encode(
-            [obj.get("apiVersion"), obj.get("kind"), manager, timeless, _change_shape(old, status)]
+            [
+                obj.get("apiVersion"),
+                obj.get("kind"),
+                manager,
+                entries_without_time,
+                _change_shape(old, status),
+            ]
         )
         updated_entries = self._cache.get(key)
         if updated_entries is None:
             if len(self._cache) >= _MAX_CACHED:
                 self._cache.clear()
-            updated_entries = self._cache[key] = _compute(timeless, old, status, manager, served)
-        others = [entry for entry in entries if entry not in mine]
-        fresh: list[Json] = [
-            _with_time(entry, now if (mark := text(fields(entry).get("time"))) == _NOW else times[mark])
+            updated_entries = self._cache[key] = _compute(entries_without_time, old, status, manager, served)
+        others = [entry for entry in entries if entry not in status_entries]
+        new_entries: list[Json] = [
+            _with_time(
+                entry, now if (entry_key := text(fields(entry).get("time"))) == _NOW else times[entry_key]
+            )
             for entry in updated_entries
         ]
-        return sorted([*others, *fresh], key=_sort_key)
+        return sorted([*others, *new_entries], key=_sort_key)
 
 
 def managed_fields_after_write(
@@ -110,23 +120,23 @@ def _sort_key(entry: Json) -> tuple[str, ...]:
 def _change_shape(old: Json, new: Json) -> Json:
     """A summary of the change that determines which fields changed; equal parts are left out."""
     if isinstance(old, dict) and isinstance(new, dict):
-        trace: Object = {}
+        shape: Object = {}
         for key, value in new.items():
             if key not in old:
-                trace[key] = ["+", _shape(value)]
+                shape[key] = ["+", _shape(value)]
             elif (before := old[key]) is not value and before != value:
-                trace[key] = _change_shape(before, value)
-        if len(old) != len(new) or len(trace) != 0:
+                shape[key] = _change_shape(before, value)
+        if len(old) != len(new) or len(shape) != 0:
             for key, value in old.items():
                 if key not in new:
-                    trace[key] = ["-", _shape(value)]
-        return trace
+                    shape[key] = ["-", _shape(value)]
+        return shape
     if isinstance(old, list) and isinstance(new, list):
-        names, others = [_list_key(item) for item in old], [_list_key(item) for item in new]
-        if names != others or None in names:
+        old_keys, new_keys = [_list_key(item) for item in old], [_list_key(item) for item in new]
+        if old_keys != new_keys or None in old_keys:
             return [1, [_shape(item) for item in old], [_shape(item) for item in new]]
         return [
-            names,
+            old_keys,
             [
                 0 if item is two or item == two else _change_shape(item, two)
                 for item, two in zip(old, new, strict=True)

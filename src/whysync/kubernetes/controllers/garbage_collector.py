@@ -1,4 +1,4 @@
-"""The garbage collector and the end of namespaces, as a controller among the others."""
+"""Garbage collector and namespace controller: run `ApiServer.settle` when something was deleted."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from whysync.kubernetes.controllers.object_index import Kind
 
 
 class GarbageCollector:
-    """Wakes up when something was deleted, is to be, or names an owner that is not there."""
+    """Runs when an object was deleted, is terminating, or has an owner that does not exist."""
 
     name = "garbage-collector"
     watches: frozenset[Kind] | None = None
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._wanted = True  # what was there at the start may hold something
+        self._pending = True  # loaded objects may have to be collected
 
     def on_event(self, change: Change) -> None:
         if change.type == "DELETED" or "deletionTimestamp" in fields(change.obj.get("metadata")):
-            self._wanted = True
+            self._pending = True
         elif change.type == "ADDED":
             known_as = self._client.api_server.store.known_as
-            self._wanted = self._wanted or any(not known_as(owner) for owner in owners_of(change.obj))
+            self._pending = self._pending or any(not known_as(owner) for owner in owners_of(change.obj))
 
     def reconcile(self) -> bool:
-        if not self._wanted:
+        if not self._pending:
             return False
-        self._wanted = False
+        self._pending = False
         self._client.api_server.settle()
         return True
 

@@ -1,8 +1,7 @@
-"""The autoscaler of workloads: every fifteen seconds it asks the metrics, and writes the target's scale.
+"""HorizontalPodAutoscaler controller: reads metrics every 15 seconds and updates the scale of the target.
 
-Mirrors the horizontal pod autoscaler controller of Kubernetes 1.36 for what the script says of the metrics;
-where it says nothing, the metrics are at their target. Differs: of `behavior` only the windows and
-`selectPolicy: Disabled` count.
+Mirrors the controller of Kubernetes 1.36 for the metrics in `Behavior.metrics`; other metrics are at their
+target. Differs: of `spec.behavior`, only the windows and `selectPolicy: Disabled` have an effect.
 """
 
 from __future__ import annotations
@@ -37,16 +36,15 @@ _NO_METRICS_SERVER: Final = "the server could not find the requested resource (g
 
 
 class _Recommendation(NamedTuple):
-    """What the metrics ask for: a number, or why there is none."""
+    """The replica count that the metrics recommend, or the error why there is none."""
 
     replicas: int
-    what: str
+    metric: str
     metrics: list[Json]
     reason: str = ""
     error: str = ""
-    """What could not be had."""
-    first: str = ""
-    """The same as the controller passes it on."""
+    wrapped_error: str = ""
+    """The error as it is wrapped in the event FailedComputeMetricsReplicas."""
 
 
 class HorizontalController(QueueController):
@@ -65,7 +63,7 @@ class HorizontalController(QueueController):
         return frozenset({AUTOSCALERS})
 
     def on_event(self, change: Change) -> None:
-        """A new one is looked at at once; a change waits for the next round."""
+        """A new autoscaler is synced at once; a changed one at its next interval."""
         if change.type != "MODIFIED":
             self.queue.add(change.place[1:])
 
@@ -85,29 +83,29 @@ class HorizontalController(QueueController):
 
     def metric(self, key: Key) -> Metric | None:
         """The current metric of the autoscaler, from the behavior."""
-        passed = (self.client.now - self._start).total_seconds()
+        elapsed = (self.client.now - self._start).total_seconds()
         current_metrics = [
             metric
             for metric in self._behavior.metrics
-            if (metric.namespace, metric.name) == key and metric.after_seconds <= passed
+            if (metric.namespace, metric.name) == key and metric.after_seconds <= elapsed
         ]
         return max(current_metrics, key=lambda metric: metric.after_seconds, default=None)
 
-    def stabilize_recommendation(self, key: Key, wanted: int, seconds: int) -> int:
-        """The highest advice of the last while."""
+    def stabilize_recommendation(self, key: Key, recommended: int, seconds: int) -> int:
+        """The highest recommendation within the stabilization window."""
         now = self.client.now
-        advice = [
+        recent = [
             recommendation
             for recommendation in self._recommendations.get(key, [])
             if (now - recommendation[0]).total_seconds() <= seconds
         ]
-        highest = max([wanted, *(number for _, number in advice)])
-        self._recommendations[key] = [*advice, (now, wanted)]
-        return highest
+        stabilized = max([recommended, *(number for _, number in recent)])
+        self._recommendations[key] = [*recent, (now, recommended)]
+        return stabilized
 
 
 class _AutoscalerSync:
-    """One look at one autoscaler."""
+    """One sync of an autoscaler."""
 
     def __init__(self, owner: HorizontalController, obj: Object, key: Key) -> None:
         self._owner = owner
@@ -125,18 +123,18 @@ class _AutoscalerSync:
 
     def reconcile_autoscaler(self) -> None:
         target = fields(self._spec.get("scaleTargetRef"))
-        path, problem = self._scale_path(target)
-        answer = None if problem else self._client.api_server.send(Request(verb="get", path=path))
-        if answer is None or not answer.ok or answer.body is None:
-            why = problem or (text((answer.body or {}).get("message")) if answer else "")
-            self._record_event("Warning", "FailedGetScale", why)
-            message = f"the HPA controller was unable to get the target's current scale: {why}"
+        path, error = self._scale_path(target)
+        response = None if error else self._client.api_server.send(Request(verb="get", path=path))
+        if response is None or not response.ok or response.body is None:
+            reason = error or (text((response.body or {}).get("message")) if response else "")
+            self._record_event("Warning", "FailedGetScale", reason)
+            message = f"the HPA controller was unable to get the target's current scale: {reason}"
             self._set_condition("AbleToScale", "False", "FailedGetScale", message)
             self._write_status({})
             return
         message = "the HPA controller was able to get the target's current scale"
         self._set_condition("AbleToScale", "True", "SucceededGetScale", message)
-        self._reconcile_scale(answer.body, path)
+        self._reconcile_scale(response.body, path)
 
     def _scale_path(self, target: Object) -> tuple[str, str]:
         version, kind = text(target.get("apiVersion")), text(target.get("kind"))
@@ -147,86 +145,90 @@ class _AutoscalerSync:
 
     def _reconcile_scale(self, scale: Object, path: str) -> None:
         current = integer(dig(scale, "spec", "replicas"))
-        least = integer(self._spec.get("minReplicas"), 1)
-        most = integer(self._spec.get("maxReplicas"), 1)
+        min_replicas = integer(self._spec.get("minReplicas"), 1)
+        max_replicas = integer(self._spec.get("maxReplicas"), 1)
         status: Object = {"currentReplicas": integer(dig(scale, "status", "replicas"))}
-        reason, wanted = "", current
-        if current == 0 and least:
+        reason, desired = "", current
+        if current == 0 and min_replicas:
             message = "scaling is disabled since the replica count of the target is zero"
             self._set_condition("ScalingActive", "False", "ScalingDisabled", message)
-            wanted = 0
-        elif current > most:
-            reason, wanted = "Current number of replicas above Spec.MaxReplicas", most
-        elif current < least:
-            reason, wanted = "Current number of replicas below Spec.MinReplicas", least
+            desired = 0
+        elif current > max_replicas:
+            reason, desired = "Current number of replicas above Spec.MaxReplicas", max_replicas
+        elif current < min_replicas:
+            reason, desired = "Current number of replicas below Spec.MinReplicas", min_replicas
         else:
-            answer = self._compute_replicas_for_metrics(scale, current)
-            status["currentMetrics"] = answer.metrics
-            if answer.error:
-                self._fail_metrics(answer, status)
+            recommendation = self._compute_replicas_for_metrics(scale, current)
+            status["currentMetrics"] = recommendation.metrics
+            if recommendation.error:
+                self._fail_metrics(recommendation, status)
                 return
-            message = f"the HPA was able to successfully calculate a replica count from {answer.what}"
+            message = (
+                f"the HPA was able to successfully calculate a replica count from {recommendation.metric}"
+            )
             self._set_condition("ScalingActive", "True", "ValidMetricFound", message)
-            wanted = self._normalize_desired_replicas(answer.replicas, current, least, most)
-            if answer.replicas > current:
-                reason = f"{answer.what} above target"
-            elif answer.replicas < current:
+            desired = self._normalize_desired_replicas(
+                recommendation.replicas, current, min_replicas, max_replicas
+            )
+            if recommendation.replicas > current:
+                reason = f"{recommendation.metric} above target"
+            elif recommendation.replicas < current:
                 reason = "All metrics below target"
-        if wanted != current and not self._rescale(scale, path, wanted, reason):
+        if desired != current and not self._rescale(scale, path, desired, reason):
             self._write_status(status)
             return
-        status["desiredReplicas"] = wanted
-        if wanted != current:
+        status["desiredReplicas"] = desired
+        if desired != current:
             status["lastScaleTime"] = self._client.stamp()
         self._write_status(status)
 
-    def _rescale(self, scale: Object, path: str, wanted: int, reason: str) -> bool:
-        body: Object = {**scale, "spec": {**fields(scale.get("spec")), "replicas": wanted}}
-        answer = self._client.api_server.send(
+    def _rescale(self, scale: Object, path: str, desired: int, reason: str) -> bool:
+        body: Object = {**scale, "spec": {**fields(scale.get("spec")), "replicas": desired}}
+        response = self._client.api_server.send(
             Request(verb="update", path=path, body=body, manager=self._client.manager)
         )
-        if not answer.ok:
-            why = text((answer.body or {}).get("message")) or answer.text
+        if not response.ok:
+            error = text((response.body or {}).get("message")) or response.text
             self._record_event(
-                "Warning", "FailedRescale", f"New size: {wanted}; reason: {reason}; error: {why}"
+                "Warning", "FailedRescale", f"New size: {desired}; reason: {reason}; error: {error}"
             )
-            message = f"the HPA controller was unable to update the target scale: {why}"
+            message = f"the HPA controller was unable to update the target scale: {error}"
             self._set_condition("AbleToScale", "False", "FailedUpdateScale", message)
             return False
-        message = f"the HPA controller was able to update the target scale to {wanted}"
+        message = f"the HPA controller was able to update the target scale to {desired}"
         self._set_condition("AbleToScale", "True", "SucceededRescale", message)
-        self._record_event("Normal", "SuccessfulRescale", f"New size: {wanted}; reason: {reason}")
+        self._record_event("Normal", "SuccessfulRescale", f"New size: {desired}; reason: {reason}")
         return True
 
     # -- metrics ----------------------------------------------------------------------------------
 
     def _compute_replicas_for_metrics(self, scale: Object, current: int) -> _Recommendation:
-        wanted = self._owner.metric(self._key)
+        metric = self._owner.metric(self._key)
         spec = fields((items(self._spec.get("metrics")) or [{}])[0])
         resource = fields(spec.get("resource"))
         name = text(resource.get("name"), "cpu")
-        what = f"{name} resource utilization (percentage of request)"
+        description = f"{name} resource utilization (percentage of request)"
         target = dig(resource, "target", "averageUtilization")
         if spec.get("type") not in (None, "Resource") or not isinstance(target, int):
-            what, target = _metric_description(spec, name), 0
-        if wanted is not None and wanted.error:
-            return self._metrics_error(name, wanted.error, spec)
-        if wanted is None or wanted.utilization is not None:
-            lack = self._missing_input(scale, name) if target else ""
-            if lack:
-                return self._metrics_error(name, lack, spec)
-        use = target if wanted is None or wanted.utilization is None else wanted.utilization
+            description, target = _metric_description(spec, name), 0
+        if metric is not None and metric.error:
+            return self._metrics_error(name, metric.error, spec)
+        if metric is None or metric.utilization is not None:
+            missing = self._missing_input(scale, name) if target else ""
+            if missing:
+                return self._metrics_error(name, missing, spec)
+        utilization = target if metric is None or metric.utilization is None else metric.utilization
         replicas = current
-        if wanted is not None and wanted.replicas is not None:
-            replicas = wanted.replicas
-            use = round(target * replicas / max(current, 1))
-        elif target and abs(use / target - 1) > _TOLERANCE:
-            replicas = ceil(current * use / target)
+        if metric is not None and metric.replicas is not None:
+            replicas = metric.replicas
+            utilization = round(target * replicas / max(current, 1))
+        elif target and abs(utilization / target - 1) > _TOLERANCE:
+            replicas = ceil(current * utilization / target)
         metrics: list[Json] = []
         if target:
-            current_metric: Object = {"name": name, "current": {"averageUtilization": use}}
+            current_metric: Object = {"name": name, "current": {"averageUtilization": utilization}}
             metrics.append({"type": "Resource", "resource": current_metric})
-        return _Recommendation(replicas, what, metrics)
+        return _Recommendation(replicas, description, metrics)
 
     def _missing_input(self, scale: Object, name: str) -> str:
         """Why the utilization cannot be computed from the pods alone."""
@@ -242,74 +244,76 @@ class _AutoscalerSync:
         return ""
 
     def _selected_pods(self, selector: str) -> list[Object]:
-        """Pods of the scale's selector, which is one line of text; only `key=value` pairs are read."""
-        pairs = [part.partition("=") for part in selector.split(",") if "=" in part and " " not in part]
+        """Pods that match the selector of the scale; only its `key=value` pairs are read."""
+        pairs = [pair.partition("=") for pair in selector.split(",") if "=" in pair and " " not in pair]
         labels: Object = {key: value for key, _, value in pairs}
-        rules: Object = {"matchLabels": labels}
+        label_selector: Object = {"matchLabels": labels}
         return [
             pod
             for pod in self._client.list(PODS, self._key[0])
-            if labels and not is_terminating(pod) and selects(rules, labels_of(pod))
+            if labels and not is_terminating(pod) and selects(label_selector, labels_of(pod))
         ]
 
-    def _metrics_error(self, name: str, why: str, spec: Object) -> _Recommendation:
+    def _metrics_error(self, name: str, error: str, spec: Object) -> _Recommendation:
         if spec.get("type") not in (None, "Resource"):
             kind = text(spec.get("type"))
-            message = f"unable to get {kind.lower()} metric: {why}"
+            message = f"unable to get {kind.lower()} metric: {error}"
             return _Recommendation(0, "", [], f"FailedGet{kind}Metric", message, message)
-        if why == "no metrics server":
-            why = f"unable to fetch metrics from resource metrics API: {_NO_METRICS_SERVER}"
-        if "pods returned" not in why and not why.startswith("missing request"):
-            why = f"unable to get metrics for resource {name}: {why}"
-        message = f"failed to get {name} utilization: {why}"
-        passed = f"failed to get {name} resource metric value: {message}"
-        return _Recommendation(0, "", [], "FailedGetResourceMetric", message, passed)
+        if error == "no metrics server":
+            error = f"unable to fetch metrics from resource metrics API: {_NO_METRICS_SERVER}"
+        if "pods returned" not in error and not error.startswith("missing request"):
+            error = f"unable to get metrics for resource {name}: {error}"
+        message = f"failed to get {name} utilization: {error}"
+        wrapped = f"failed to get {name} resource metric value: {message}"
+        return _Recommendation(0, "", [], "FailedGetResourceMetric", message, wrapped)
 
-    def _fail_metrics(self, answer: _Recommendation, status: Object) -> None:
-        self._record_event("Warning", answer.reason, answer.error)
-        message = f"the HPA was unable to compute the replica count: {answer.error}"
-        self._set_condition("ScalingActive", "False", answer.reason, message)
-        passed = f"invalid metrics (1 invalid out of 1), first error is: {answer.first}"
-        self._record_event("Warning", "FailedComputeMetricsReplicas", passed)
+    def _fail_metrics(self, recommendation: _Recommendation, status: Object) -> None:
+        self._record_event("Warning", recommendation.reason, recommendation.error)
+        message = f"the HPA was unable to compute the replica count: {recommendation.error}"
+        self._set_condition("ScalingActive", "False", recommendation.reason, message)
+        combined = f"invalid metrics (1 invalid out of 1), first error is: {recommendation.wrapped_error}"
+        self._record_event("Warning", "FailedComputeMetricsReplicas", combined)
         self._write_status(status)
 
     # -- limits -----------------------------------------------------------------------------------
 
-    def _normalize_desired_replicas(self, wanted: int, current: int, least: int, most: int) -> int:
-        down = fields(dig(self._spec, "behavior", "scaleDown"))
-        window = integer(down.get("stabilizationWindowSeconds"), _DOWNSCALE_WINDOW_SECONDS)
-        steady = self._owner.stabilize_recommendation(self._key, wanted, window)
-        if wanted < current and steady > wanted:
-            wanted = min(steady, current)
+    def _normalize_desired_replicas(
+        self, desired: int, current: int, min_replicas: int, max_replicas: int
+    ) -> int:
+        scale_down = fields(dig(self._spec, "behavior", "scaleDown"))
+        window = integer(scale_down.get("stabilizationWindowSeconds"), _DOWNSCALE_WINDOW_SECONDS)
+        stabilized = self._owner.stabilize_recommendation(self._key, desired, window)
+        if desired < current and stabilized > desired:
+            desired = min(stabilized, current)
             message = "recent recommendations were higher than current one, applying the highest recent "
             self._set_condition("AbleToScale", "True", "ScaleDownStabilized", f"{message}recommendation")
         else:
             message = "recommended size matches current size"
             self._set_condition("AbleToScale", "True", "ReadyForNewScale", message)
-        for side, moves in (("scaleDown", wanted < current), ("scaleUp", wanted > current)):
-            if moves and dig(self._spec, "behavior", side, "selectPolicy") == "Disabled":
-                wanted = current
-        ceiling, reason, message = _calculate_scale_up_limit(current, most)
-        if wanted < least:
+        for side, applies in (("scaleDown", desired < current), ("scaleUp", desired > current)):
+            if applies and dig(self._spec, "behavior", side, "selectPolicy") == "Disabled":
+                desired = current
+        limit, reason, message = _calculate_scale_up_limit(current, max_replicas)
+        if desired < min_replicas:
             message = "the desired replica count is less than the minimum replica count"
             self._set_condition("ScalingLimited", "True", "TooFewReplicas", message)
-            return least
-        if wanted > ceiling:
+            return min_replicas
+        if desired > limit:
             self._set_condition("ScalingLimited", "True", reason, message)
-            return ceiling
+            return limit
         message = "the desired count is within the acceptable range"
         self._set_condition("ScalingLimited", "False", "DesiredWithinRange", message)
-        return wanted
+        return desired
 
-    # -- telling ----------------------------------------------------------------------------------
+    # -- status and events ------------------------------------------------------------------------
 
     def _set_condition(self, kind: str, status: str, reason: str, message: str) -> None:
         old = self._conditions.get(kind, {})
-        moved = old.get("lastTransitionTime") if old.get("status") == status else self._client.stamp()
+        since = old.get("lastTransitionTime") if old.get("status") == status else self._client.stamp()
         self._conditions[kind] = {
             "type": kind,
             "status": status,
-            "lastTransitionTime": moved,
+            "lastTransitionTime": since,
             "reason": reason,
             "message": message,
         }
@@ -331,12 +335,12 @@ class _AutoscalerSync:
         self._client.update_status(self._obj, new)
 
 
-def _calculate_scale_up_limit(current: int, most: int) -> tuple[int, str, str]:
-    fastest = max(2 * current, 4)
-    if most > fastest:
+def _calculate_scale_up_limit(current: int, max_replicas: int) -> tuple[int, str, str]:
+    rate_limit = max(2 * current, 4)
+    if max_replicas > rate_limit:
         message = "the desired replica count is increasing faster than the maximum scale rate"
-        return fastest, "ScaleUpLimit", message
-    return most, "TooManyReplicas", "the desired replica count is more than the maximum replica count"
+        return rate_limit, "ScaleUpLimit", message
+    return max_replicas, "TooManyReplicas", "the desired replica count is more than the maximum replica count"
 
 
 def _metric_description(spec: Object, resource: str) -> str:

@@ -1,8 +1,7 @@
-"""Jobs: pods until enough of them have succeeded, or too many have failed, or time is up.
+"""Job controller: runs pods until enough have succeeded, too many have failed, or the deadline is exceeded.
 
 Mirrors `pkg/controller/job`, Kubernetes 1.36. Differs: finished pods are counted in one write, where the real
-controller notes them as uncounted in a write before; a backoff limit per index and success policies count for
-nothing.
+controller first records them in uncountedTerminatedPods; backoffLimitPerIndex and successPolicy are ignored.
 """
 
 from __future__ import annotations
@@ -104,8 +103,8 @@ class JobController(QueueController):
         if is_job_finished(obj) or managed_by != "kubernetes.io/job-controller":
             self.forget(key)
             return
-        known = self._backoff_records.setdefault(key, BackoffRecord())
-        sync_run = _JobSync(self.client, obj, known)
+        backoff_record = self._backoff_records.setdefault(key, BackoffRecord())
+        sync_run = _JobSync(self.client, obj, backoff_record)
         failed = sync_run.sync_job()
         if sync_run.requeue_seconds is not None:
             self.enqueue_after(obj, sync_run.requeue_seconds)
@@ -116,7 +115,7 @@ class JobController(QueueController):
 
 
 class _JobSync:
-    """One look at a Job and its pods."""
+    """One sync of a Job and its pods."""
 
     def __init__(self, client: Client, obj: Object, failures: BackoffRecord) -> None:
         self._client = client
@@ -128,61 +127,63 @@ class _JobSync:
         self.requeue_seconds: float | None = None
 
     def sync_job(self) -> bool:
-        """True where a pod could not be made, so that it is to be tried requeue_seconds."""
+        """True if a pod could not be created and the sync must be retried."""
         obj, client = self._obj, self._client
         pods = client.owned(PODS, obj)
         job_pods = JobPods(client, obj, pods)
         active = [pod for pod in pods if is_active(pod)]
-        ended = [pod for pod in pods if is_tracked(pod)]
-        succeeded = [pod for pod in ended if phase_of(pod) == "Succeeded"]
-        failed = [pod for pod in ended if is_failed(pod, obj)]
+        tracked = [pod for pod in pods if is_tracked(pod)]
+        succeeded = [pod for pod in tracked if phase_of(pod) == "Succeeded"]
+        failed = [pod for pod in tracked if is_failed(pod, obj)]
         self._backoff_record.add(succeeded, failed)
         if "startTime" not in self._status and not self._suspended:
             self._status["startTime"] = client.stamp()
-        done = integer(self._status.get("succeeded")) + len(succeeded)
+        succeeded_count = integer(self._status.get("succeeded")) + len(succeeded)
         if is_indexed(obj):
             self._update_completed_indexes(pods)
-            done = integer(self._status.get("succeeded"))
-        lost = integer(self._status.get("failed")) + sum(1 for pod in failed if not is_ignored(pod, obj))
-        verdict = self._finishing_condition(pods, lost)
-        trouble = False
-        if verdict is not None:
+            succeeded_count = integer(self._status.get("succeeded"))
+        failed_count = integer(self._status.get("failed")) + sum(
+            1 for pod in failed if not is_ignored(pod, obj)
+        )
+        finishing = self._finishing_condition(pods, failed_count)
+        creation_failed = False
+        if finishing is not None:
             for pod in active:
                 job_pods.delete(pod)
-            living: list[Object] = []
+            remaining: list[Object] = []
         else:
-            living = active
+            remaining = active
             if not is_terminating(obj):
-                living, trouble = self._manage_job(job_pods, active, done)
-            verdict = self._success_condition(done, living)
-            if verdict is None and not is_terminating(obj):
+                remaining, creation_failed = self._manage_job(job_pods, active, succeeded_count)
+            finishing = self._success_condition(succeeded_count, remaining)
+            if finishing is None and not is_terminating(obj):
                 self._suspend_or_resume()
-        self._update_job_status(verdict, living)
-        return trouble
+        self._update_job_status(finishing, remaining)
+        return creation_failed
 
-    # -- how it stands ----------------------------------------------------------------------------
+    # -- success and failure ----------------------------------------------------------------------
 
-    def _finishing_condition(self, pods: list[Object], lost: int) -> Object | None:
+    def _finishing_condition(self, pods: list[Object], failed_count: int) -> Object | None:
         """The condition that ends the Job: an existing one, or one that is due."""
         for kind in (_SUCCESS_CRITERIA_MET, _FAILURE_TARGET):
             if is_true(self._conditions, kind):
                 return condition(self._conditions, kind)
         obj = self._obj
-        why = fail_job_message(pods, obj)
-        if why is not None:
-            return self._condition(_FAILURE_TARGET, "PodFailurePolicy", why)
+        policy_message = fail_job_message(pods, obj)
+        if policy_message is not None:
+            return self._condition(_FAILURE_TARGET, "PodFailurePolicy", policy_message)
         limit = integer(dig(obj, "spec", "backoffLimit"), 6)
-        if lost > limit or self._past_backoff_limit_on_failure(pods, limit):
+        if failed_count > limit or self._past_backoff_limit_on_failure(pods, limit):
             return self._condition(_FAILURE_TARGET, *_BACKOFF_LIMIT_EXCEEDED)
-        allowed, since = (
+        deadline, start = (
             dig(obj, "spec", "activeDeadlineSeconds"),
             parse_time(text(self._status.get("startTime"))),
         )
-        if isinstance(allowed, int) and since is not None and not self._suspended:
-            left = (add_seconds(since, allowed) - self._client.now).total_seconds()
-            if left <= 0:
+        if isinstance(deadline, int) and start is not None and not self._suspended:
+            seconds_left = (add_seconds(start, deadline) - self._client.now).total_seconds()
+            if seconds_left <= 0:
                 return self._condition(_FAILURE_TARGET, *_DEADLINE_EXCEEDED)
-            self._requeue_within(left)
+            self._requeue_within(seconds_left)
         return None
 
     def _past_backoff_limit_on_failure(self, pods: list[Object], limit: int) -> bool:
@@ -197,46 +198,50 @@ class _JobSync:
         )
         return restarts > 0 if not limit else restarts >= limit
 
-    def _success_condition(self, done: int, living: list[Object]) -> Object | None:
-        wanted = dig(self._obj, "spec", "completions")
-        enough = done > 0 if not isinstance(wanted, int) else done >= wanted
+    def _success_condition(self, succeeded_count: int, remaining: list[Object]) -> Object | None:
+        completions = dig(self._obj, "spec", "completions")
+        reached = succeeded_count > 0 if not isinstance(completions, int) else succeeded_count >= completions
         return (
-            self._condition(_SUCCESS_CRITERIA_MET, *_COMPLETIONS_REACHED) if enough and not living else None
+            self._condition(_SUCCESS_CRITERIA_MET, *_COMPLETIONS_REACHED)
+            if reached and not remaining
+            else None
         )
 
     def _requeue_within(self, seconds: float) -> None:
         self.requeue_seconds = seconds if self.requeue_seconds is None else min(self.requeue_seconds, seconds)
 
-    # -- what is done -----------------------------------------------------------------------------
+    # -- pods -------------------------------------------------------------------------------------
 
-    def _manage_job(self, job_pods: JobPods, active: list[Object], done: int) -> tuple[list[Object], bool]:
-        """The pods that are left or new, and whether one could not be made."""
+    def _manage_job(
+        self, job_pods: JobPods, active: list[Object], succeeded_count: int
+    ) -> tuple[list[Object], bool]:
+        """The remaining and new pods, and whether one could not be created."""
         if self._suspended:
             for pod in active:
                 job_pods.delete_uncounted(pod)
             return [], False
-        parallel = min(integer(dig(self._obj, "spec", "parallelism"), 1), MAX_PODS)
-        wanted = dig(self._obj, "spec", "completions")
-        if isinstance(wanted, int):
-            target = max(min(wanted - done, parallel), 0)
+        parallelism = min(integer(dig(self._obj, "spec", "parallelism"), 1), MAX_PODS)
+        completions = dig(self._obj, "spec", "completions")
+        if isinstance(completions, int):
+            target = max(min(completions - succeeded_count, parallelism), 0)
         else:
-            target = len(active) if done else parallel
-        surplus = job_pods.pods_to_delete(active, len(active) - target)
-        for pod in surplus:
+            target = len(active) if succeeded_count else parallelism
+        pods_to_delete = job_pods.pods_to_delete(active, len(active) - target)
+        for pod in pods_to_delete:
             job_pods.delete_uncounted(pod)
-        living = [pod for pod in active if pod not in surplus]
-        missing = target - len(living)
+        remaining = [pod for pod in active if pod not in pods_to_delete]
+        missing = target - len(remaining)
         if dig(self._obj, "spec", "podReplacementPolicy") == "Failed":
             missing -= job_pods.terminating()
-        missing = min(missing, MAX_PODS - job_pods.count())  # an endless Job must not fill the memory
+        missing = min(missing, MAX_PODS - job_pods.count())  # limits the memory that an endless Job uses
         if missing <= 0:
-            return living, False
-        left = self._backoff_record.remaining_backoff(self._client.now)
-        if left > 0:
-            self._requeue_within(left)
-            return living, False
-        made, trouble = job_pods.create(missing, parse_indexes(text(self._status.get("completedIndexes"))))
-        return [*living, *made], trouble
+            return remaining, False
+        backoff = self._backoff_record.remaining_backoff(self._client.now)
+        if backoff > 0:
+            self._requeue_within(backoff)
+            return remaining, False
+        created, failed = job_pods.create(missing, parse_indexes(text(self._status.get("completedIndexes"))))
+        return [*remaining, *created], failed
 
     def _suspend_or_resume(self) -> None:
         before = condition(self._conditions, _SUSPENDED)
@@ -251,46 +256,46 @@ class _JobSync:
             self._client.event(self._obj, "Normal", "Resumed", "Job resumed", _COMPONENT)
             self._status["startTime"] = self._client.stamp()
 
-    # -- what is told -----------------------------------------------------------------------------
+    # -- status -----------------------------------------------------------------------------------
 
-    def _update_job_status(self, verdict: Object | None, living: list[Object]) -> None:
-        self._track_job_status_and_remove_finalizers(verdict)
-        if verdict is not None and not condition(self._conditions, text(verdict.get("type"))):
-            self._conditions = [*self._conditions, verdict]
+    def _update_job_status(self, finishing: Object | None, remaining: list[Object]) -> None:
+        self._track_job_status_and_remove_finalizers(finishing)
+        if finishing is not None and not condition(self._conditions, text(finishing.get("type"))):
+            self._conditions = [*self._conditions, finishing]
         pods = self._client.owned(PODS, self._obj)
-        leaving = sum(
+        terminating = sum(
             1 for pod in pods if is_terminating(pod) and phase_of(pod) not in ("Succeeded", "Failed")
         )
-        ended: Object | None = None
-        if verdict is not None and not leaving:
-            kind = _COMPLETE if verdict.get("type") == _SUCCESS_CRITERIA_MET else _FAILED
-            ended = self._condition(kind, text(verdict.get("reason")), text(verdict.get("message")))
-            self._conditions = self._with_condition(ended)
+        finished: Object | None = None
+        if finishing is not None and not terminating:
+            kind = _COMPLETE if finishing.get("type") == _SUCCESS_CRITERIA_MET else _FAILED
+            finished = self._condition(kind, text(finishing.get("reason")), text(finishing.get("message")))
+            self._conditions = self._with_condition(finished)
             if kind == _COMPLETE:
                 self._status["completionTime"] = self._client.stamp()
-        self._write_status(len(living), leaving, sum(1 for pod in living if is_ready(pod)))
-        if ended is None:
+        self._write_status(len(remaining), terminating, sum(1 for pod in remaining if is_ready(pod)))
+        if finished is None:
             return
-        if ended.get("type") == _COMPLETE:
+        if finished.get("type") == _COMPLETE:
             self._client.event(self._obj, "Normal", "Completed", "Job completed", _COMPONENT)
         else:
-            reason, message = text(ended.get("reason")), text(ended.get("message"))
+            reason, message = text(finished.get("reason")), text(finished.get("message"))
             self._client.event(self._obj, "Warning", reason, message, _COMPONENT)
 
-    def _track_job_status_and_remove_finalizers(self, verdict: Object | None) -> None:
-        """Pods that have ended are counted and need not wait any longer."""
+    def _track_job_status_and_remove_finalizers(self, finishing: Object | None) -> None:
+        """Counts finished pods and removes their tracking finalizer."""
         obj = self._obj
-        gave_up = verdict is not None and verdict.get("type") != _SUCCESS_CRITERIA_MET
+        job_failed = finishing is not None and finishing.get("type") != _SUCCESS_CRITERIA_MET
         for pod in self._client.owned(PODS, obj):
             if not is_tracked(pod):
                 continue
             succeeded, failed = phase_of(pod) == "Succeeded", is_failed(pod, obj)
-            if not (succeeded or failed or verdict is not None or is_terminating(obj)):
+            if not (succeeded or failed or finishing is not None or is_terminating(obj)):
                 continue
             if succeeded:
                 if not is_indexed(obj):
                     self._status["succeeded"] = integer(self._status.get("succeeded")) + 1
-            elif (failed or gave_up) and not is_ignored(pod, obj):
+            elif (failed or job_failed) and not is_ignored(pod, obj):
                 self._status["failed"] = integer(self._status.get("failed")) + 1
             try:
                 self._client.update(without_tracking_finalizer(pod))
@@ -298,24 +303,24 @@ class _JobSync:
                 continue
 
     def _update_completed_indexes(self, pods: list[Object]) -> None:
-        most = integer(dig(self._obj, "spec", "completions"))
-        done = parse_indexes(text(self._status.get("completedIndexes")))
-        done |= {
+        completions = integer(dig(self._obj, "spec", "completions"))
+        completed = parse_indexes(text(self._status.get("completedIndexes")))
+        completed |= {
             index
             for pod in pods
-            if phase_of(pod) == "Succeeded" and 0 <= (index := completion_index(pod)) < most
+            if phase_of(pod) == "Succeeded" and 0 <= (index := completion_index(pod)) < completions
         }
-        if done:
-            self._status["completedIndexes"] = format_indexes(done)
-            self._status["succeeded"] = len(done)
+        if completed:
+            self._status["completedIndexes"] = format_indexes(completed)
+            self._status["succeeded"] = len(completed)
 
-    def _write_status(self, active: int, leaving: int, ready: int) -> None:
+    def _write_status(self, active: int, terminating: int, ready: int) -> None:
         counts: Object = {"active": active} if active else {}
-        before = {key: value for key, value in self._status.items() if key != "active"}
+        old_status = {key: value for key, value in self._status.items() if key != "active"}
         status: Object = {
-            **before,
+            **old_status,
             **counts,
-            "terminating": leaving,
+            "terminating": terminating,
             "uncountedTerminatedPods": {},
             "ready": ready,
         }

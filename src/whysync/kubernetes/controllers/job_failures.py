@@ -1,4 +1,4 @@
-"""Failed pods of a Job: how long the next one waits, and what a policy makes of them.
+"""Failed pods of a Job: the back-off before the next pod, and the pod failure policy.
 
 Mirrors `backoff_utils.go` and `pod_failure_policy.go` of the Job controller, Kubernetes 1.36.
 """
@@ -20,47 +20,51 @@ _MAX_BACKOFF: Final = 600.0
 
 @dataclass(slots=True)
 class BackoffRecord:
-    """Failures since the last success: each doubles the wait for the next pod."""
+    """Failures since the last success: each doubles the back-off before the next pod."""
 
     count: int = 0
     last: datetime | None = None
     _counted: set[str] = field(default_factory=set[str])
 
     def add(self, succeeded: list[Object], failed: list[Object]) -> None:
-        fresh = [pod for pod in failed if uid_of(pod) not in self._counted]
-        wins = [pod for pod in succeeded if uid_of(pod) not in self._counted]
-        self._counted.update(uid_of(pod) for pod in (*fresh, *wins))
-        ends = [when for pod in fresh if (when := finished_at(pod)) is not None]
-        if wins:
-            last_win = max((when for pod in wins if (when := finished_at(pod)) is not None), default=None)
-            ends = [when for when in ends if last_win is not None and when > last_win]
+        new_failures = [pod for pod in failed if uid_of(pod) not in self._counted]
+        new_successes = [pod for pod in succeeded if uid_of(pod) not in self._counted]
+        self._counted.update(uid_of(pod) for pod in (*new_failures, *new_successes))
+        failure_times = [when for pod in new_failures if (when := finished_at(pod)) is not None]
+        if new_successes:
+            last_success = max(
+                (when for pod in new_successes if (when := finished_at(pod)) is not None), default=None
+            )
+            failure_times = [
+                when for when in failure_times if last_success is not None and when > last_success
+            ]
             self.count, self.last = 0, None
-        self.count += len(ends)
-        self.last = max([*ends, *([self.last] if self.last else [])], default=None)
+        self.count += len(failure_times)
+        self.last = max([*failure_times, *([self.last] if self.last else [])], default=None)
 
     def remaining_backoff(self, now: datetime) -> float:
         """Seconds until another pod may start."""
         if not self.count or self.last is None:
             return 0
-        wait = min(_INITIAL_BACKOFF * 2 ** min(self.count - 1, 10), _MAX_BACKOFF)
-        return max((add_seconds(self.last, wait) - now).total_seconds(), 0)
+        backoff = min(_INITIAL_BACKOFF * 2 ** min(self.count - 1, 10), _MAX_BACKOFF)
+        return max((add_seconds(self.last, backoff) - now).total_seconds(), 0)
 
 
 def finished_at(pod: Object) -> datetime | None:
-    ends = [
+    finish_times = [
         parse_time(text(dig(container_status, "state", "terminated", "finishedAt")))
         for container_status in items(dig(pod, "status", "containerStatuses"))
     ]
-    known = [when for when in ends if when is not None]
-    if known and len(known) == len(ends):
-        return max(known)
+    known_times = [when for when in finish_times if when is not None]
+    if known_times and len(known_times) == len(finish_times):
+        return max(known_times)
     ready = condition(conditions_of(pod), "Ready")
     if ready.get("status") == "False":
         return parse_time(text(ready.get("lastTransitionTime")))
-    leaving = parse_time(text(dig(pod, "metadata", "deletionTimestamp")))
-    if leaving is not None:
+    deletion = parse_time(text(dig(pod, "metadata", "deletionTimestamp")))
+    if deletion is not None:
         grace = integer(dig(pod, "metadata", "deletionGracePeriodSeconds"))
-        return add_seconds(leaving, -grace)
+        return add_seconds(deletion, -grace)
     return parse_time(text(dig(pod, "metadata", "creationTimestamp")))
 
 
@@ -77,26 +81,26 @@ def fail_job_message(pods: list[Object], job: Object) -> str | None:
 
 
 def is_ignored(pod: Object, job: Object) -> bool:
-    """Does a policy say that this failure does not count?"""
+    """Does the pod failure policy ignore this failure?"""
     return is_failed(pod, job) and _match_pod_failure_policy(pod, job)[0] == "Ignore"
 
 
 def _match_pod_failure_policy(pod: Object, job: Object) -> tuple[str, str]:
-    for at, raw in enumerate(items(dig(job, "spec", "podFailurePolicy", "rules"))):
+    for index, raw in enumerate(items(dig(job, "spec", "podFailurePolicy", "rules"))):
         rule = fields(raw)
         action = text(rule.get("action"))
-        where = f"{namespace_of(pod)}/{name_of(pod)}"
+        pod_name = f"{namespace_of(pod)}/{name_of(pod)}"
         if "onExitCodes" in rule:
             container_status = _match_on_exit_codes(pod, fields(rule["onExitCodes"]))
             if container_status:
                 code = integer(dig(container_status, "state", "terminated", "exitCode"))
                 name = text(container_status.get("name"))
-                message = f"Container {name} for pod {where} failed with exit code {code}"
-                return action, f"{message} matching {action} rule at index {at}"
+                message = f"Container {name} for pod {pod_name} failed with exit code {code}"
+                return action, f"{message} matching {action} rule at index {index}"
         else:
             kind = _match_on_pod_conditions(pod, items(rule.get("onPodConditions")))
             if kind:
-                return action, f"Pod {where} has condition {kind} matching {action} rule at index {at}"
+                return action, f"Pod {pod_name} has condition {kind} matching {action} rule at index {index}"
     return "", ""
 
 

@@ -1,4 +1,4 @@
-"""The pods of a Job: tracked by a finalizer until they are counted, numbered where the Job is indexed."""
+"""The pods of a Job: the tracking finalizer, completion indexes, creation and deletion."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ def is_tracked(pod: Object) -> bool:
 
 def without_tracking_finalizer(pod: Object) -> Object:
     meta = dict(fields(pod.get("metadata")))
-    left: list[Json] = [finalizer for finalizer in items(meta.get("finalizers")) if finalizer != TRACKING]
-    if left:
-        meta["finalizers"] = left
+    finalizers: list[Json] = [
+        finalizer for finalizer in items(meta.get("finalizers")) if finalizer != TRACKING
+    ]
+    if finalizers:
+        meta["finalizers"] = finalizers
     else:
         meta.pop("finalizers", None)
     return {**pod, "metadata": meta}
@@ -57,28 +59,28 @@ def completion_index(pod: Object) -> int:
     return -1 if index is None else index
 
 
-def parse_indexes(written: str) -> set[int]:
-    """`1,3-5` as numbers."""
+def parse_indexes(ranges: str) -> set[int]:
+    """Parses status.completedIndexes, such as `1,3-5`."""
     indexes: set[int] = set()
-    for part in written.split(","):
-        first, _, last = part.partition("-")
-        least = parse_unsigned(first)
-        if least is not None:
-            most = parse_unsigned(last)
-            indexes.update(range(least, min(least if most is None else most, least + _MAX_INDEXES) + 1))
+    for range_text in ranges.split(","):
+        first, _, last = range_text.partition("-")
+        start = parse_unsigned(first)
+        if start is not None:
+            end = parse_unsigned(last)
+            indexes.update(range(start, min(start if end is None else end, start + _MAX_INDEXES) + 1))
     return indexes
 
 
 def format_indexes(indexes: set[int]) -> str:
-    parts: list[list[int]] = []
+    ranges: list[list[int]] = []
     for index in sorted(indexes):
-        if parts and parts[-1][1] == index - 1:
-            parts[-1][1] = index
+        if ranges and ranges[-1][1] == index - 1:
+            ranges[-1][1] = index
         else:
-            parts.append([index, index])
+            ranges.append([index, index])
     return ",".join(
         str(first) if first == last else f"{first},{last}" if last == first + 1 else f"{first}-{last}"
-        for first, last in parts
+        for first, last in ranges
     )
 
 
@@ -98,56 +100,59 @@ class JobPods:
         delete_pod(self._client, self._job, pod, _COMPONENT)
 
     def delete_uncounted(self, pod: Object) -> None:
-        """Deletes a pod that must not be counted."""
+        """Deletes a pod that must not be counted as failed."""
         try:
-            fresh = self._client.update(without_tracking_finalizer(pod)) if is_tracked(pod) else pod
+            updated = self._client.update(without_tracking_finalizer(pod)) if is_tracked(pod) else pod
         except StatusError:
-            fresh = pod
-        delete_pod(self._client, self._job, fresh, _COMPONENT)
+            updated = pod
+        delete_pod(self._client, self._job, updated, _COMPONENT)
 
     def pods_to_delete(self, active: list[Object], count: int) -> list[Object]:
-        """Those to give up: doubles of an index first, then the least useful."""
-        twice: list[Object] = []
+        """The pods to delete: duplicates of an index first, then by `active_pods_with_ranks`."""
+        duplicates: list[Object] = []
         if is_indexed(self._job):
             seen: set[int] = set()
             for pod in active:
                 index = completion_index(pod)
                 if index in seen or index < 0:
-                    twice.append(pod)
+                    duplicates.append(pod)
                 seen.add(index)
-        rest = [pod for pod in active if pod not in twice]
-        return [*twice, *active_pods_with_ranks(rest, rest)[: max(count - len(twice), 0)]]
+        candidates = [pod for pod in active if pod not in duplicates]
+        return [
+            *duplicates,
+            *active_pods_with_ranks(candidates, candidates)[: max(count - len(duplicates), 0)],
+        ]
 
-    def create(self, count: int, done: set[int]) -> tuple[list[Object], bool]:
-        """New pods, one, two, four at a time; true where one could not be made."""
-        drafts = self._new_pods(min(count, _MAX_PODS_PER_SYNC), done)
-        made: list[Object] = []
+    def create(self, count: int, completed: set[int]) -> tuple[list[Object], bool]:
+        """Creates pods in batches of 1, 2, 4, …; returns them, and whether a creation failed."""
+        new_pods = self._new_pods(min(count, _MAX_PODS_PER_SYNC), completed)
+        created: list[Object] = []
         batch = 1
-        while drafts:
-            now, drafts = drafts[:batch], drafts[batch:]
-            outcomes = [create_pod(self._client, self._job, draft, _COMPONENT) for draft in now]
-            made.extend(pod for pod in outcomes if pod is not None and not isinstance(pod, Failure))
+        while new_pods:
+            batch_pods, new_pods = new_pods[:batch], new_pods[batch:]
+            outcomes = [create_pod(self._client, self._job, draft, _COMPONENT) for draft in batch_pods]
+            created.extend(pod for pod in outcomes if pod is not None and not isinstance(pod, Failure))
             if any(isinstance(outcome, Failure) for outcome in outcomes):
-                return made, True
+                return created, True
             batch *= 2
-        return made, False
+        return created, False
 
-    def _new_pods(self, count: int, done: set[int]) -> list[Object]:
+    def _new_pods(self, count: int, completed: set[int]) -> list[Object]:
         pod = pod_from_template(fields(dig(self._job, "spec", "template")), self._job)
         meta = fields(pod.get("metadata"))
         finalizers = items(meta.get("finalizers"))
-        tracked: Object = {**meta, "finalizers": [*finalizers, TRACKING]}
-        plain: Object = {**pod, "metadata": tracked}
+        pod_meta: Object = {**meta, "finalizers": [*finalizers, TRACKING]}
+        new_pod: Object = {**pod, "metadata": pod_meta}
         if not is_indexed(self._job):
-            return [plain] * count
-        taken = done | {completion_index(pod) for pod in self._pods if is_active(pod)}
-        most = min(integer(dig(self._job, "spec", "completions")), _MAX_INDEXES)
-        free = [at for at in range(most) if at not in taken]
-        return [self._with_index(plain, index) for index in free[:count]]
+            return [new_pod] * count
+        used_indexes = completed | {completion_index(pod) for pod in self._pods if is_active(pod)}
+        completions = min(integer(dig(self._job, "spec", "completions")), _MAX_INDEXES)
+        free_indexes = [at for at in range(completions) if at not in used_indexes]
+        return [self._with_index(new_pod, index) for index in free_indexes[:count]]
 
     def _with_index(self, pod: Object, index: int) -> Object:
         meta, name = fields(pod.get("metadata")), name_of(self._job)
-        numbered: Object = {
+        pod_meta: Object = {
             **meta,
             "generateName": f"{name}-{index}-",
             "labels": {**fields(meta.get("labels")), _COMPLETION_INDEX: str(index)},
@@ -158,13 +163,13 @@ class JobPods:
         for key in ("initContainers", "containers"):
             if key in spec:
                 spec[key] = [_with_index_variable(fields(container)) for container in items(spec[key])]
-        return {**pod, "metadata": numbered, "spec": spec}
+        return {**pod, "metadata": pod_meta, "spec": spec}
 
 
 def _with_index_variable(container: Object) -> Object:
-    given = items(container.get("env"))
-    if any(fields(variable).get("name") == _INDEX_VARIABLE for variable in given):
+    env = items(container.get("env"))
+    if any(fields(variable).get("name") == _INDEX_VARIABLE for variable in env):
         return container
     path = f"metadata.labels['{_COMPLETION_INDEX}']"
     index_variable: Object = {"name": _INDEX_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": path}}}
-    return {**container, "env": [*given, index_variable]}
+    return {**container, "env": [*env, index_variable]}

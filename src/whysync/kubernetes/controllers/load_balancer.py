@@ -1,4 +1,4 @@
-"""Addresses from outside: load balancers of Services, and the controller of Ingresses."""
+"""Service load balancer controller and ingress controller: assign external addresses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INGRESS_ADDRESS: Final = "203.0.113.10"
 
 
 class _AddressController(QueueController):
-    """Gives an address some time after an object first on_requested one."""
+    """Assigns an address to an object some time after it was first requested."""
 
     def __init__(self, client: Client, behavior: Behavior) -> None:
         super().__init__(client)
@@ -43,7 +43,7 @@ class _AddressController(QueueController):
         return True
 
     def on_requested(self, obj: Object) -> None:
-        """It was asked for an address for the first time."""
+        """Called when an address is requested for the first time."""
 
     def assign(self, obj: Object, address: str) -> None:
         balancer: Object = {"ingress": [{"ip": address}]}
@@ -59,15 +59,15 @@ class ServiceController(_AddressController):
         self._assigned = 0
 
     def sync(self, obj: Object) -> None:
-        has = bool(items(dig(obj, "status", "loadBalancer", "ingress")))
+        has_address = bool(items(dig(obj, "status", "loadBalancer", "ingress")))
         if is_terminating(obj):
             return
         if dig(obj, "spec", "type") != "LoadBalancer":
-            if has:
+            if has_address:
                 self.client.update_status(obj, {**fields(obj.get("status")), "loadBalancer": {}})
             self._assign_at.pop((namespace_of(obj), name_of(obj)), None)
             return
-        if has or not self.is_due(obj):
+        if has_address or not self.is_due(obj):
             return
         self._assigned += 1
         balancer: Object = {"ingress": [{"ip": f"203.0.113.{20 + self._assigned % 230}", "ipMode": "VIP"}]}
@@ -81,9 +81,9 @@ class ServiceController(_AddressController):
 
 
 class IngressController(_AddressController):
-    """Serves the Ingresses of every class that there is; where there are none at all, simply every one.
+    """Serves the Ingresses of all existing IngressClasses, or all Ingresses if there are no classes.
 
-    As ingress-nginx does unless told otherwise, it leaves alone what names no class.
+    As ingress-nginx by default, it ignores Ingresses without a class.
     """
 
     name = "ingress"
@@ -96,15 +96,15 @@ class IngressController(_AddressController):
         return super().keys_of(change)
 
     def sync(self, obj: Object) -> None:
-        has = items(dig(obj, "status", "loadBalancer", "ingress"))
-        if is_terminating(obj) or has or not self._is_served(obj) or not self.is_due(obj):
+        has_address = items(dig(obj, "status", "loadBalancer", "ingress"))
+        if is_terminating(obj) or has_address or not self._is_served(obj) or not self.is_due(obj):
             return
         self.assign(obj, _INGRESS_ADDRESS)
 
     def _is_served(self, obj: Object) -> bool:
         classes = {name_of(ingress_class) for ingress_class in self.client.list(INGRESS_CLASSES)}
-        old = dig(obj, "metadata", "annotations", "kubernetes.io/ingress.class")
-        return not classes or (text(dig(obj, "spec", "ingressClassName")) or text(old)) in classes
+        annotation = dig(obj, "metadata", "annotations", "kubernetes.io/ingress.class")
+        return not classes or (text(dig(obj, "spec", "ingressClassName")) or text(annotation)) in classes
 
     def on_requested(self, obj: Object) -> None:
         self.client.event(obj, "Normal", "Sync", "Scheduled for sync", "nginx-ingress-controller")

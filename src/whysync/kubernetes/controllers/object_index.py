@@ -33,12 +33,12 @@ class ObjectIndex:
     def within(self, kind: Kind, namespace: str = "") -> list[Object]:
         """The objects of a kind by name, of all namespaces if none is given."""
         self._catch_up()
-        spaces = [namespace] if namespace else sorted(self._namespaces.get(kind, {}))
+        namespaces = [namespace] if namespace else sorted(self._namespaces.get(kind, {}))
         return [
             obj
-            for space in spaces
-            for name in sorted(self._names.get((kind, space), {}))
-            if (obj := self._store.get((kind, space, name))) is not None
+            for object_namespace in namespaces
+            for name in sorted(self._names.get((kind, object_namespace), {}))
+            if (obj := self._store.get((kind, object_namespace, name))) is not None
         ]
 
     def any(self, kind: Kind) -> bool:

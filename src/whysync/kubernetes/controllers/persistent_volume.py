@@ -1,6 +1,7 @@
-"""The controller of volumes: binds claims to volumes, and has volumes made for those that find none.
+"""PersistentVolume controller: binds claims to volumes and provisions volumes for unbound claims.
 
-Mirrors the persistent volume controller of Kubernetes 1.36, with an external provisioner behind every class.
+Mirrors the persistent volume and ephemeral volume controllers of Kubernetes 1.36, with an external
+provisioner for every StorageClass.
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ class PersistentVolumeController(QueueController):
         self._pending: dict[Key, None] = {}
         self._provisioned_at: dict[Key, datetime] = {}
         self._changed_volumes: dict[str, None] = {}
-        """Volumes that nobody has told yet that they are free."""
+        """Volumes that were added or changed since the last sync."""
         self._released_volumes: list[str] = []
-        """Volumes whose claim is gone."""
+        """Volumes whose claim was deleted."""
         self._lost_claims: dict[Key, None] = {}
         self._pods_with_ephemeral_volumes: list[Object] = []
-        """Pods with volumes of their own."""
+        """New pods with generic ephemeral volumes."""
         self._started = False
 
     @property
@@ -98,8 +99,8 @@ class PersistentVolumeController(QueueController):
         for name in list(self._changed_volumes):
             self._sync_volume(name)
         self._changed_volumes.clear()
-        left, self._released_volumes = self._released_volumes, []
-        for name in left:
+        released, self._released_volumes = self._released_volumes, []
+        for name in released:
             self._reclaim_volume(name)
         return super().reconcile() or worked
 
@@ -129,11 +130,13 @@ class PersistentVolumeController(QueueController):
             self._sync_unbound_claim(obj, key)
 
     def _find_best_match_for_claim(self, claim: Object) -> Object | None:
-        """The smallest free volume that will do."""
-        wanted = text(dig(claim, "spec", "volumeName"))
+        """The smallest available volume that matches."""
+        volume_name = text(dig(claim, "spec", "volumeName"))
         candidates: list[tuple[int, str, Object]] = []
-        for volume in [self.client.get(VOLUMES, "", wanted)] if wanted else self.client.list(VOLUMES):
-            if volume is not None and _is_match(volume, claim, by_name=bool(wanted)):
+        for volume in (
+            [self.client.get(VOLUMES, "", volume_name)] if volume_name else self.client.list(VOLUMES)
+        ):
+            if volume is not None and _is_match(volume, claim, by_name=bool(volume_name)):
                 candidates.append((milli_value(_capacity(volume)), name_of(volume), volume))
         return min(candidates, key=lambda candidate: candidate[:2])[2] if candidates else None
 
@@ -154,8 +157,8 @@ class PersistentVolumeController(QueueController):
             message = f'storageclass.storage.k8s.io "{name}" not found'
             self.client.event(claim, "Warning", "ProvisioningFailed", message, _COMPONENT)
             return
-        waits = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
-        if waits and SELECTED_NODE not in annotations_of(claim):
+        wait_for_consumer = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
+        if wait_for_consumer and SELECTED_NODE not in annotations_of(claim):
             message = "waiting for first consumer to be created before binding"
             self.client.event(claim, "Normal", "WaitForFirstConsumer", message, _COMPONENT)
             return
@@ -168,12 +171,15 @@ class PersistentVolumeController(QueueController):
         except StatusError:
             return updated
 
-    def _provision_claim(self, claim: Object, key: Key, of: Object) -> None:
-        provisioner = text(of.get("provisioner"))
+    def _provision_claim(self, claim: Object, key: Key, storage_class: Object) -> None:
+        provisioner = text(storage_class.get("provisioner"))
         if key not in self._provisioned_at:
             self._provisioned_at[key] = self.client.now + timedelta(seconds=self._behavior.volume_seconds)
-            marks: Object = {**annotations_of(claim), _PROVISIONER_ANNOTATION: provisioner}
-            annotated: Object = {**claim, "metadata": {**fields(claim.get("metadata")), "annotations": marks}}
+            annotations: Object = {**annotations_of(claim), _PROVISIONER_ANNOTATION: provisioner}
+            annotated: Object = {
+                **claim,
+                "metadata": {**fields(claim.get("metadata")), "annotations": annotations},
+            }
             try:
                 claim = self.client.update(annotated)
             except StatusError:
@@ -189,39 +195,43 @@ class PersistentVolumeController(QueueController):
         if self._provisioned_at[key] > self.client.now:
             self.enqueue_at(claim, self._provisioned_at[key])
             return
-        volume = self._create_volume(claim, of)
+        volume = self._create_volume(claim, storage_class)
         if volume is not None:
             message = f"Successfully provisioned volume {name_of(volume)}"
             self.client.event(claim, "Normal", "ProvisioningSucceeded", message, provisioner)
             self._bind(claim, volume)
 
-    def _create_volume(self, claim: Object, of: Object) -> Object | None:
+    def _create_volume(self, claim: Object, storage_class: Object) -> Object | None:
         name = f"pvc-{uid_of(claim)}"
-        asked = fields(dig(claim, "spec", "resources", "requests")).get("storage")
+        requested = fields(dig(claim, "spec", "resources", "requests")).get("storage")
         spec: Object = {
-            "capacity": {"storage": asked or "1Gi"},
+            "capacity": {"storage": requested or "1Gi"},
             "accessModes": items(dig(claim, "spec", "accessModes")),
-            "persistentVolumeReclaimPolicy": text(of.get("reclaimPolicy"), "Delete"),
-            "storageClassName": name_of(of),
+            "persistentVolumeReclaimPolicy": text(storage_class.get("reclaimPolicy"), "Delete"),
+            "storageClassName": name_of(storage_class),
             "volumeMode": text(dig(claim, "spec", "volumeMode"), "Filesystem"),
             "claimRef": _reference(claim),
-            "csi": {"driver": text(of.get("provisioner")), "volumeHandle": name},
+            "csi": {"driver": text(storage_class.get("provisioner")), "volumeHandle": name},
         }
-        marks: Object = {"pv.kubernetes.io/provisioned-by": text(of.get("provisioner"))}
+        annotations: Object = {"pv.kubernetes.io/provisioned-by": text(storage_class.get("provisioner"))}
         volume: Object = {
             "apiVersion": "v1",
             "kind": "PersistentVolume",
-            "metadata": {"name": name, "annotations": marks},
+            "metadata": {"name": name, "annotations": annotations},
             "spec": spec,
         }
-        there = self.client.get(VOLUMES, "", name)
-        if there is not None:
-            return there
+        existing = self.client.get(VOLUMES, "", name)
+        if existing is not None:
+            return existing
         try:
             return self.client.create(volume)
         except StatusError as error:
-            message = f'failed to provision volume with StorageClass "{name_of(of)}": {error.message}'
-            self.client.event(claim, "Warning", "ProvisioningFailed", message, text(of.get("provisioner")))
+            message = (
+                f'failed to provision volume with StorageClass "{name_of(storage_class)}": {error.message}'
+            )
+            self.client.event(
+                claim, "Warning", "ProvisioningFailed", message, text(storage_class.get("provisioner"))
+            )
             return None
 
     def _bind(self, claim: Object, volume: Object) -> None:
@@ -229,23 +239,23 @@ class PersistentVolumeController(QueueController):
             spec: Object = {**fields(volume.get("spec")), "claimRef": _reference(claim)}
             volume = self._update_unchecked({**volume, "spec": spec})
         self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Bound"})
-        marks: Object = {
+        annotations: Object = {
             **annotations_of(claim),
             "pv.kubernetes.io/bind-completed": "yes",
             "pv.kubernetes.io/bound-by-controller": "yes",
         }
-        meta: Object = {**fields(claim.get("metadata")), "annotations": marks}
+        meta: Object = {**fields(claim.get("metadata")), "annotations": annotations}
         spec = {**fields(claim.get("spec")), "volumeName": name_of(volume)}
-        kept = self._update_unchecked({**claim, "metadata": meta, "spec": spec})
+        updated = self._update_unchecked({**claim, "metadata": meta, "spec": spec})
         status: Object = {
             "phase": "Bound",
             "accessModes": items(dig(volume, "spec", "accessModes")),
             "capacity": fields(dig(volume, "spec", "capacity")),
         }
-        self.client.update_status(kept, status)
+        self.client.update_status(updated, status)
 
     def _update_unchecked(self, obj: Object) -> Object:
-        """A change that no check may refuse: a controller's own bookkeeping."""
+        """Updates the object; if the API server rejects it, writes to the store directly."""
         try:
             return self.client.update(obj)
         except StatusError:
@@ -262,14 +272,16 @@ class PersistentVolumeController(QueueController):
             self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Available"})
 
     def _remove_protection(self, volume: Object) -> None:
-        """A volume that is to go is held only as long as its claim is there."""
-        holder = fields(dig(volume, "spec", "claimRef"))
-        claim = self.client.get(CLAIMS, text(holder.get("namespace")), text(holder.get("name")))
-        held = items(dig(volume, "metadata", "finalizers"))
-        if _PROTECTION_FINALIZER in held and (claim is None or uid_of(claim) != holder.get("uid")):
-            kept: list[Json] = [finalizer for finalizer in held if finalizer != _PROTECTION_FINALIZER]
+        """Removes the finalizer of a terminating volume once its claim is deleted."""
+        claim_ref = fields(dig(volume, "spec", "claimRef"))
+        claim = self.client.get(CLAIMS, text(claim_ref.get("namespace")), text(claim_ref.get("name")))
+        finalizers = items(dig(volume, "metadata", "finalizers"))
+        if _PROTECTION_FINALIZER in finalizers and (claim is None or uid_of(claim) != claim_ref.get("uid")):
+            remaining: list[Json] = [
+                finalizer for finalizer in finalizers if finalizer != _PROTECTION_FINALIZER
+            ]
             self._update_unchecked(
-                {**volume, "metadata": {**fields(volume.get("metadata")), "finalizers": kept}}
+                {**volume, "metadata": {**fields(volume.get("metadata")), "finalizers": remaining}}
             )
 
     def _reclaim_volume(self, name: str) -> None:
@@ -285,7 +297,7 @@ class PersistentVolumeController(QueueController):
             self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Released"})
 
     def _create_ephemeral_claims(self, pod: Object) -> None:
-        """The claims of a pod's own volumes, as the ephemeral volume controller makes them."""
+        """Creates the claims of generic ephemeral volumes, as the ephemeral volume controller."""
         for raw in _volumes(pod):
             template = fields(dig(raw, "ephemeral", "volumeClaimTemplate"))
             name = f"{name_of(pod)}-{text(fields(raw).get('name'))}"
@@ -318,23 +330,26 @@ def _capacity(volume: Object) -> Json:
 
 
 def _is_match(volume: Object, claim: Object, *, by_name: bool) -> bool:
-    spec, wanted = fields(volume.get("spec")), fields(claim.get("spec"))
-    holder = fields(spec.get("claimRef"))
+    spec, claim_spec = fields(volume.get("spec")), fields(claim.get("spec"))
+    claim_ref = fields(spec.get("claimRef"))
     if is_terminating(volume):
         return False
-    if holder:
-        named = (holder.get("namespace"), holder.get("name")) == (namespace_of(claim), name_of(claim))
-        return named and holder.get("uid") in (None, "", uid_of(claim))
+    if claim_ref:
+        is_reserved = (claim_ref.get("namespace"), claim_ref.get("name")) == (
+            namespace_of(claim),
+            name_of(claim),
+        )
+        return is_reserved and claim_ref.get("uid") in (None, "", uid_of(claim))
     if not by_name:
         if text(spec.get("storageClassName")) != (storage_class_name(claim) or ""):
             return False
-        if not selects(wanted.get("selector"), labels_of(volume)):
+        if not selects(claim_spec.get("selector"), labels_of(volume)):
             return False
     modes = items(spec.get("accessModes"))
-    enough = milli_value(_capacity(volume)) >= milli_value(
-        fields(dig(wanted, "resources", "requests")).get("storage")
+    large_enough = milli_value(_capacity(volume)) >= milli_value(
+        fields(dig(claim_spec, "resources", "requests")).get("storage")
     )
-    return enough and all(mode in modes for mode in items(wanted.get("accessModes")))
+    return large_enough and all(mode in modes for mode in items(claim_spec.get("accessModes")))
 
 
 def _reference(claim: Object) -> Object:

@@ -1,4 +1,4 @@
-"""Pods of a controller: which count, which are ready, which go first; how they are made and claim_objects."""
+"""Pod helpers of the controllers: state, creation, order of deletion, adoption and release."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PHASE_RANKS: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 
 
-# -- what a pod is -----------------------------------------------------------------------------------
+# -- state of a pod ----------------------------------------------------------------------------------
 
 
 def phase_of(pod: Object) -> str:
@@ -59,12 +59,12 @@ def ready_since(pod: Object) -> datetime | None:
     return parse_time(text(ready.get("lastTransitionTime"))) if ready.get("status") == "True" else None
 
 
-def is_available(pod: Object, seconds: int, now: datetime) -> bool:
-    """Ready, and for long enough."""
+def is_available(pod: Object, min_ready_seconds: int, now: datetime) -> bool:
+    """Ready for at least minReadySeconds."""
     if not is_ready(pod):
         return False
     since = ready_since(pod)
-    return not seconds or (since is not None and add_seconds(since, seconds) <= now)
+    return not min_ready_seconds or (since is not None and add_seconds(since, min_ready_seconds) <= now)
 
 
 def max_container_restarts(pod: Object) -> int:
@@ -72,52 +72,52 @@ def max_container_restarts(pod: Object) -> int:
     return max((integer(fields(status).get("restartCount")) for status in statuses), default=0)
 
 
-def next_available(pods: list[Object], seconds: int, now: datetime) -> datetime | None:
-    """When the next of those that are ready has been so for long enough."""
-    dates = [
-        add_seconds(since, seconds)
+def next_available(pods: list[Object], min_ready_seconds: int, now: datetime) -> datetime | None:
+    """When the next ready pod becomes available."""
+    available_at = [
+        add_seconds(since, min_ready_seconds)
         for pod in pods
         if is_ready(pod) and (since := ready_since(pod)) is not None
     ]
-    return min((when for when in dates if when > now), default=None)
+    return min((when for when in available_at if when > now), default=None)
 
 
 def active_pods_with_ranks(pods: list[Object], related: list[Object]) -> list[Object]:
-    """The order in which pods are given up. Mirrors `ActivePodsWithRanks`, Kubernetes 1.36.
+    """The order in which pods are deleted. Mirrors `ActivePodsWithRanks`, Kubernetes 1.36.
 
     Differs: ages are compared as they are, not by their order of magnitude.
     """
-    crowd: dict[str, int] = {}
+    pods_per_node: dict[str, int] = {}
     for pod in related:
         if is_active(pod):
             node = text(dig(pod, "spec", "nodeName"))
-            crowd[node] = crowd.get(node, 0) + 1
+            pods_per_node[node] = pods_per_node.get(node, 0) + 1
 
     def rank(pod: Object) -> tuple[int, int, int, int, int, float, int, float, str]:
         node = text(dig(pod, "spec", "nodeName"))
-        since, born = ready_since(pod), parse_time(text(dig(pod, "metadata", "creationTimestamp")))
+        since, created = ready_since(pod), parse_time(text(dig(pod, "metadata", "creationTimestamp")))
         cost = text(annotations_of(pod).get(_DELETION_COST))
-        price = parse_unsigned(cost.removeprefix("-")) or 0
+        unsigned_cost = parse_unsigned(cost.removeprefix("-")) or 0
         return (
             1 if node else 0,
             _PHASE_RANKS.get(phase_of(pod), 0),
             1 if is_ready(pod) else 0,
-            -price if cost.startswith("-") else price,
-            -crowd.get(node, 0),
+            -unsigned_cost if cost.startswith("-") else unsigned_cost,
+            -pods_per_node.get(node, 0),
             -since.timestamp() if since else 0,
             -max_container_restarts(pod),
-            -born.timestamp() if born else 0,
+            -created.timestamp() if created else 0,
             uid_of(pod),
         )
 
     return sorted(pods, key=rank)
 
 
-# -- making and claiming -----------------------------------------------------------------------------
+# -- creation, deletion, adoption --------------------------------------------------------------------
 
 
 def pod_from_template(template: Object, owner: Object) -> Object:
-    """A pod as a controller makes it of a template; without a name, which the server gives."""
+    """Mirrors `GetPodFromTemplate`; the API server generates the name."""
     template_meta = fields(template.get("metadata"))
     meta: Object = {"generateName": f"{name_of(owner)}-", "namespace": namespace_of(owner)}
     for key in ("labels", "annotations", "finalizers"):
@@ -129,7 +129,7 @@ def pod_from_template(template: Object, owner: Object) -> Object:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A pod that could not be made or taken away, in the words of the API server."""
+    """The API server's message for a pod that could not be created or deleted."""
 
     message: str
 
@@ -148,15 +148,15 @@ def create_pod(client: Client, owner: Object, pod: Object, component: str) -> Ob
 
 
 def create_pods(client: Client, owner: Object, pod: Object, count: int, component: str) -> Failure | None:
-    """One, then two, then four at a time; a failure ends it. Mirrors `slowStartBatch`."""
+    """Creates pods in batches of 1, 2, 4, …, until a batch fails. Mirrors `slowStartBatch`."""
     batch = 1
     first: Object | None = None
     while count > 0:
         failures: list[Failure] = []
         for _ in range(min(batch, count)):
-            again = None if first is None else client.create_copy(first)
-            if again is not None:
-                _record_creation_event(client, owner, again, component)
+            copy = None if first is None else client.create_copy(first)
+            if copy is not None:
+                _record_creation_event(client, owner, copy, component)
                 continue
             outcome = create_pod(client, owner, pod, component)
             if isinstance(outcome, Failure):
@@ -192,9 +192,12 @@ def claim_objects(
     owner: Object,
     selector: Json,
     *,
-    adopts: Callable[[Object], bool] | None = None,
+    can_adopt: Callable[[Object], bool] | None = None,
 ) -> list[Object]:
-    """What the owner controls: those that fit are taken in, those that no longer fit are let go."""
+    """The objects that the owner controls, after adopting matching orphans and releasing others.
+
+    Mirrors `ControllerRefManager`.
+    """
     objects: list[Object] = []
     for obj in client.owned(kind, owner):
         if selects(selector, labels_of(obj)):
@@ -205,7 +208,7 @@ def claim_objects(
         return objects
     for orphan in client.orphans(kind, namespace_of(owner)):
         if selects(selector, labels_of(orphan)) and not is_terminating(orphan):
-            if (kind == PODS and is_finished(orphan)) or (adopts is not None and not adopts(orphan)):
+            if (kind == PODS and is_finished(orphan)) or (can_adopt is not None and not can_adopt(orphan)):
                 continue
             adopted = _adopt(client, orphan, owner)
             if adopted is not None:
@@ -228,19 +231,17 @@ def potential_owners(client: Client, kind: Kind, change: Change) -> list[tuple[s
 def _adopt(client: Client, obj: Object, owner: Object) -> Object | None:
     meta = fields(obj.get("metadata"))
     references: list[Json] = [*items(meta.get("ownerReferences")), owner_reference(owner)]
-    owned: Object = {**meta, "ownerReferences": references}
-    return _update_or_none(client, {**obj, "metadata": owned})
+    new_meta: Object = {**meta, "ownerReferences": references}
+    return _update_or_none(client, {**obj, "metadata": new_meta})
 
 
 def _release(client: Client, obj: Object, owner: str) -> None:
     meta = dict(fields(obj.get("metadata")))
-    left = [
-        owner_reference
-        for owner_reference in items(meta.get("ownerReferences"))
-        if fields(owner_reference).get("uid") != owner
+    references = [
+        reference for reference in items(meta.get("ownerReferences")) if fields(reference).get("uid") != owner
     ]
-    if left:
-        meta["ownerReferences"] = left
+    if references:
+        meta["ownerReferences"] = references
     else:
         meta.pop("ownerReferences", None)
     _update_or_none(client, {**obj, "metadata": meta})

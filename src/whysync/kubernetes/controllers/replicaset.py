@@ -1,4 +1,4 @@
-"""ReplicaSets keep as many pods as they are asked for.
+"""ReplicaSet controller: creates and deletes pods until their number is spec.replicas.
 
 Mirrors `pkg/controller/replicaset`, Kubernetes 1.36.
 """
@@ -55,14 +55,14 @@ class ReplicaSetController(QueueController):
         self._relevant_fields: dict[Place, tuple[Json, ...]] = {}
 
     def keys_of(self, change: Change) -> Iterable[Key]:
-        """Most of what happens to a pod on its node is nothing to its ReplicaSet."""
+        """Skips changes of a pod that do not affect its ReplicaSet."""
         if change.type == "DELETED":
             self._relevant_fields.pop(change.place, None)
             return super().keys_of(change)
-        mark = _fields_of_interest(change)
-        if self._relevant_fields.get(change.place) == mark:
+        interesting = _fields_of_interest(change)
+        if self._relevant_fields.get(change.place) == interesting:
             return ()
-        self._relevant_fields[change.place] = mark
+        self._relevant_fields[change.place] = interesting
         return super().keys_of(change)
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
@@ -76,31 +76,31 @@ class ReplicaSetController(QueueController):
         pods = claim_objects(self.client, PODS, obj, spec.get("selector"))
         active = [pod for pod in pods if is_active(pod)]
         failure = None if is_terminating(obj) else self._manage_replicas(obj, active)
-        leaving = sum(1 for pod in pods if is_terminating(pod))
-        status = self._calculate_status(obj, active, leaving, failure)
+        terminating = sum(1 for pod in pods if is_terminating(pod))
+        status = self._calculate_status(obj, active, terminating, failure)
         obj = self.client.update_status(obj, status)
         key = (namespace_of(obj), name_of(obj))
         if failure is not None:
             self.enqueue_after(obj, self._backoff.next(key))
             return
         self._backoff.forget(key)
-        seconds = integer(spec.get("minReadySeconds"))
-        if seconds and status.get("readyReplicas") != status.get("availableReplicas"):
-            when = next_available(active, seconds, self.client.now)
+        min_ready_seconds = integer(spec.get("minReadySeconds"))
+        if min_ready_seconds and status.get("readyReplicas") != status.get("availableReplicas"):
+            when = next_available(active, min_ready_seconds, self.client.now)
             if when is not None:
                 self.enqueue_at(obj, when)
 
     def _manage_replicas(self, obj: Object, active: list[Object]) -> Failure | None:
-        wanted = replicas_of(obj)
-        if len(active) < wanted:
+        replicas = replicas_of(obj)
+        if len(active) < replicas:
             pod = pod_from_template(fields(dig(obj, "spec", "template")), obj)
-            count = min(wanted - len(active), _BURST_REPLICAS)
+            count = min(replicas - len(active), _BURST_REPLICAS)
             return create_pods(self.client, obj, pod, count, _COMPONENT)
-        surplus = min(len(active) - wanted, _BURST_REPLICAS)
+        surplus = min(len(active) - replicas, _BURST_REPLICAS)
         if surplus <= 0:
             return None
-        chosen = active_pods_with_ranks(active, self._pods_of_owner(obj))[:surplus]
-        failures = [delete_pod(self.client, obj, pod, _COMPONENT) for pod in chosen]
+        pods_to_delete = active_pods_with_ranks(active, self._pods_of_owner(obj))[:surplus]
+        failures = [delete_pod(self.client, obj, pod, _COMPONENT) for pod in pods_to_delete]
         return next((failure for failure in failures if failure is not None), None)
 
     def _pods_of_owner(self, obj: Object) -> list[Object]:
@@ -108,30 +108,30 @@ class ReplicaSetController(QueueController):
         for raw in items(dig(obj, "metadata", "ownerReferences")):
             owner = fields(raw)
             if owner.get("controller") is True:
-                wanted: Object = {"metadata": {"uid": owner.get("uid")}}
-                siblings = self.client.owned(REPLICA_SETS, wanted)
+                owner_stub: Object = {"metadata": {"uid": owner.get("uid")}}
+                siblings = self.client.owned(REPLICA_SETS, owner_stub)
                 return [pod for sibling in siblings for pod in self.client.owned(PODS, sibling)]
         return self.client.owned(PODS, obj)
 
     def _calculate_status(
-        self, obj: Object, active: list[Object], leaving: int, failure: Failure | None
+        self, obj: Object, active: list[Object], terminating: int, failure: Failure | None
     ) -> Object:
         spec, before = fields(obj.get("spec")), fields(obj.get("status"))
         labels = fields(dig(spec, "template", "metadata", "labels"))
-        seconds, now = integer(spec.get("minReadySeconds")), self.client.now
-        full = sum(1 for pod in active if labels.items() <= labels_of(pod).items())
+        min_ready_seconds, now = integer(spec.get("minReadySeconds")), self.client.now
+        fully_labeled = sum(1 for pod in active if labels.items() <= labels_of(pod).items())
         ready = sum(1 for pod in active if is_ready(pod))
-        available = sum(1 for pod in active if is_available(pod, seconds, now))
+        available = sum(1 for pod in active if is_available(pod, min_ready_seconds, now))
         conditions = self._conditions(items(before.get("conditions")), obj, len(active), failure)
         status: Object = {"replicas": len(active)}
         for key, count in (
-            ("fullyLabeledReplicas", full),
+            ("fullyLabeledReplicas", fully_labeled),
             ("readyReplicas", ready),
             ("availableReplicas", available),
         ):
             if count:
                 status[key] = count
-        status["terminatingReplicas"] = leaving
+        status["terminatingReplicas"] = terminating
         status["observedGeneration"] = integer(dig(obj, "metadata", "generation"))
         if conditions:
             status["conditions"] = conditions
@@ -144,22 +144,22 @@ class ReplicaSetController(QueueController):
             return without(conditions, _FAILURE)
         if condition(conditions, _FAILURE):
             return conditions
-        wanted = replicas_of(obj)
+        replicas = replicas_of(obj)
         new: Object = {
             "type": _FAILURE,
             "status": "True",
             "lastTransitionTime": self.client.stamp(),
-            "reason": "FailedCreate" if active < wanted else "FailedDelete",
+            "reason": "FailedCreate" if active < replicas else "FailedDelete",
             "message": failure.message,
         }
         return [*conditions, new]
 
 
 def _fields_of_interest(change: Change) -> tuple[Json, ...]:
-    """What a ReplicaSet looks at, of itself or of a pod."""
+    """The fields of a ReplicaSet or pod that affect the sync of the ReplicaSet."""
     meta = fields(change.obj.get("metadata"))
-    both = (meta.get("deletionTimestamp"), meta.get("ownerReferences"), meta.get("labels"))
+    common = (meta.get("deletionTimestamp"), meta.get("ownerReferences"), meta.get("labels"))
     if change.place[0] == REPLICA_SETS:
-        return (*both, meta.get("generation"), meta.get("uid"))
+        return (*common, meta.get("generation"), meta.get("uid"))
     ready = condition(conditions_of(change.obj), "Ready")
-    return (*both, is_finished(change.obj), ready.get("status"), ready.get("lastTransitionTime"))
+    return (*common, is_finished(change.obj), ready.get("status"), ready.get("lastTransitionTime"))

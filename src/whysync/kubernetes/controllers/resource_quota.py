@@ -1,4 +1,4 @@
-"""The controller of ResourceQuotas: writes what is allowed and what is used, for the API server to check."""
+"""ResourceQuota controller: writes status.hard and status.used, which admission checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ResourceQuotaController(QueueController):
 
     @property
     def watches(self) -> frozenset[Kind] | None:
-        return None  # a quota may count anything
+        return None  # a quota may count objects of any kind
 
     def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
@@ -53,7 +53,7 @@ class ResourceQuotaController(QueueController):
 
     def _usage(self, key: str, namespace: str) -> int:
         """In thousandths."""
-        side, _, what = key.partition(".")
+        side, _, resource = key.partition(".")
         if key.startswith("count/"):
             plural, _, group = key.removeprefix("count/").partition(".")
             return 1000 * self._count((group, plural), namespace)
@@ -64,8 +64,8 @@ class ResourceQuotaController(QueueController):
             )
         if key in ("services.loadbalancers", "services.nodeports"):
             return 1000 * self._service_usage(namespace, key)
-        if side in ("requests", "limits") and what:
-            return self._container_usage(namespace, side, what)
+        if side in ("requests", "limits") and resource:
+            return self._container_usage(namespace, side, resource)
         if key in ("cpu", "memory", "ephemeral-storage"):
             return self._container_usage(namespace, "requests", key)
         return 1000 * self._count(("", key), namespace)
@@ -80,9 +80,9 @@ class ResourceQuotaController(QueueController):
             if dig(pod, "status", "phase") not in ("Succeeded", "Failed")
         ]
 
-    def _container_usage(self, namespace: str, side: str, what: str) -> int:
+    def _container_usage(self, namespace: str, side: str, resource: str) -> int:
         return sum(
-            milli_value(fields(dig(raw, "resources", side)).get(what))
+            milli_value(fields(dig(raw, "resources", side)).get(resource))
             for pod in self._pods(namespace)
             for raw in items(dig(pod, "spec", "containers"))
         )
@@ -90,10 +90,10 @@ class ResourceQuotaController(QueueController):
     def _service_usage(self, namespace: str, key: str) -> int:
         total = 0
         for service in self.client.list(SERVICES, namespace):
-            kind = dig(service, "spec", "type")
+            service_type = dig(service, "spec", "type")
             if key == "services.loadbalancers":
-                total += kind == "LoadBalancer"
-            elif kind in ("NodePort", "LoadBalancer"):
+                total += service_type == "LoadBalancer"
+            elif service_type in ("NodePort", "LoadBalancer"):
                 total += len(items(dig(service, "spec", "ports")))
         return total
 
@@ -102,7 +102,7 @@ class ResourceQuotaController(QueueController):
 
 
 def _releases_usage(change: Change) -> bool:
-    """Does it leave more for others? What is made the API server counts itself."""
+    """Does the change release quota? Admission counts created objects itself."""
     return change.type == "DELETED" or dig(change.obj, "status", "phase") in ("Succeeded", "Failed")
 
 

@@ -1,4 +1,7 @@
-"""What every namespace gets: the `default` ServiceAccount, and a ConfigMap with the cluster's certificate."""
+"""Creates the ServiceAccount `default` and the ConfigMap `kube-root-ca.crt` in every namespace.
+
+Mirrors the ServiceAccounts controller and the root CA certificate publisher, Kubernetes 1.36.
+"""
 
 from __future__ import annotations
 
@@ -54,4 +57,4 @@ class ServiceAccountsController(QueueController):
         try:
             self.client.create(obj)
         except StatusError:
-            return  # the namespace is on its way out
+            return  # the namespace is terminating

@@ -13,7 +13,7 @@ _Label = tuple[str, str, str]
 
 
 class PodSummary(NamedTuple):
-    """All of a pod that matters to who calls it."""
+    """The fields of a pod that matter to Services and PodDisruptionBudgets."""
 
     labels: Object
     ip: str
@@ -47,7 +47,7 @@ class ServicePods:
         self._services_by_label: dict[_Label, dict[str, None]] = {}
 
     def set_service(self, key: Key, selector: Object) -> None:
-        """Its selector; an empty one takes it out."""
+        """Sets the selector of a Service; an empty one removes the Service."""
         old = self._services.pop(key, {})
         if old:
             self._services_by_label.get(_index_label(key[0], old), {}).pop(key[1], None)
@@ -55,26 +55,26 @@ class ServicePods:
             self._services[key] = selector
             self._services_by_label.setdefault(_index_label(key[0], selector), {})[key[1]] = None
 
-    def update_pod(self, key: Key, now: PodSummary | None) -> list[Key]:
+    def update_pod(self, key: Key, new: PodSummary | None) -> list[Key]:
         """The Services that the change affects; none if nothing relevant changed."""
         old = self._pods.get(key)
-        if old == now:
+        if old == new:
             return []
-        if old is not None and (now is None or old.labels != now.labels):
+        if old is not None and (new is None or old.labels != new.labels):
             for label in _labels(key[0], old.labels):
                 self._by_label.get(label, {}).pop(key[1], None)
-        if now is None:
+        if new is None:
             self._pods.pop(key, None)
         else:
-            self._pods[key] = now
-            if old is None or old.labels != now.labels:
-                for label in _labels(key[0], now.labels):
+            self._pods[key] = new
+            if old is None or old.labels != new.labels:
+                for label in _labels(key[0], new.labels):
                     self._by_label.setdefault(label, {})[key[1]] = None
-        touched: dict[Key, None] = {}
-        for pod in (old, now):
+        affected: dict[Key, None] = {}
+        for pod in (old, new):
             if pod is not None:
-                touched.update(dict.fromkeys(self._selecting_services(key[0], pod.labels)))
-        return list(touched)
+                affected.update(dict.fromkeys(self._selecting_services(key[0], pod.labels)))
+        return list(affected)
 
     def _selecting_services(self, namespace: str, labels: Object) -> list[Key]:
         return [
@@ -89,9 +89,9 @@ class ServicePods:
         selector = self._services.get(key, {})
         if not selector:
             return []
-        nobody: dict[str, None] = {}
-        rarest = min((self._by_label.get(label, nobody) for label in _labels(key[0], selector)), key=len)
-        return sorted(name for name in rarest if _selects(self._pods[key[0], name].labels, selector))
+        no_pods: dict[str, None] = {}
+        candidates = min((self._by_label.get(label, no_pods) for label in _labels(key[0], selector)), key=len)
+        return sorted(name for name in candidates if _selects(self._pods[key[0], name].labels, selector))
 
     def pod(self, key: Key) -> PodSummary:
         return self._pods[key]

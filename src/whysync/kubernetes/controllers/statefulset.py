@@ -1,4 +1,4 @@
-"""StatefulSets: pods with a number, one after the other, each with claims of its own.
+"""StatefulSet controller: pods with ordinals and their own claims, created and updated in order.
 
 Mirrors `pkg/controller/statefulset`, Kubernetes 1.36 (`MaxUnavailableStatefulSet` is off by default).
 """
@@ -67,24 +67,26 @@ class StatefulSetController(QueueController):
     def sync(self, obj: Object) -> None:
         key = (namespace_of(obj), name_of(obj))
         selector = fields(obj.get("spec")).get("selector")
-        pods = claim_objects(self.client, PODS, obj, selector, adopts=lambda pod: ordinal_of(obj, pod) >= 0)
+        pods = claim_objects(
+            self.client, PODS, obj, selector, can_adopt=lambda pod: ordinal_of(obj, pod) >= 0
+        )
         pods = [pod for pod in pods if ordinal_of(obj, pod) >= 0]
         try:
-            done = _StatefulSetSync(self.client, obj, pods).update_stateful_set()
+            succeeded = _StatefulSetSync(self.client, obj, pods).update_stateful_set()
         except StatusError:
-            done = False
-        if not done:
+            succeeded = False
+        if not succeeded:
             self.enqueue_after(obj, self._backoff.next(key))
             return
         self._backoff.forget(key)
-        seconds = integer(dig(obj, "spec", "minReadySeconds"))
-        when = next_available(pods, seconds, self.client.now) if seconds else None
+        min_ready_seconds = integer(dig(obj, "spec", "minReadySeconds"))
+        when = next_available(pods, min_ready_seconds, self.client.now) if min_ready_seconds else None
         if when is not None:
             self.enqueue_at(obj, when)
 
 
 class _StatefulSetSync:
-    """One look at a StatefulSet and its pods."""
+    """One sync of a StatefulSet and its pods."""
 
     def __init__(self, client: Client, obj: Object, pods: list[Object]) -> None:
         self._client = client
@@ -99,67 +101,69 @@ class _StatefulSetSync:
         self._deleted = 0
 
     def update_stateful_set(self) -> bool:
-        """False where something failed and is to be tried again."""
+        """False if an operation failed and must be retried."""
         history = RevisionHistory(self._client, self._obj)
-        known = history.all()
-        if is_terminating(self._obj) and not known:
-            # The collector has taken them. The real controller makes one more, and watches no more of it.
+        revisions = history.all()
+        if is_terminating(self._obj) and not revisions:
+            # The garbage collector deleted them. The real controller would create one more revision.
             return True
-        update = history.get_or_create(data_hash(revision_data(self._obj), self._collisions), known)
+        update = history.get_or_create(data_hash(revision_data(self._obj), self._collisions), revisions)
         while update is None:
             self._collisions += 1
-            update = history.get_or_create(data_hash(revision_data(self._obj), self._collisions), known)
-        named = dig(self._obj, "status", "currentRevision")
-        current = next((revision for revision in known if name_of(revision) == named), update)
+            update = history.get_or_create(data_hash(revision_data(self._obj), self._collisions), revisions)
+        current_name = dig(self._obj, "status", "currentRevision")
+        current = next((revision for revision in revisions if name_of(revision) == current_name), update)
         self._current, self._update = current, update
         replicas, condemned = self._replicas_and_condemned()
-        fine = True
+        succeeded = True
         if not is_terminating(self._obj):
-            fine = self._process_replicas(replicas, condemned)
+            succeeded = self._process_replicas(replicas, condemned)
         self._update_status([*replicas, *condemned] if not is_terminating(self._obj) else self._pods)
         used = {name_of(current), name_of(update), *(revision_hash_of(pod) for pod in self._pods)}
         limit = dig(self._obj, "spec", "revisionHistoryLimit")
         history.truncate_history(history.all(), used, integer(limit, _DEFAULT_HISTORY_LIMIT))
-        return fine
+        return succeeded
 
     def _replicas_and_condemned(self) -> tuple[list[Object], list[Object]]:
-        """The pods that are to be, some of them only drafts; and those that are to go, the last first."""
-        there = {ordinal_of(self._obj, pod): pod for pod in self._pods}
-        wanted = range(self._start_ordinal, self._start_ordinal + self._replicas)
-        replicas = [there.get(number) or self._new_versioned_pod(number) for number in wanted]
-        rest = sorted((number for number in there if number not in wanted), reverse=True)
-        return replicas, [there[number] for number in rest]
+        """The replicas, some of them not created yet, and the condemned pods, highest ordinal first."""
+        pods_by_ordinal = {ordinal_of(self._obj, pod): pod for pod in self._pods}
+        ordinals = range(self._start_ordinal, self._start_ordinal + self._replicas)
+        replicas = [pods_by_ordinal.get(ordinal) or self._new_versioned_pod(ordinal) for ordinal in ordinals]
+        condemned = sorted((ordinal for ordinal in pods_by_ordinal if ordinal not in ordinals), reverse=True)
+        return replicas, [pods_by_ordinal[ordinal] for ordinal in condemned]
 
-    def _new_versioned_pod(self, number: int) -> Object:
-        """New pods below the partition get the old template."""
-        how = fields(dig(self._obj, "spec", "updateStrategy"))
-        rolling = fields(how.get("rollingUpdate"))
-        if "rollingUpdate" in how:
-            is_old = number < self._start_ordinal + integer(rolling.get("partition"))
+    def _new_versioned_pod(self, ordinal: int) -> Object:
+        """A new pod; below the partition, of the current revision instead of the update revision."""
+        strategy = fields(dig(self._obj, "spec", "updateStrategy"))
+        rolling = fields(strategy.get("rollingUpdate"))
+        if "rollingUpdate" in strategy:
+            use_current = ordinal < self._start_ordinal + integer(rolling.get("partition"))
         else:
             current = integer(dig(self._obj, "status", "currentReplicas"))
-            is_old = how.get("type") == "RollingUpdate" and number < self._start_ordinal + current
-        revision = self._current if is_old else self._update
-        return self._pod_control.new_pod(number, template_of_revision(revision), name_of(revision))
+            use_current = strategy.get("type") == "RollingUpdate" and ordinal < self._start_ordinal + current
+        revision = self._current if use_current else self._update
+        return self._pod_control.new_pod(ordinal, template_of_revision(revision), name_of(revision))
 
-    # -- what is done -----------------------------------------------------------------------------
+    # -- pods -------------------------------------------------------------------------------------
 
     def _process_replicas(self, replicas: list[Object], condemned: list[Object]) -> bool:
-        for at, pod in enumerate(replicas):
-            waits, fine = self._process_replica(pod, replicas, at)
-            if not fine:
+        for index, pod in enumerate(replicas):
+            must_wait, succeeded = self._process_replica(pod, replicas, index)
+            if not succeeded:
                 return False
-            if waits and self._monotonic:
+            if must_wait and self._monotonic:
                 return True
         for pod in condemned:
             self._pod_control.update_claim_owner_refs(pod, scaled_down=True)
-        sick = next((pod for pod in [*replicas, *reversed(condemned)] if self._is_unavailable(pod)), None)
+        first_unhealthy = next(
+            (pod for pod in [*replicas, *reversed(condemned)] if self._is_unavailable(pod)), None
+        )
         for pod in condemned:
             if is_terminating(pod):
                 if self._monotonic:
                     return True
                 continue
-            if self._monotonic and self._is_unavailable(pod) and pod is not sick:
+            if self._monotonic and self._is_unavailable(pod) and pod is not first_unhealthy:
                 return True
             if not self._pod_control.delete(pod):
                 return False
@@ -169,8 +173,8 @@ class _StatefulSetSync:
             return True
         return self._rolling_update(replicas)
 
-    def _process_replica(self, pod: Object, replicas: list[Object], at: int) -> tuple[bool, bool]:
-        """Whether the others must wait for this one, and whether all went well."""
+    def _process_replica(self, pod: Object, replicas: list[Object], index: int) -> tuple[bool, bool]:
+        """Whether the following replicas must wait for this one, and whether all operations succeeded."""
         if is_finished(pod):
             return True, is_terminating(pod) or self._pod_control.delete(pod)
         if not phase_of(pod):
@@ -181,13 +185,13 @@ class _StatefulSetSync:
             return True, False
         if is_terminating(pod) or not self._is_running_and_available(pod):
             return True, True
-        replicas[at] = self._pod_control.update_pod(pod)
+        replicas[index] = self._pod_control.update_pod(pod)
         return False, True
 
     def _rolling_update(self, replicas: list[Object]) -> bool:
         """Deletes the last pod of an old revision once all pods with higher ordinals are available."""
-        least = integer(dig(self._obj, "spec", "updateStrategy", "rollingUpdate", "partition"))
-        for pod in reversed(replicas[max(least, 0) :]):
+        partition = integer(dig(self._obj, "spec", "updateStrategy", "rollingUpdate", "partition"))
+        for pod in reversed(replicas[max(partition, 0) :]):
             if revision_hash_of(pod) != name_of(self._update) and not is_terminating(pod):
                 if not self._pod_control.delete(pod):
                     return False
@@ -204,19 +208,19 @@ class _StatefulSetSync:
     def _is_unavailable(self, pod: Object) -> bool:
         return not is_available(pod, self._min_ready_seconds, self._client.now) or is_terminating(pod)
 
-    # -- what is told -----------------------------------------------------------------------------
+    # -- status -----------------------------------------------------------------------------------
 
     def _update_status(self, pods: list[Object]) -> None:
-        made = [pod for pod in pods if phase_of(pod)]
-        ready = [pod for pod in made if phase_of(pod) == "Running" and is_ready(pod)]
+        created = [pod for pod in pods if phase_of(pod)]
+        ready = [pod for pod in created if phase_of(pod) == "Running" and is_ready(pod)]
         available = [pod for pod in ready if is_available(pod, self._min_ready_seconds, self._client.now)]
-        staying = [revision_hash_of(pod) for pod in made if not is_terminating(pod)]
+        revisions = [revision_hash_of(pod) for pod in created if not is_terminating(pod)]
         current, update = name_of(self._current), name_of(self._update)
         counts = {
-            "replicas": len(made),
+            "replicas": len(created),
             "readyReplicas": len(ready),
-            "currentReplicas": staying.count(current) - self._deleted,
-            "updatedReplicas": staying.count(update),
+            "currentReplicas": revisions.count(current) - self._deleted,
+            "updatedReplicas": revisions.count(update),
         }
         rolling = dig(self._obj, "spec", "updateStrategy", "type") == "RollingUpdate"
         if rolling and all(

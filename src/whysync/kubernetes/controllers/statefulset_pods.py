@@ -1,4 +1,4 @@
-"""The pods of a StatefulSet and their claims: made, put right and taken away, with their Events.
+"""StatefulPodControl: creates, updates and deletes pods and claims of a StatefulSet, with their events.
 
 Mirrors `stateful_pod_control.go`, Kubernetes 1.36.
 """
@@ -29,9 +29,9 @@ _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
 
 def ordinal_of(obj: Object, pod: Object) -> int:
-    """The number of a pod of this StatefulSet; -1 where the name is not one of its."""
-    parent, _, number = name_of(pod).rpartition("-")
-    ordinal = parse_unsigned(number) if parent == name_of(obj) else None
+    """The ordinal of a pod of this StatefulSet; -1 if the name does not belong to it."""
+    parent, _, suffix = name_of(pod).rpartition("-")
+    ordinal = parse_unsigned(suffix) if parent == name_of(obj) else None
     return -1 if ordinal is None else ordinal
 
 
@@ -40,26 +40,26 @@ class StatefulPodControl:
         self._client = client
         self._obj = obj
 
-    def new_pod(self, number: int, template: Object, revision: str) -> Object:
-        """A pod that is not made yet: it has no phase."""
+    def new_pod(self, ordinal: int, template: Object, revision: str) -> Object:
+        """A pod that is not created yet; it has no phase."""
         obj = self._obj
         pod = pod_from_template(template, obj)
         meta = fields(pod.get("metadata"))
-        name = f"{name_of(obj)}-{number}"
+        name = f"{name_of(obj)}-{ordinal}"
         labels: Object = {
             **fields(meta.get("labels")),
             _POD_NAME: name,
-            _POD_INDEX: str(number),
+            _POD_INDEX: str(ordinal),
             REVISION_HASH: revision,
         }
         spec: Object = {**fields(pod.get("spec")), "hostname": name}
         if service := text(dig(obj, "spec", "serviceName")):
             spec["subdomain"] = service
-        volumes = self._volumes(number, items(spec.get("volumes")))
+        volumes = self._volumes(ordinal, items(spec.get("volumes")))
         if volumes:
             spec["volumes"] = volumes
-        named: Object = {**meta, "name": name, "labels": labels}
-        return {**pod, "metadata": named, "spec": spec}
+        pod_meta: Object = {**meta, "name": name, "labels": labels}
+        return {**pod, "metadata": pod_meta, "spec": spec}
 
     def _claim_templates(self) -> list[Object]:
         return [
@@ -67,19 +67,22 @@ class StatefulPodControl:
             for volume_claim_template in items(dig(self._obj, "spec", "volumeClaimTemplates"))
         ]
 
-    def _claim_name(self, template: Object, number: int) -> str:
-        return f"{name_of(template)}-{name_of(self._obj)}-{number}"
+    def _claim_name(self, template: Object, ordinal: int) -> str:
+        return f"{name_of(template)}-{name_of(self._obj)}-{ordinal}"
 
-    def _volumes(self, number: int, given: list[Json]) -> list[Json]:
-        ours: list[Json] = [
+    def _volumes(self, ordinal: int, pod_volumes: list[Json]) -> list[Json]:
+        claim_volumes: list[Json] = [
             {
                 "name": name_of(template),
-                "persistentVolumeClaim": {"claimName": self._claim_name(template, number)},
+                "persistentVolumeClaim": {"claimName": self._claim_name(template, ordinal)},
             }
             for template in self._claim_templates()
         ]
         names = {name_of(template) for template in self._claim_templates()}
-        return [*ours, *(volume for volume in given if fields(volume).get("name") not in names)]
+        return [
+            *claim_volumes,
+            *(volume for volume in pod_volumes if fields(volume).get("name") not in names),
+        ]
 
     # -- pods -------------------------------------------------------------------------------------
 
@@ -87,14 +90,14 @@ class StatefulPodControl:
         if not self.create_claims(pod):
             return False
         try:
-            made = self._client.create(pod)
+            created = self._client.create(pod)
         except StatusError as error:
             if error.code == 409 or "because it is being terminated" in error.message:
                 return error.code != 409
             self._record_pod_event("Create", pod, error.message)
             return False
         self._record_pod_event("Create", pod, None)
-        self.update_claim_owner_refs(made, scaled_down=False)
+        self.update_claim_owner_refs(created, scaled_down=False)
         return True
 
     def delete(self, pod: Object) -> bool:
@@ -108,27 +111,27 @@ class StatefulPodControl:
         return True
 
     def update_pod(self, pod: Object) -> Object:
-        """The labels that name it, and who owns its claims."""
+        """Updates the identity labels of the pod and the owner references of its claims."""
         self.update_claim_owner_refs(pod, scaled_down=False)
         if labels_of(pod).get(_POD_NAME) == name_of(pod):
             return pod
-        number = ordinal_of(self._obj, pod)
-        labels: Object = {**labels_of(pod), _POD_NAME: name_of(pod), _POD_INDEX: str(number)}
+        ordinal = ordinal_of(self._obj, pod)
+        labels: Object = {**labels_of(pod), _POD_NAME: name_of(pod), _POD_INDEX: str(ordinal)}
         meta: Object = {**fields(pod.get("metadata")), "labels": labels}
         try:
-            new = self._client.update({**pod, "metadata": meta})
+            updated = self._client.update({**pod, "metadata": meta})
         except StatusError as error:
             self._record_pod_event("Update", pod, error.message)
             return pod
         self._record_pod_event("Update", pod, None)
-        return new
+        return updated
 
-    def _record_pod_event(self, verb: str, pod: Object, problem: str | None) -> None:
-        what = f"{verb} Pod {name_of(pod)} in StatefulSet {name_of(self._obj)}"
-        if problem is None:
-            self._event("Normal", f"Successful{verb}", f"{what} successful")
+    def _record_pod_event(self, verb: str, pod: Object, error: str | None) -> None:
+        action = f"{verb} Pod {name_of(pod)} in StatefulSet {name_of(self._obj)}"
+        if error is None:
+            self._event("Normal", f"Successful{verb}", f"{action} successful")
         else:
-            self._event("Warning", f"Failed{verb}", f"{what} failed error: {problem}")
+            self._event("Warning", f"Failed{verb}", f"{action} failed error: {error}")
 
     def _event(self, type: str, reason: str, message: str) -> None:
         self._client.event(self._obj, type, reason, message, _COMPONENT)
@@ -136,26 +139,26 @@ class StatefulPodControl:
     # -- claims -----------------------------------------------------------------------------------
 
     def create_claims(self, pod: Object) -> bool:
-        number = ordinal_of(self._obj, pod)
-        fine = True
+        ordinal = ordinal_of(self._obj, pod)
+        succeeded = True
         for template in self._claim_templates():
-            name = self._claim_name(template, number)
-            there = self._client.get(CLAIMS, namespace_of(self._obj), name)
-            if there is not None:
-                if is_terminating(there):
-                    fine = False
+            name = self._claim_name(template, ordinal)
+            existing = self._client.get(CLAIMS, namespace_of(self._obj), name)
+            if existing is not None:
+                if is_terminating(existing):
+                    succeeded = False
                     self._record_pod_event("Create", pod, f"pvc {name} is being deleted")
                 continue
-            problem = self._create_claim(template, name)
-            what = f"Create Claim {name} Pod {name_of(pod)} in StatefulSet {name_of(self._obj)} success"
-            if problem is None:
-                self._event("Normal", "SuccessfulCreate", what)
+            error = self._create_claim(template, name)
+            message = f"Create Claim {name} Pod {name_of(pod)} in StatefulSet {name_of(self._obj)} success"
+            if error is None:
+                self._event("Normal", "SuccessfulCreate", message)
                 continue
-            fine = False
-            what = f"Create Claim {name} for Pod {name_of(pod)} in StatefulSet {name_of(self._obj)}"
-            self._event("Warning", "FailedCreate", f"{what} failed error: {problem}")
-            self._record_pod_event("Create", pod, f"failed to create PVC {name}: {problem}")
-        return fine
+            succeeded = False
+            message = f"Create Claim {name} for Pod {name_of(pod)} in StatefulSet {name_of(self._obj)}"
+            self._event("Warning", "FailedCreate", f"{message} failed error: {error}")
+            self._record_pod_event("Create", pod, f"failed to create PVC {name}: {error}")
+        return succeeded
 
     def _create_claim(self, template: Object, name: str) -> str | None:
         meta = fields(template.get("metadata"))
@@ -163,11 +166,11 @@ class StatefulPodControl:
             **fields(meta.get("labels")),
             **fields(dig(self._obj, "spec", "selector", "matchLabels")),
         }
-        named: Object = {**meta, "name": name, "namespace": namespace_of(self._obj), "labels": labels}
+        claim_meta: Object = {**meta, "name": name, "namespace": namespace_of(self._obj), "labels": labels}
         claim: Object = {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
-            "metadata": named,
+            "metadata": claim_meta,
             "spec": template.get("spec"),
         }
         try:
@@ -177,52 +180,54 @@ class StatefulPodControl:
         return None
 
     def is_claim_stale(self, pod: Object) -> bool:
-        """A claim that still belongs to the pod's predecessor of that name is on its way out."""
+        """Is a claim still owned by a former pod of that name? It will be deleted with that pod."""
         if self._retention_policy("whenScaled") == "Retain":
             return False
-        number = ordinal_of(self._obj, pod)
+        ordinal = ordinal_of(self._obj, pod)
         for template in self._claim_templates():
-            claim = self._client.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
+            claim = self._client.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, ordinal))
             for raw in items(dig(claim, "metadata", "ownerReferences")) if claim else ():
                 reference = fields(raw)
                 if reference.get("kind") == "Pod" and reference.get("name") == name_of(pod):
                     return True
         return False
 
-    def _retention_policy(self, when: str) -> str:
-        return text(dig(self._obj, "spec", "persistentVolumeClaimRetentionPolicy", when), "Retain")
+    def _retention_policy(self, field: str) -> str:
+        return text(dig(self._obj, "spec", "persistentVolumeClaimRetentionPolicy", field), "Retain")
 
     def update_claim_owner_refs(self, pod: Object, *, scaled_down: bool) -> None:
-        """A claim that is to go with the StatefulSet, or with a pod too many, is owned by it."""
+        """Mirrors `updateClaimOwnerRefForSetAndPod`: applies persistentVolumeClaimRetentionPolicy."""
         if not self._claim_templates():
             return
-        deleted, scaled = (
+        delete_with_set, delete_on_scale_down = (
             self._retention_policy("whenDeleted") == "Delete",
             self._retention_policy("whenScaled") == "Delete",
         )
         owner: Object | None = None
-        if scaled and scaled_down:
+        if delete_on_scale_down and scaled_down:
             owner = {**pod, "apiVersion": "v1", "kind": "Pod"}
-        elif deleted:
+        elif delete_with_set:
             owner = self._obj
-        number = ordinal_of(self._obj, pod)
+        ordinal = ordinal_of(self._obj, pod)
         for template in self._claim_templates():
-            claim = self._client.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
+            claim = self._client.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, ordinal))
             if claim is not None:
                 self._set_owner(claim, owner, {uid_of(self._obj), uid_of(pod)})
 
-    def _set_owner(self, claim: Object, owner: Object | None, ours: set[str]) -> None:
+    def _set_owner(self, claim: Object, owner: Object | None, managed_uids: set[str]) -> None:
         meta = dict(fields(claim.get("metadata")))
-        before = items(meta.get("ownerReferences"))
-        kept: list[Json] = [
-            reference for reference in before if text(fields(reference).get("uid")) not in ours
+        old_references = items(meta.get("ownerReferences"))
+        references: list[Json] = [
+            reference
+            for reference in old_references
+            if text(fields(reference).get("uid")) not in managed_uids
         ]
         if owner is not None:
-            kept.append(owner_reference(owner))
-        if kept == before:
+            references.append(owner_reference(owner))
+        if references == old_references:
             return
-        if kept:
-            meta["ownerReferences"] = kept
+        if references:
+            meta["ownerReferences"] = references
         else:
             meta.pop("ownerReferences", None)
         self._client.update({**claim, "metadata": meta})

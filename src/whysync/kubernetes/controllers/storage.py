@@ -1,4 +1,4 @@
-"""Claims and classes of storage: which claims a pod uses, and when a claim is bound."""
+"""StorageClasses and PersistentVolumeClaims: the claims of a pod, and the class of a claim."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BETA_DEFAULT_ANNOTATION: Final = "storageclass.beta.kubernetes.io/is-default-cl
 
 
 def claim_names(pod: Object) -> Iterator[tuple[str, bool]]:
-    """The claims of a pod, and whether each is the pod's own, made for it."""
+    """The names of a pod's claims, and whether each is that of an ephemeral volume."""
     for raw in items(fields(pod.get("spec")).get("volumes")):
         volume = fields(raw)
         if "persistentVolumeClaim" in volume:
@@ -27,7 +27,7 @@ def claim_names(pod: Object) -> Iterator[tuple[str, bool]]:
 
 
 def storage_class_name(claim: Object) -> str | None:
-    """`None` where the claim leaves it to the cluster; empty where it wants none."""
+    """`None` means the default class of the cluster; empty means no class."""
     old = annotations_of(claim).get(_BETA_CLASS_ANNOTATION)
     if isinstance(old, str):
         return old
@@ -36,7 +36,7 @@ def storage_class_name(claim: Object) -> str | None:
 
 
 def default_storage_class(client: Client) -> Object | None:
-    """The youngest of those that are marked as default."""
+    """The newest StorageClass that is marked as default."""
     marked = [
         storage_class
         for storage_class in client.list(STORAGE_CLASSES)
@@ -55,14 +55,14 @@ def default_storage_class(client: Client) -> Object | None:
 
 
 def binding_mode(client: Client, claim: Object) -> str:
-    """`Immediate`, also where the class is not there, or `WaitForFirstConsumer`."""
+    """`Immediate` or `WaitForFirstConsumer`; `Immediate` if the class does not exist."""
     name = storage_class_name(claim)
     storage_class = default_storage_class(client) if name is None else client.get(STORAGE_CLASSES, "", name)
     return text(dig(storage_class, "volumeBindingMode"), "Immediate")
 
 
 def ensure_default_class(client: Client) -> None:
-    """A default class, where the cluster has no class of its own; volumes of most can grow."""
+    """Adds a default StorageClass that allows expansion, unless the cluster has classes."""
     if client.list(STORAGE_CLASSES):
         return
     annotations: Object = {_DEFAULT_ANNOTATION: "true"}

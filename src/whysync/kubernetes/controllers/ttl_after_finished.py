@@ -1,4 +1,4 @@
-"""Finished Jobs with a time to live are deleted when it is over.
+"""TTL-after-finished controller: deletes finished Jobs after ttlSecondsAfterFinished.
 
 Mirrors `pkg/controller/ttlafterfinished`, Kubernetes 1.36.
 """
