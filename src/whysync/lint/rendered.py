@@ -131,7 +131,13 @@ def rendered(
 
 
 def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, rules: list[Rule[Tree]]) -> Rendered:
-    from whysync.argocd.repo_server.render import CannotRender, RenderOptions, RenderProblem, render
+    from whysync.argocd.repo_server.render import (
+        CannotRender,
+        RenderOptions,
+        RenderProblem,
+        ToolMissing,
+        render,
+    )
     from whysync.argocd.repo_server.render.options import USUAL
 
     found, notes, count = list[Finding](), list[Note](), 0
@@ -153,7 +159,7 @@ def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, rules: l
             bounds = replace(USUAL, seconds=min(_LONGEST, left))
             made = render(one.app, source, copied, commit="", options=RenderOptions(bounds=bounds))
         except CannotRender as problem:
-            missing |= {one.tool} if "there is no" in problem.what else set()
+            missing |= {one.tool} if isinstance(problem, ToolMissing) else set()
             notes.append(Note(path=where, why=f"not rendered: {problem.what}"))
             continue
         except RenderProblem as problem:

@@ -69,13 +69,13 @@ class Checkout:
         own = {repository_key(url) for url in urls}
         tags = {name.removeprefix("refs/tags/") for name in self.repo.refs() if name.startswith("refs/tags/")}
 
-        def stands_for(url: str, revision: str) -> str:
+        def commit_override(url: str, revision: str) -> str:
             pinned = is_commit(revision) or revision in tags
             return "" if pinned or repository_key(url) not in own else side.commit
 
         repos = [self.repo.known_as(url) for url in urls]
         options = RenderOptions(network=self.network)
-        sources = GitSources(repos, options=options, stands_for=stands_for, failed=self._failed)
+        sources = GitSources(repos, options=options, commit_override=commit_override, failed=self._failed)
         for url in urls:
             sources.add_tree(url, side.commit, side.tree)
         return sources

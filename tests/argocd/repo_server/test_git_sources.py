@@ -65,7 +65,7 @@ def test_what_a_branch_would_be_after_a_merge(shop: Made) -> None:
     source: Object = {"repoURL": URL, "path": "app", "targetRevision": "main"}
     repo = open_repo(str(shop.folder), url=URL)
     merged = {(URL, "main"): head}
-    with GitSources([repo], stands_for=lambda url, revision: merged.get((url, revision), "")) as planned:
+    with GitSources([repo], commit_override=lambda url, revision: merged.get((url, revision), "")) as planned:
         commit = planned.resolve(source, "main")
         (found,) = planned.render(app(source), source, commit).manifests
         assert found["metadata"] == {"name": "new"}
@@ -77,7 +77,7 @@ def test_files_that_are_in_no_commit(shop: Made) -> None:
     source: Object = {"repoURL": URL, "path": "app"}
     with tree_of_folder(shop.folder) as tree:
         name = tree.identity[:40]
-        planned = GitSources(stands_for=lambda url, _: name if url == URL else "")
+        planned = GitSources(commit_override=lambda url, _: name if url == URL else "")
         planned.add_tree(URL, name, tree)
         (found,) = planned.render(app(source), source, planned.resolve(source, "")).manifests
         assert found["metadata"] == {"name": "edited"}

@@ -1,7 +1,7 @@
-"""Real repositories behind Argo CD's repo-server: commits of Git, rendered by the real tools.
+"""`GitSources`: a `Repository` of real Git commits, rendered by the real tools.
 
-What only this machine cannot do (a tool, the network, a plugin is missing) is remembered in `unavailable`:
-for the engine it is a source that fails like any other, for a report it is a gap.
+Sources that only this machine cannot render (because a tool, the network or a plugin is missing) are recorded
+in `unavailable`: the simulation treats them as a failed source, a report as a gap.
 """
 
 from __future__ import annotations
@@ -37,39 +37,39 @@ from whysync.argocd.repo_server.repository import Rendered, RepoProblem
 from whysync.errors import SourceError
 from whysync.json_tree import Object, dig, fields, items, text
 
-_MOST_TREES: Final = 16
+_MAX_TREES: Final = 16
 _REF: Final = re.compile(r"[a-zA-Z0-9_-]+")
 
-Stands = Callable[[str, str], str]
-"""From the URL of a repository and a revision to the commit it shall mean; empty to ask the repository."""
+CommitOverride = Callable[[str, str], str]
+"""Maps a repository URL and a revision to a commit; empty means to resolve it in the repository."""
 
 
 class GitSources:
-    """A `Repository` on Git. `stands_for` lets a plan say what a branch would be after a merge."""
+    """A `Repository` on Git. With `commit_override`, a plan sets the commit of a branch after a merge."""
 
     def __init__(
         self,
         repos: Iterable[Repo] = (),
         *,
         options: RenderOptions | None = None,
-        stands_for: Stands | None = None,
+        commit_override: CommitOverride | None = None,
         namespace: str = "argocd",
         failed: dict[bytes, RepoProblem] | None = None,
     ) -> None:
-        """`failed` is shared by those who render the same files: what failed slowly is not tried again."""
+        """`failed` can be shared by several instances, so that failed renderings are not repeated."""
         self.options = options or RenderOptions()
         self.unavailable: dict[str, SourceError] = {}
-        """By the qualified name of an app: why this machine cannot render it."""
+        """By qualified app name: why this machine cannot render its sources."""
         self._repos = {repository_key(repo.url): repo for repo in repos}
-        self._stands_for = stands_for
+        self._commit_override = commit_override
         self._namespace = namespace
         self._trees: dict[tuple[str, str], Tree] = {}
-        self._given: dict[tuple[str, str], Tree] = {}
+        self._added_trees: dict[tuple[str, str], Tree] = {}
         self._rendered: dict[bytes, RenderedSource] = {}
         self._failed = failed
         self._heads: dict[tuple[str, str], str] = {}
 
-    # --- the protocol ------------------------------------------------------------------------------
+    # --- Repository --------------------------------------------------------------------------------
 
     def resolve(self, source: Object, revision: str) -> str:
         url = text(source.get("repoURL"))
@@ -81,8 +81,10 @@ class GitSources:
         return commit
 
     def render(self, application: Object, source: Object, commit: str) -> Rendered:
-        made = self.rendered(application, source, commit)
-        return Rendered(manifests=tuple(obj.body for obj in made.objects), source_type=made.source_type)
+        rendered = self.rendered(application, source, commit)
+        return Rendered(
+            manifests=tuple(obj.body for obj in rendered.objects), source_type=rendered.source_type
+        )
 
     def heads(self) -> Sequence[Head]:
         return tuple(
@@ -90,16 +92,16 @@ class GitSources:
             for (repo, revision), commit in sorted(self._heads.items())
         )
 
-    # --- for those who also want to know where objects come from -----------------------------------------
+    # --- rendering with origins --------------------------------------------------------------------
 
     def rendered(self, application: Object, source: Object, commit: str) -> RenderedSource:
-        """The objects with their origins; the same ones as long as nothing differs. Raises `RepoProblem`."""
+        """The objects with their origins; cached. Raises `RepoProblem`."""
         key = _key(application, source, commit)
-        follows = bool(_used(source))  # what other branches point at may change without this commit
-        known = None if follows else self._rendered.get(key)
-        if known is not None:
-            return known
-        if self._failed is not None and not follows and key in self._failed:
+        has_refs = bool(_referenced_sources(source))  # the commits of referenced sources may change
+        cached = None if has_refs else self._rendered.get(key)
+        if cached is not None:
+            return cached
+        if self._failed is not None and not has_refs and key in self._failed:
             raise self._failed[key]
         name = _qualified(application)
         try:
@@ -109,7 +111,7 @@ class GitSources:
                 instance=self._instance(application),
                 refs=self._refs(application, source, commit),
             )
-            made = render(application, source, tree, commit=commit, options=options)
+            result = render(application, source, tree, commit=commit, options=options)
         except (GitFailed, RevisionUnknown, RenderProblem, SourceError) as problem:
             repo_problem = _as_repo_problem(problem)
             if isinstance(problem, SourceError):
@@ -117,12 +119,12 @@ class GitSources:
             elif self._failed is not None:
                 self._failed[key] = repo_problem
             raise repo_problem from problem
-        self._rendered[key] = made
-        return made
+        self._rendered[key] = result
+        return result
 
     def add_tree(self, url: str, commit: str, tree: Tree) -> None:
-        """Files that are in no commit yet, under a name that `stands_for` gives; the caller closes them."""
-        self._given[repository_key(url), commit] = tree
+        """Adds files under a commit name of `commit_override`; the caller closes the tree."""
+        self._added_trees[repository_key(url), commit] = tree
 
     def repo(self, url: str) -> Repo:
         """Raises `SourceError`, `GitFailed`."""
@@ -139,7 +141,7 @@ class GitSources:
         return repo
 
     def refresh(self) -> None:
-        """Branches are asked for once, so that virtual hours cost no real requests; this asks them anew."""
+        """Clears the cached references of all repositories."""
         for repo in self._repos.values():
             repo.forget()
 
@@ -156,35 +158,35 @@ class GitSources:
     ) -> None:
         self.close()
 
-    # --- inside -----------------------------------------------------------------------------------
+    # --- implementation ----------------------------------------------------------------------------
 
     def _commit(self, source: Object, revision: str) -> str:
         url, chart = text(source.get("repoURL")), text(source.get("chart"))
         if chart:
             return chart_version(url, chart, revision, self.options)
         _check_scheme(url)
-        known_commit = self._stands_for(url, revision) if self._stands_for is not None else ""
+        known_commit = self._commit_override(url, revision) if self._commit_override is not None else ""
         return known_commit or self.repo(url).resolve(revision, tag_prefix=text(source.get("tagPrefix")))
 
     def _tree(self, source: Object, commit: str) -> Tree:
         url, chart = text(source.get("repoURL")), text(source.get("chart"))
         key = (f"{url}#{chart}" if chart else repository_key(url)), commit
-        tree = self._given.get(key) or self._trees.pop(key, None)
+        tree = self._added_trees.get(key) or self._trees.pop(key, None)
         if tree is None:
             _check_scheme(url)
             if chart:
                 tree = pulled_chart(url, chart, commit, self.options)
             else:
                 tree = self.repo(url).tree(commit)
-        if key not in self._given:
-            self._trees[key] = tree  # the last used is last, the first goes first
-            while len(self._trees) > _MOST_TREES:
+        if key not in self._added_trees:
+            self._trees[key] = tree  # least recently used first
+            while len(self._trees) > _MAX_TREES:
                 self._trees.pop(next(iter(self._trees))).close()
         return tree
 
     def _refs(self, application: Object, source: Object, commit: str) -> dict[str, RefSource]:
         """Mirrors `GetRefSources` and the checks of `runManifestGenAsync`, Argo CD 3.6."""
-        named: dict[str, Object] = {}
+        sources_by_ref: dict[str, Object] = {}
         for source_fields in map(fields, items(dig(application, "spec", "sources"))):
             ref = text(source_fields.get("ref"))
             if not ref:
@@ -193,45 +195,45 @@ class GitSources:
                 raise RenderProblem(
                     f"sources.ref {ref} cannot contain any special characters except '_' and '-'"
                 )
-            if f"${ref}" in named:
+            if f"${ref}" in sources_by_ref:
                 raise RenderProblem("invalid sources: multiple sources had the same `ref` key")
-            named[f"${ref}"] = source_fields
-        used = _used(source)
+            sources_by_ref[f"${ref}"] = source_fields
+        referenced = _referenced_sources(source)
         refs: dict[str, RefSource] = {}
         revisions: dict[str, tuple[str, str]] = {}
-        for name, ref_source in named.items():
-            url, wanted = text(ref_source.get("repoURL")), text(ref_source.get("targetRevision"))
+        for name, ref_source in sources_by_ref.items():
+            url, target_revision = text(ref_source.get("repoURL")), text(ref_source.get("targetRevision"))
             tree = None
-            if name in used and not ref_source.get("chart"):
+            if name in referenced and not ref_source.get("chart"):
                 tree = self._ref_tree(name, ref_source, source, commit, revisions)
             refs[name] = RefSource(
-                repo=url, target_revision=wanted, chart=text(ref_source.get("chart")), tree=tree
+                repo=url, target_revision=target_revision, chart=text(ref_source.get("chart")), tree=tree
             )
         return refs
 
     def _ref_tree(
         self, name: str, ref: Object, source: Object, commit: str, revisions: dict[str, tuple[str, str]]
     ) -> Tree:
-        url, wanted = text(ref.get("repoURL")), text(ref.get("targetRevision"))
-        same = normalize_git_url(url)
-        before = revisions.setdefault(same, (name, wanted))
-        if before[1] != wanted:
+        url, revision = text(ref.get("repoURL")), text(ref.get("targetRevision"))
+        normalized_url = normalize_git_url(url)
+        first = revisions.setdefault(normalized_url, (name, revision))
+        if first[1] != revision:
             raise RenderProblem(
-                f'cannot reference multiple revisions for the same repository ({name} references "{wanted}" '
-                f'while {before[0]} references "{before[1]}")'
+                f"cannot reference multiple revisions for the same repository ({name} references "
+                f'"{revision}" while {first[0]} references "{first[1]}")'
             )
         try:
-            resolved = self._commit(ref, wanted)
+            resolved = self._commit(ref, revision)
         except (GitFailed, RevisionUnknown) as problem:
             raise RenderProblem(f"failed to get git client for repo {without_credentials(url)}") from problem
         if (
-            normalize_git_url(text(source.get("repoURL"))) == same
+            normalize_git_url(text(source.get("repoURL"))) == normalized_url
             and not source.get("chart")
             and resolved != commit
         ):
             raise RenderProblem(
                 "cannot reference a different revision of the same repository "
-                f'({name} references "{wanted}" which resolves to "{resolved}" while the application '
+                f'({name} references "{revision}" which resolves to "{resolved}" while the application '
                 f'references "{text(source.get("targetRevision"))}" which resolves to "{commit}")'
             )
         return self._tree(ref, resolved)
@@ -242,7 +244,7 @@ class GitSources:
         return name if namespace in ("", self._namespace) else f"{namespace}_{name}"
 
 
-def _used(source: Object) -> set[str]:
+def _referenced_sources(source: Object) -> set[str]:
     helm = fields(source.get("helm"))
     files = [text(value_file) for value_file in items(helm.get("valueFiles"))]
     files += [
@@ -261,7 +263,7 @@ def _check_scheme(url: str) -> None:
 
 
 def _key(application: Object, source: Object, commit: str) -> bytes:
-    """What rendering depends on, besides the files."""
+    """The inputs of rendering except the files."""
     spec = fields(application.get("spec"))
     return msgspec.json.encode(
         [

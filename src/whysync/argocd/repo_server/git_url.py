@@ -1,8 +1,8 @@
-"""Two spellings of one repository: `git@host:org/repo.git` and `ssh://git@host/org/repo`.
+"""Normalized repository URLs: `git@host:org/repo.git` equals `ssh://git@host/org/repo`.
 
-Mirrors `git.NormalizeGitURL`, Argo CD 3.6, with the parts of Go's `net/url` that matter. What Go cannot
-parse becomes empty and equals nothing: a pattern with braces in its host never matches, and in a path
-braces are escaped, so that they are no alternatives any more.
+Mirrors `git.NormalizeGitURL`, Argo CD 3.6, with the relevant parts of Go's `net/url`. A URL that Go cannot
+parse becomes empty and equals nothing: a pattern with braces in its host never matches, and braces in a path
+are escaped, so they are not alternatives any more.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote
 
-# `re` compiles these on first use and keeps them: whoever asks about no URL does not wait for it
+# not compiled at import time: most runs do not need them
 _SSH = r"(ssh://)?[^/:]*?@[^@]+"
 _SCHEME = r"(?s)([a-z][a-z0-9+.-]*):(.*)"
 _HOST = r"""[a-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]*"""
@@ -22,7 +22,7 @@ _USER = r"[a-z0-9\-._:~!$&'()*+,;=%@]*"
 
 
 def normalize_git_url(url: str) -> str:
-    """One text for all spellings of a URL; empty for what is none."""
+    """The normalized URL; empty if it is invalid."""
     url = url.strip().lower()
     if re.fullmatch(_SSH, url) and not url.startswith("ssh://"):
         url = f"ssh://{url.replace(':', '/', 1)}"
@@ -30,13 +30,13 @@ def normalize_git_url(url: str) -> str:
 
 
 def repository_key(url: str) -> str:
-    """One text for all addresses of a repository: whichever user name is in them, with or without `.git`."""
+    """The normalized URL without user name, or the lower-case text if the URL is invalid."""
     plain = url.strip().rstrip("/")
     return re.sub(_USER_OF_HOST, r"\1", normalize_git_url(plain) or plain.lower(), count=1)
 
 
 def _parsed(url: str) -> str:
-    """The URL as Go prints it after parsing; empty: it does not parse."""
+    """The URL as Go prints it after parsing; empty if it cannot be parsed."""
     if any(ord(char) < 0x20 or ord(char) == 0x7F for char in url):
         return ""
     rest, has_fragment, fragment = url.partition("#")
@@ -79,7 +79,7 @@ def _is_authority(authority: str) -> bool:
 
 
 def _path(path: str) -> str | None:
-    """As written where every character may stand there; else escaped anew."""
+    """The path, escaped again if it contains invalid characters; `None` if an escape is invalid."""
     if re.search(_BAD_ESCAPE, path):
         return None
     return path if re.fullmatch(_PATH_AS_WRITTEN, path) else quote(unquote(path), safe="$&+,/:;=@~")

@@ -1,7 +1,7 @@
-"""Where manifests come from: what Argo CD asks of its repositories, and repositories in memory.
+"""`Repository`: resolves revisions and renders sources for the repo-server; in-memory repositories.
 
-`Repository` stands behind Argo CD's repo-server; the caches of the repo-server are not its affair (they are
-in `repo_server.py`). What it raises is a `RepoProblem` with the text that the repo-server would tell.
+The caches of the repo-server are in `repo_server/server.py`. Errors are `RepoProblem`s with the repo-server's
+message.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from whysync.kubernetes.clock import Clock
 
 
 class RepoProblem(Exception):
-    """A repository that does not answer, or a source that cannot be rendered; the text is the repo-server's.
+    """A repository cannot be read, or a source cannot be rendered; the message is the repo-server's.
 
-    `code` is that of gRPC: `Unknown` for nearly all, `DeadlineExceeded`, `Unavailable` for the server itself.
+    `code` is the gRPC code: mostly `Unknown`; `DeadlineExceeded` or `Unavailable` for the repo-server itself.
     """
 
     def __init__(self, message: str, *, code: str = "Unknown") -> None:
@@ -34,7 +34,7 @@ class RepoProblem(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """What a source gives at a commit. The list must stay the same one as long as nothing changed."""
+    """The manifests of a source at a commit. The tuple must be identical as long as nothing changed."""
 
     manifests: tuple[Object, ...]
     source_type: str = "Directory"
@@ -49,31 +49,30 @@ class Repository(Protocol):
         ...
 
     def render(self, application: Object, source: Object, commit: str) -> Rendered:
-        """The manifests of a source at a commit, without tracking marks. Raises `RepoProblem`."""
+        """The manifests of a source at a commit, without tracking metadata. Raises `RepoProblem`."""
         ...
 
     def heads(self) -> Sequence[Head]:
-        """What the branches point at now, whoever has seen it: facts for a snapshot."""
+        """The current commits of the branches, for a snapshot."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """One path of a repository at one commit: its manifests, or why they cannot be rendered.
+    """One path of a repository at one commit: its manifests, or the error of rendering.
 
-    `error` holds from `error_from` until `error_until`, where these are told: a chart registry that is away
-    for an hour, with nothing changed in Git.
+    `error` applies from `error_from` until `error_until`, if set: for example while a chart registry is down.
     """
 
     manifests: tuple[Object, ...] = ()
     error: str = ""
     code: str = "Unknown"
-    """That of gRPC with which the error comes."""
+    """The gRPC code of the error."""
     error_from: datetime | None = None
     error_until: datetime | None = None
     source_type: str = "Directory"
     random: bool = False
-    """The tool makes something up: where the manifests say RANDOM, each rendering has another text."""
+    """Rendering is not deterministic: each rendering replaces RANDOM in the manifests by another text."""
 
     def problem_at(self, now: datetime) -> str:
         begun = self.error_from is None or now >= self.error_from
@@ -83,20 +82,20 @@ class Folder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """A time in which a repository answers with an error: unreachable, credentials expired."""
+    """A period in which a repository returns an error, such as expired credentials."""
 
     text: str
     since: datetime | None = None
     until: datetime | None = None
     code: str = "Unknown"
 
-    def holds_at(self, now: datetime) -> bool:
+    def is_active(self, now: datetime) -> bool:
         return (self.since is None or now >= self.since) and (self.until is None or now < self.until)
 
 
 @dataclass(slots=True, kw_only=True)
 class GitRepository:
-    """A Git repository in memory: commits of rendered folders, and branches that a push moves."""
+    """An in-memory Git repository: commits of rendered folders, and branches."""
 
     url: str
     clock: Clock
@@ -105,7 +104,7 @@ class GitRepository:
     default_branch: str = "main"
     outages: list[Outage] = field(default_factory=list[Outage])
     renderings: int = 0
-    """How often something was made up."""
+    """The number of renderings of folders with `random`."""
 
     def push(
         self,
@@ -114,9 +113,9 @@ class GitRepository:
         branch: str = "",
         commit: str = "",
     ) -> str:
-        """A new commit on a branch, now; folders that are not named stay as the branch had them.
+        """Adds a commit to a branch; folders that are not passed stay unchanged.
 
-        Without a `commit`, its name follows from what came before and what is in it.
+        Without `commit`, its name is a hash of its contents and its parent.
         """
         branch = self._branch(branch)
         before = self.commits.get(self.branches.get(branch, ""), {})
@@ -144,7 +143,7 @@ class GitRepository:
         return hashlib.sha256(identity).hexdigest()[:40]
 
     def _branch(self, revision: str) -> str:
-        """`HEAD` is the default branch, for a push as for a look."""
+        """The branch of a revision; `HEAD` is the default branch."""
         return self.default_branch if revision in ("", "HEAD") else revision.removeprefix("refs/heads/")
 
     def default_head(self) -> dict[str, str]:
@@ -181,33 +180,35 @@ class GitRepository:
         manifests = folder.manifests
         if folder.random:
             self.renderings += 1
-            manifests = tuple(self._made_up(manifest) for manifest in manifests)
+            manifests = tuple(self._randomized(manifest) for manifest in manifests)
         return Rendered(manifests=manifests, source_type=folder.source_type)
 
-    def _made_up(self, manifest: Object) -> Object:
-        """Sixteen letters and digits, the same in all of one rendering."""
+    def _randomized(self, manifest: Object) -> Object:
+        """The manifest with RANDOM replaced by 16 hex digits, which are the same in one rendering."""
         seed = f"{self.url} {self.renderings}".encode()
-        fresh = hashlib.sha256(seed).hexdigest()[:16].encode()
-        made: Object = msgspec.json.decode(msgspec.json.encode(manifest).replace(b"RANDOM", fresh))
-        return made
+        random_text = hashlib.sha256(seed).hexdigest()[:16].encode()
+        randomized: Object = msgspec.json.decode(
+            msgspec.json.encode(manifest).replace(b"RANDOM", random_text)
+        )
+        return randomized
 
     def check(self) -> None:
         """Raises `RepoProblem` during an outage."""
         for outage in self.outages:
-            if outage.holds_at(self.clock.now):
+            if outage.is_active(self.clock.now):
                 raise RepoProblem(outage.text, code=outage.code)
 
 
 class GitRepositories:
-    """Several repositories, found by their URL as Argo CD normalises it."""
+    """Several in-memory repositories, by their normalized URL."""
 
     def __init__(self, repositories: Iterable[GitRepository]) -> None:
         self.all = list(repositories)
 
     def get(self, url: str) -> GitRepository | None:
-        wanted = normalize_git_url(url)
+        normalized = normalize_git_url(url)
         return next(
-            (repository for repository in self.all if normalize_git_url(repository.url) == wanted), None
+            (repository for repository in self.all if normalize_git_url(repository.url) == normalized), None
         )
 
     def resolve(self, source: Object, revision: str) -> str:

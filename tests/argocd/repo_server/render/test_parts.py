@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.argocd.repo_server.render.conftest import MakeTree, config_map, names, rendered
 from whysync.argocd.repo_server.render import CannotRender, RefSource, RenderOptions, RenderProblem
-from whysync.argocd.repo_server.render.detect import found_type, source_type, with_overrides
+from whysync.argocd.repo_server.render.detect import detected_type, source_type, with_overrides
 from whysync.argocd.repo_server.render.environment import build_environment, substituted
 from whysync.argocd.repo_server.render.helm import escaped, inline_values
 from whysync.argocd.repo_server.render.kustomization import EditFailed, edited, split_image
-from whysync.argocd.repo_server.render.kustomize import as_kustomize_says
+from whysync.argocd.repo_server.render.kustomize import as_kustomize_error
 from whysync.argocd.repo_server.render.kustomize_reach import check_reach
 from whysync.argocd.repo_server.render.settings import with_settings
 from whysync.argocd.repo_server.render.tools import kube_version
@@ -88,11 +88,11 @@ def test_the_tool_is_found_by_files(tree_of: MakeTree) -> None:
         ("kustomize.yaml", "Directory"),
         ("sub/Chart.yaml", "Directory"),
     ):
-        assert found_type(tree_of({name: ""}).root) == kind
+        assert detected_type(tree_of({name: ""}).root) == kind
     both = tree_of({"Chart.yaml": "", "kustomization.yaml": ""}).root
-    assert found_type(both) == "Kustomize"
-    assert found_type(both, frozenset({"Kustomize"})) == "Helm"
-    assert found_type(both, frozenset({"Kustomize", "Helm"})) == "Directory"
+    assert detected_type(both) == "Kustomize"
+    assert detected_type(both, frozenset({"Kustomize"})) == "Helm"
+    assert detected_type(both, frozenset({"Kustomize", "Helm"})) == "Directory"
 
 
 def test_the_tool_is_told(tree_of: MakeTree) -> None:
@@ -190,7 +190,7 @@ def test_values_of_another_source(tree_of: MakeTree) -> None:
 def test_refs_that_nobody_defines() -> None:
     def refused(refs: dict[str, RefSource]) -> str:
         with pytest.raises(RenderProblem) as problem:
-            check_refs(["a.yaml", "$v/b.yaml"], refs, several=True)
+            check_refs(["a.yaml", "$v/b.yaml"], refs, has_multiple_sources=True)
         return problem.value.text
 
     assert refused({}) == "source referenced \"$v\", but no source has a 'ref' field defined"
@@ -198,7 +198,7 @@ def test_refs_that_nobody_defines() -> None:
         {"$x": RefSource(repo="r"), "$w": RefSource(repo="r")}
     )
     assert "Helm charts are not yet not supported" in refused({"$v": RefSource(repo="r", chart="c")})
-    check_refs(["$v/b.yaml"], {}, several=False)
+    check_refs(["$v/b.yaml"], {}, has_multiple_sources=False)
 
 
 @pytest.mark.parametrize(
@@ -409,4 +409,4 @@ def test_without_tools_the_next_step_is_named(tree_of: MakeTree, tmp_path: Path)
     ],
 )
 def test_a_kubectl_complains_as_kustomize_does(complaint: str) -> None:
-    assert as_kustomize_says(complaint) == "`k` failed exit status 1: Error: a 'b': `\nname: x\n`: no"
+    assert as_kustomize_error(complaint) == "`k` failed exit status 1: Error: a 'b': `\nname: x\n`: no"

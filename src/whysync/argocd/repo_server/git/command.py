@@ -37,15 +37,15 @@ _SETTINGS: Final = (
     "maintenance.auto=false",
     "submodule.recurse=false",
 )
-# Where Git looks for the configuration of the user, besides the home directory.
-_OF_THE_USER: Final = re.compile(
+# Variables that locate the user's Git configuration.
+_USER_CONFIG_VARIABLE: Final = re.compile(
     r"HOME|XDG_CONFIG_HOME|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)"
 )
 _CREDENTIALS: Final = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/@\s'\"]{1,2000}@")
 
 
 class GitFailed(Exception):
-    """What git said, as the repo-server would pass it on: `` `git …` failed exit status 128: …``."""
+    """A git command failed; the message is the repo-server's: `` `git …` failed exit status 128: …``."""
 
     def __init__(self, message: str, *, complaint: str = "") -> None:
         super().__init__(message)
@@ -54,12 +54,12 @@ class GitFailed(Exception):
 
 
 def without_credentials(text: str) -> str:
-    """`https://user:token@host` → `https://host`, wherever it stands in a text."""
+    """The text with `https://host` in place of `https://user:token@host`."""
     return _CREDENTIALS.sub(lambda matched: matched["scheme"], text)
 
 
 class Git:
-    """`git` on a user's repository (a `View`), on a git directory of whysync's own, or on none."""
+    """`git` on a user's repository (a `View`), on a git directory in whysync's cache, or on none."""
 
     def __init__(self, repository: View | Path | None = None) -> None:
         self.repository = repository
@@ -96,14 +96,18 @@ class Git:
 
         `user_config` replaces the configuration of the user; `None` leaves it in effect.
         """
-        with tempfile.TemporaryDirectory(prefix="whysync-git-", ignore_cleanup_errors=True) as made:
-            home = Path(made)
-            here = folder or home
+        with tempfile.TemporaryDirectory(
+            prefix="whysync-git-", ignore_cleanup_errors=True
+        ) as temporary_folder:
+            home = Path(temporary_folder)
+            working_folder = folder or home
             env = environment(home, network=protocols != NO_PROTOCOL, more=_variables(protocols))
-            env["GIT_CEILING_DIRECTORIES"] = str(here.parent)
+            env["GIT_CEILING_DIRECTORIES"] = str(working_folder.parent)
             if user_config is None:
                 del env["GIT_CONFIG_NOSYSTEM"]
-                env |= {key: value for key, value in os.environ.items() if _OF_THE_USER.fullmatch(key)}
+                env |= {
+                    key: value for key, value in os.environ.items() if _USER_CONFIG_VARIABLE.fullmatch(key)
+                }
             git_dir = self.repository
             try:
                 if user_config:
@@ -111,11 +115,11 @@ class Git:
                 if isinstance(git_dir, View):
                     git_dir.write(home / "repository")
                     git_dir = home / "repository"
-                where = ("--git-dir", str(git_dir)) if git_dir is not None else ()
-                settings = (part for setting in _SETTINGS for part in ("-c", setting))
+                git_dir_arguments = ("--git-dir", str(git_dir)) if git_dir is not None else ()
+                settings = (argument for setting in _SETTINGS for argument in ("-c", setting))
                 done = run(
-                    [_program(), "--no-pager", *settings, *where, *arguments],
-                    folder=here,
+                    [_program(), "--no-pager", *settings, *git_dir_arguments, *arguments],
+                    folder=working_folder,
                     env=env,
                     bounds=bounds,
                     given=given,
@@ -143,7 +147,7 @@ class Git:
 
 
 def _variables(protocols: str) -> dict[str, str]:
-    given = {
+    variables = {
         "GIT_ALLOW_PROTOCOL": protocols,
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_OPTIONAL_LOCKS": "0",
@@ -152,15 +156,15 @@ def _variables(protocols: str) -> dict[str, str]:
         "GIT_ASKPASS": "/bin/false",
         "SSH_ASKPASS": "/bin/false",
     }
-    if "SUDO_UID" in os.environ:  # Git's check of the owner: root by sudo may read what that user owns
-        given["SUDO_UID"] = os.environ["SUDO_UID"]
+    if "SUDO_UID" in os.environ:  # with sudo, Git's owner check accepts repositories of the calling user
+        variables["SUDO_UID"] = os.environ["SUDO_UID"]
     if protocols != NO_PROTOCOL:
-        given["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
-        # Keys and agents are how a person reaches an ssh remote: only these come through, and only here.
+        variables["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
+        # ssh remotes need the user's keys or agent: these variables are passed on for fetches only.
         for name in ("SSH_AUTH_SOCK", "GIT_SSH_COMMAND"):
             if name in os.environ:
-                given[name] = os.environ[name]
-    return given
+                variables[name] = os.environ[name]
+    return variables
 
 
 def _shown(arguments: Sequence[str]) -> str:

@@ -1,8 +1,7 @@
-"""A Git repository, wherever it is: a checkout, a bare repository, or a URL that is fetched into a cache.
+"""A Git repository: a checkout, a bare repository, or a URL that is fetched into a cache.
 
-Nothing is ever written into a user's repository, and no work tree is touched: commits are read from Git's
-objects. A URL is fetched shallowly, one commit at a time, and only where the network is allowed; `file://` is
-read in place.
+User repositories and work trees are never written to: commits are read from Git's objects. A URL is fetched
+shallowly, one commit at a time, and only if the network is allowed; `file://` is read in place.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from whysync.argocd.repo_server.git.view import Setting, View, git_dir_files, se
 from whysync.errors import NotFound, Refused, Unreadable
 
 _LOCAL: Final = "file://"
-# What a server may redirect to is allowed with the protocol of a URL.
+# The protocols that a fetch from a URL may use, including redirects.
 _PROTOCOLS: Final = {
     "https://": "https",
     "http://": "http:https",
@@ -34,7 +33,7 @@ _SAFE: Final = "safe.directory"
 
 
 class Repo:
-    """Open one with `open_repo`. `url` is how an Application names it, as far as that is known."""
+    """Opened with `open_repo`. `url` is the repoURL in Applications, if known."""
 
     def __init__(self, git: Git, *, url: str = "", remote: str = "") -> None:
         self.git = git
@@ -43,11 +42,11 @@ class Repo:
         self._refs: dict[str, str] | None = None
 
     def known_as(self, url: str) -> Repo:
-        """The same repository under the address that an Application has for it."""
+        """The same repository with another repoURL."""
         return Repo(self.git, url=without_credentials(url), remote=self._remote)
 
     def refs(self) -> dict[str, str]:
-        """Names and commits, `HEAD` among them; asked once. Raises `GitFailed`."""
+        """Reference names and commits, including `HEAD`; cached. Raises `GitFailed`."""
         if self._refs is None:
             if self._remote:
                 try:
@@ -64,23 +63,23 @@ class Repo:
                     ) from None
             else:
                 done = self.git.run(("show-ref", "--head", "-d"))
-                listing = done.out.decode("utf-8", "replace")  # a repository without a commit has none
+                listing = done.out.decode("utf-8", "replace")  # empty in a repository without commits
             self._refs = refs_in(listing)
         return self._refs
 
     def forget(self) -> None:
-        """Branches may have moved: ask again."""
+        """Clears the cached references."""
         self._refs = None
 
     def resolve(self, revision: str, *, tag_prefix: str = "") -> str:
-        """The full commit of a revision, as Argo CD finds it. Raises `RevisionUnknown`, `GitFailed`."""
+        """The full commit of a revision, as Argo CD resolves it. Raises `RevisionUnknown`, `GitFailed`."""
         if is_commit(revision):
             return revision.lower()
         refs = self.refs()
         try:
             commit = commit_of(revision, refs, tag_prefix=tag_prefix)
         except RevisionUnknown:
-            # A clone of CI often has no branch of its own, only what it knows of its origin.
+            # A clone in CI often has no local branches, only remote-tracking ones.
             commit = refs.get(f"refs/remotes/origin/{revision}", "")
             if not commit:
                 raise
@@ -89,7 +88,7 @@ class Repo:
         return self.commit(commit)
 
     def commit(self, expression: str) -> str:
-        """The commit of anything that Git understands, such as `HEAD~2` or `origin/main`."""
+        """The commit of any revision expression of Git, such as `HEAD~2` or `origin/main`."""
         if expression.startswith("-") or "\x00" in expression:
             raise GitFailed(f"'{expression}' is no revision")
         return self.git.text(
@@ -102,20 +101,20 @@ class Repo:
         )
 
     def tree(self, commit: str) -> Tree:
-        """Its files, in a directory of their own. Raises `GitFailed` with the repo-server's words."""
+        """The files of a commit, in a temporary directory. Raises `GitFailed`."""
         if not self.has(commit):
             self._fetch(commit)
         return tree_of_commit(self.git, commit)
 
-    def merge_base(self, left: str, other: str) -> str:
-        """Where two lines of commits parted; `GitFailed` when they never met, or the clone is too shallow."""
-        for commit in (left, other):
+    def merge_base(self, left: str, right: str) -> str:
+        """The merge base of two commits; `GitFailed` if there is none, or if the clone is too shallow."""
+        for commit in (left, right):
             if not self.has(commit):
                 self._fetch(commit)
-        return self.git.text("merge-base", "--end-of-options", left, other).strip()
+        return self.git.text("merge-base", "--end-of-options", left, right).strip()
 
     def changed_paths(self, base: str, head: str) -> tuple[str, ...]:
-        """What differs between two commits; a rename counts as both of its names."""
+        """The paths that differ between two commits; a rename counts as two paths."""
         for commit in (base, head):
             if not self.has(commit):
                 self._fetch(commit)
@@ -125,7 +124,7 @@ class Repo:
         return tuple(sorted(os.fsdecode(path) for path in listing.split(b"\0") if path))
 
     def read(self, commit: str, path: str) -> bytes:
-        """One file of a commit, without the others."""
+        """The content of one file of a commit."""
         return self.git.bytes("cat-file", "blob", f"{commit}:{path}")
 
     def _fetch(self, commit: str) -> None:
@@ -136,7 +135,7 @@ class Repo:
                 complaint="no such commit here",
             )
         assert isinstance(self.git.repository, Path)
-        with _alone(self.git.repository):
+        with _locked(self.git.repository):
             self.git.text(
                 "fetch",
                 "--quiet",
@@ -152,21 +151,21 @@ class Repo:
             )
 
 
-def open_repo(place: str, *, url: str = "", network: bool = False, cache: Path | None = None) -> Repo:
-    """A checkout, a folder inside of one, a bare repository or a URL.
+def open_repo(location: str, *, url: str = "", network: bool = False, cache: Path | None = None) -> Repo:
+    """Opens a checkout, a folder in one, a bare repository or a URL.
 
-    `url` is the name under which Applications know it; for a checkout, that of its `origin` when not given.
-    Raises `NotFound`, `Refused`, `GitFailed`.
+    `url` is its repoURL in Applications; by default that of the `origin` remote. Raises `NotFound`,
+    `Refused`, `GitFailed`.
     """
-    if place.lower().startswith(_LOCAL):
-        url = url or place
-        place = unquote(place[len(_LOCAL) :])
-    elif _is_remote(place):
-        return _open_remote(place, network=network, cache=cache or cache_folder())
-    folder = Path(place)
+    if location.lower().startswith(_LOCAL):
+        url = url or location
+        location = unquote(location[len(_LOCAL) :])
+    elif _is_remote(location):
+        return _open_remote(location, network=network, cache=cache or cache_folder())
+    folder = Path(location)
     if not folder.is_dir():
         raise NotFound(
-            what=f"there is no folder {place!r}",
+            what=f"there is no folder {location!r}",
             why="a repository is a checkout, a bare repository, or a URL",
             next="give one of these",
         )
@@ -175,14 +174,14 @@ def open_repo(place: str, *, url: str = "", network: bool = False, cache: Path |
     return Repo(Git(view), url=without_credentials(origin_url) or str(folder))
 
 
-def work_tree(place: str) -> Path | None:
-    """The root of the checkout that a folder lies in; `None` for a bare repository or no repository."""
-    here = Path(place).resolve()
-    return next((candidate for candidate in (here, *here.parents) if (candidate / ".git").exists()), None)
+def work_tree(path: str) -> Path | None:
+    """The root of the checkout that contains a folder; `None` if there is none."""
+    folder = Path(path).resolve()
+    return next((candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists()), None)
 
 
 def tree_of_work_tree(place: str) -> Tree:
-    """The files of a checkout as they are now, without what Git ignores; of any other folder, all."""
+    """The files of a work tree except ignored ones; all files of a folder that is not in a checkout."""
     root = work_tree(place)
     if root is None:
         return tree_of_folder(Path(place))
@@ -193,25 +192,25 @@ def tree_of_work_tree(place: str) -> Tree:
 
 
 def _protocols(url: str) -> str:
-    """What a fetch from this URL may use; an address as scp writes it is one of ssh."""
+    """The protocols that a fetch from this URL may use; an scp-like address uses ssh."""
     return next(
         (protocols for start, protocols in _PROTOCOLS.items() if url.lower().startswith(start)), "ssh"
     )
 
 
-def _is_remote(place: str) -> bool:
-    if place.lower().startswith(tuple(_PROTOCOLS)):
+def _is_remote(location: str) -> bool:
+    if location.lower().startswith(tuple(_PROTOCOLS)):
         return True
-    host, colon, _ = place.partition(":")  # git@host:path, as scp writes it
-    return bool(colon) and "/" not in host and not Path(place).exists()
+    host, colon, _ = location.partition(":")  # git@host:path
+    return bool(colon) and "/" not in host and not Path(location).exists()
 
 
 def _view(folder: Path) -> View:
-    """The repository of a folder. Git itself finds it, so Git's own check of the owner applies."""
+    """The repository of a folder. It is discovered by Git, so Git's owner check applies."""
     root = work_tree(str(folder)) or folder
-    git_dir = _found_by_git(root)
-    if git_dir is None and _found_by_git(root, [(_SAFE, str(root))]) is not None:
-        git_dir = _found_by_git(root, _safe_directories())
+    git_dir = _discovered_git_dir(root)
+    if git_dir is None and _discovered_git_dir(root, [(_SAFE, str(root))]) is not None:
+        git_dir = _discovered_git_dir(root, _safe_directories())
         if git_dir is None:
             raise Unreadable(
                 what=f"git refuses to read {str(root)!r}: another user owns it",
@@ -237,23 +236,23 @@ def _view(folder: Path) -> View:
     return view
 
 
-def _found_by_git(root: Path, user_config: list[Setting] | None = None) -> Path | None:
+def _discovered_git_dir(root: Path, user_config: list[Setting] | None = None) -> Path | None:
     """The git directory of a work tree or a bare repository; only its configuration is read."""
     done = Git().run(("rev-parse", "--absolute-git-dir"), folder=root, user_config=user_config or ())
     return Path(os.fsdecode(done.out.removesuffix(b"\n"))) if done.code == 0 else None
 
 
 def _safe_directories() -> list[Setting]:
-    """Repositories of others that the user trusts, by the system's and the user's own configuration."""
-    asked = ("config", "--null", "--type=path", "--get-all", _SAFE)
-    listing = Git().run(asked, user_config=None).out
+    """The `safe.directory` settings of the system and the user."""
+    arguments = ("config", "--null", "--type=path", "--get-all", _SAFE)
+    listing = Git().run(arguments, user_config=None).out
     return [(_SAFE, os.fsdecode(directory)) for directory in listing.split(b"\0")[:-1]]
 
 
 def cache_folder() -> Path:
-    own = os.environ.get("WHYSYNC_CACHE")
-    if own:
-        return Path(own)
+    configured = os.environ.get("WHYSYNC_CACHE")
+    if configured:
+        return Path(configured)
     shared = os.environ.get("XDG_CACHE_HOME")
     return (Path(shared) if shared else Path.home() / ".cache") / "whysync"
 
@@ -272,7 +271,7 @@ def _open_remote(url: str, *, network: bool, cache: Path) -> Repo:
             why="it holds characters of a command",
             next="correct the URL",
         )
-    # Equal repositories share a folder; whose credentials fetched it plays no part in its name.
+    # The name of the cache folder does not depend on credentials.
     name = hashlib.sha256(public.encode()).hexdigest()[:32]
     git_dir = cache / "git" / f"{name}.git"
     try:
@@ -287,10 +286,10 @@ def _open_remote(url: str, *, network: bool, cache: Path) -> Repo:
 
 
 def _make_cache(git_dir: Path) -> None:
-    """Makes a git directory for objects; in one that is there already, other settings are replaced."""
+    """Creates a git directory for objects; in an existing one, other settings are replaced."""
     for name in ("objects", "refs"):
         (git_dir / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-    with _alone(git_dir):
+    with _locked(git_dir):
         (git_dir / "commondir").unlink(missing_ok=True)
         for name, text in git_dir_files(head="ref: refs/heads/main\n").items():
             file = git_dir / name
@@ -300,8 +299,8 @@ def _make_cache(git_dir: Path) -> None:
 
 
 @contextmanager
-def _alone(git_dir: Path) -> Generator[None]:
-    """Two runs that fetch the same repository wait for each other."""
+def _locked(git_dir: Path) -> Generator[None]:
+    """Locks the git directory against other whysync processes."""
     import fcntl
 
     with (git_dir / "whysync.lock").open("w") as lock:

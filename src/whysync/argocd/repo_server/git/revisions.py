@@ -1,6 +1,6 @@
-"""What a targetRevision means in a repository: a commit, a branch, a tag, a range of tags.
+"""Resolves a targetRevision to a commit: a commit, a branch, a tag, or a semver range of tags.
 
-Mirrors `lsRemote` of util/git and `versions.MaxVersion`, Argo CD 3.6. Pure: the references are given.
+Mirrors `lsRemote` of util/git and `versions.MaxVersion`, Argo CD 3.6.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FOLDERS: Final = ("refs/heads/", "refs/tags/", "refs/remotes/", "refs/")
 
 
 class RevisionUnknown(Exception):
-    """The text is the repo-server's."""
+    """With the repo-server's message."""
 
 
 def is_commit(revision: str) -> bool:
@@ -25,22 +25,22 @@ def is_commit(revision: str) -> bool:
 
 
 def commit_of(revision: str, refs: Mapping[str, str], *, tag_prefix: str = "") -> str:
-    """The commit of a revision. `refs` are full names with their commits, `HEAD` among them.
+    """The commit of a revision. `refs` are full reference names with their commits, including `HEAD`.
 
-    A short commit comes back as it is: Git completes it. Raises `RevisionUnknown`.
+    An abbreviated commit is returned unchanged. Raises `RevisionUnknown`.
     """
     if is_commit(revision):
         return revision
-    wanted = _named(revision or "HEAD", refs, tag_prefix)
+    ref_name = _resolved_name(revision or "HEAD", refs, tag_prefix)
     for name, commit in refs.items():
-        if name == wanted or _short(name) == wanted:
+        if name == ref_name or _short(name) == ref_name:
             return commit
-    if _SHORT_COMMIT.fullmatch(wanted):
-        return wanted
-    raise RevisionUnknown(f"unable to resolve '{wanted}' to a commit SHA: revision not found")
+    if _SHORT_COMMIT.fullmatch(ref_name):
+        return ref_name
+    raise RevisionUnknown(f"unable to resolve '{ref_name}' to a commit SHA: revision not found")
 
 
-def _named(revision: str, refs: Mapping[str, str], prefix: str) -> str:
+def _resolved_name(revision: str, refs: Mapping[str, str], prefix: str) -> str:
     if version_of(revision) is not None:
         return prefix + revision
     if not is_range(revision):
@@ -58,7 +58,7 @@ def _short(name: str) -> str:
 
 
 def refs_in(listing: str) -> dict[str, str]:
-    """From `git ls-remote` or `git show-ref --head -d`: annotated tags lead to what they name (`^{}`)."""
+    """From `git ls-remote` or `git show-ref --head -d`; annotated tags are dereferenced (`^{}`)."""
     refs: dict[str, str] = {}
     for line in listing.splitlines():
         commit, _, name = line.replace("\t", " ", 1).partition(" ")

@@ -1,7 +1,7 @@
-"""Ranges of versions as targetRevisions may have them: `1.2.*`, `^2`, `>=1.0 <2 || 3.x`.
+"""Semver ranges in targetRevision: `1.2.*`, `^2`, `>=1.0 <2 || 3.x`.
 
-Mirrors Masterminds/semver 3 as Argo CD 3.6 uses it in `versions.MaxVersion`: a version may be short and may
-begin with `v`; one before a release only fits a range that names such a one itself.
+Mirrors Masterminds/semver 3 as used in `versions.MaxVersion`, Argo CD 3.6: a version may be incomplete and
+may start with `v`; a prerelease only matches a range that contains a prerelease.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Final, NamedTuple
 
 _VERSION: Final = re.compile(
     r"v?(?P<major>0|[0-9]{1,18})(?:\.(?P<minor>[0-9]{1,18}))?(?:\.(?P<patch>[0-9]{1,18}))?"
-    r"(?:-(?P<before>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?",
+    r"(?:-(?P<prerelease>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?",
 )
 _NUMBER: Final = r"(?:[0-9]{1,18}|[xX*])"
 _LIMIT: Final = re.compile(
     r"(?P<op>=>|=<|>=|<=|~>|!=|[=<>~^])?\s*"
     rf"v?(?P<major>{_NUMBER})(?:\.(?P<minor>{_NUMBER}))?(?:\.(?P<patch>{_NUMBER}))?"
-    r"(?:-(?P<before>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
+    r"(?:-(?P<prerelease>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
 )
 _BETWEEN: Final = re.compile(r"(?P<low>[0-9vxX*][^\s,|]*)\s+-\s+(?P<high>[0-9vxX*][^\s,|]*)")
 _SEPARATOR: Final = re.compile(r"\s*,\s*|\s+")
-_LONGEST: Final = 256
+_MAX_LENGTH: Final = 256
 
 
 class Version(NamedTuple):
     major: int
     minor: int
     patch: int
-    before: str
+    prerelease: str
     """`rc.1` of `1.0.0-rc.1`; empty for a release."""
     written: str
 
@@ -43,15 +43,15 @@ class _Limit(NamedTuple):
     op: str
     version: Version
     loose: str
-    """What was left open: `all` of it, the `minor` and patch, the `patch`, or nothing."""
+    """The first unspecified component: `all`, `minor`, `patch`, or empty."""
 
 
 def version_of(text: str) -> Version | None:
-    matched = _VERSION.fullmatch(text) if len(text) <= _LONGEST else None
+    matched = _VERSION.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if matched is None:
         return None
     major, minor, patch = (int(matched[name] or 0) for name in ("major", "minor", "patch"))
-    return Version(major, minor, patch, matched["before"] or "", text)
+    return Version(major, minor, patch, matched["prerelease"] or "", text)
 
 
 def is_range(text: str) -> bool:
@@ -59,7 +59,7 @@ def is_range(text: str) -> bool:
 
 
 def newest(text: str, candidates: Iterable[str]) -> str | None:
-    """The highest of the candidates that a range allows, as it is written; `None` when none does."""
+    """The highest candidate in a range, in its original spelling; `None` if none matches."""
     limits = _parsed(text)
     if limits is None:
         return None
@@ -74,47 +74,47 @@ def newest(text: str, candidates: Iterable[str]) -> str | None:
 def compare(version: Version, other: Version) -> int:
     if version.numbers != other.numbers:
         return 1 if version.numbers > other.numbers else -1
-    if version.before == other.before:
+    if version.prerelease == other.prerelease:
         return 0
-    if not version.before or not other.before:
-        return 1 if not version.before else -1
-    mine, theirs = version.before.split("."), other.before.split(".")
-    for left, right in zip(mine, theirs, strict=False):
+    if not version.prerelease or not other.prerelease:
+        return 1 if not version.prerelease else -1
+    left_identifiers, right_identifiers = version.prerelease.split("."), other.prerelease.split(".")
+    for left, right in zip(left_identifiers, right_identifiers, strict=False):
         if left != right:
-            return _compare_part(left, right)
-    return 1 if len(mine) > len(theirs) else -1
+            return _compare_identifier(left, right)
+    return 1 if len(left_identifiers) > len(right_identifiers) else -1
 
 
-def _compare_part(left: str, right: str) -> int:
-    """Numbers by value and below words."""
+def _compare_identifier(left: str, right: str) -> int:
+    """Numeric identifiers by value, and below alphanumeric ones."""
     if left.isdecimal() and right.isdecimal():
-        left_digits, other = left.lstrip("0"), right.lstrip("0")
-        return 1 if (len(left_digits), left_digits) > (len(other), other) else -1
+        left_digits, right_digits = left.lstrip("0"), right.lstrip("0")
+        return 1 if (len(left_digits), left_digits) > (len(right_digits), right_digits) else -1
     if left.isdecimal() or right.isdecimal():
         return -1 if left.isdecimal() else 1
     return 1 if left > right else -1
 
 
 def _parsed(text: str) -> list[list[_Limit]] | None:
-    """Groups of which one must hold, each of limits that must all hold; `None` when it is no range."""
-    if len(text) > _LONGEST:
+    """Alternatives (`||`), each a list of limits that must all match; `None` if it is not a range."""
+    if len(text) > _MAX_LENGTH:
         return None
     groups: list[list[_Limit]] = []
-    for part in text.split("||"):
-        part = _BETWEEN.sub(r">=\g<low> <=\g<high>", part).strip()
+    for alternative in text.split("||"):
+        alternative = _BETWEEN.sub(r">=\g<low> <=\g<high>", alternative).strip()
         group: list[_Limit] = []
-        at = 0
-        while at < len(part) or not group:
-            matched = _LIMIT.match(part, at)
+        position = 0
+        while position < len(alternative) or not group:
+            matched = _LIMIT.match(alternative, position)
             if matched is None:
                 return None
             group.append(_limit(matched))
-            at = matched.end()
-            if at < len(part):
-                gap = _SEPARATOR.match(part, at)
+            position = matched.end()
+            if position < len(alternative):
+                gap = _SEPARATOR.match(alternative, position)
                 if gap is None:
                     return None
-                at = gap.end()
+                position = gap.end()
         groups.append(group)
     return groups
 
@@ -122,25 +122,25 @@ def _parsed(text: str) -> list[list[_Limit]] | None:
 def _limit(matched: re.Match[str]) -> _Limit:
     loose = ""
     numbers = {"major": 0, "minor": 0, "patch": 0}
-    for at, name in enumerate(("major", "minor", "patch")):
-        part = matched[name]
-        if part is None or part in "xX*":
-            loose = ("all", "minor", "patch")[at]
+    for index, name in enumerate(("major", "minor", "patch")):
+        component = matched[name]
+        if component is None or component in "xX*":
+            loose = ("all", "minor", "patch")[index]
             break
-        numbers[name] = int(part)
+        numbers[name] = int(component)
     op = {"=>": ">=", "=<": "<=", "~>": "~", None: "="}.get(matched["op"], matched["op"])
-    return _Limit(op, Version(**numbers, before=matched["before"] or "", written=""), loose)
+    return _Limit(op, Version(**numbers, prerelease=matched["prerelease"] or "", written=""), loose)
 
 
 def _allows(group: list[_Limit], version: Version) -> bool:
-    if version.before and not any(limit.version.before for limit in group):
+    if version.prerelease and not any(limit.version.prerelease for limit in group):
         return False
     return all(_fits(limit, version) for limit in group)
 
 
 def _fits(limit: _Limit, version: Version) -> bool:
-    wanted, loose = limit.version, limit.loose
-    order = compare(version, wanted)
+    limit_version, loose = limit.version, limit.loose
+    order = compare(version, limit_version)
     match limit.op:
         case "=":
             return _tilde(limit, version) if loose else order == 0
@@ -153,7 +153,7 @@ def _fits(limit: _Limit, version: Version) -> bool:
         case ">=":
             return order >= 0
         case "<=":
-            return _not_above(limit, version, order)
+            return _at_most(limit, version, order)
         case "~":
             return _tilde(limit, version)
         case _:
@@ -168,7 +168,7 @@ def _above(limit: _Limit, version: Version, order: int) -> bool:
     return limit.loose == "patch" and version.minor > limit.version.minor
 
 
-def _not_above(limit: _Limit, version: Version, order: int) -> bool:
+def _at_most(limit: _Limit, version: Version, order: int) -> bool:
     if not limit.loose:
         return order <= 0
     if version.major != limit.version.major:
@@ -177,7 +177,7 @@ def _not_above(limit: _Limit, version: Version, order: int) -> bool:
 
 
 def _tilde(limit: _Limit, version: Version) -> bool:
-    """`~1.2.3`: this minor version from there on; `~1`: this major version; `*`: all."""
+    """`~1.2.3`: the same minor version, at least this patch; `~1`: the same major version; `*`: all."""
     if limit.loose == "all":
         return True
     if compare(version, limit.version) < 0 or version.major != limit.version.major:
@@ -186,14 +186,14 @@ def _tilde(limit: _Limit, version: Version) -> bool:
 
 
 def _caret(limit: _Limit, version: Version) -> bool:
-    """`^1.2`: up to the next change of the first number that is not zero."""
-    wanted = limit.version
-    if compare(version, wanted) < 0:
+    """`^1.2`: the same leftmost non-zero component, at least this version."""
+    limit_version = limit.version
+    if compare(version, limit_version) < 0:
         return False
-    if wanted.major > 0 or limit.loose == "minor":
-        return version.major == wanted.major
+    if limit_version.major > 0 or limit.loose == "minor":
+        return version.major == limit_version.major
     if version.major > 0:
         return False
-    if wanted.minor > 0 or limit.loose == "patch":
-        return version.minor == wanted.minor
-    return version.minor == 0 and version.patch == wanted.patch
+    if limit_version.minor > 0 or limit.loose == "patch":
+        return version.minor == limit_version.minor
+    return version.minor == 0 and version.patch == limit_version.patch

@@ -1,8 +1,8 @@
-"""The files of one commit, or of one folder, in a directory of whysync's own.
+"""The files of a commit or of a folder, in a temporary directory.
 
-Tools need real files, and the user's own must not be touched: so each tree is a private copy, gone when it is
-closed. It is written from Git's objects one by one, without filters, hooks or attributes. Links are made last
-and never written through, so nothing lands outside, whatever names a repository has.
+Rendering tools need real files, and user files must not be changed, so each tree is a copy that is deleted
+when it is closed. It is written from Git's objects, without filters, hooks or attributes. Symbolic links are
+created last and never written through, so nothing is written outside the directory.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from whysync.argocd.repo_server.git.command import Git
 from whysync.errors import TooLarge, Unreadable
 
 _HOW_TO_FETCH: Final = "fetch it: git fetch --refetch --no-filter (Git 2.36), or clone without --filter"
-_MOST_FILES: Final = 200_000
-_MOST_BYTES: Final = 2 << 30
-_LARGEST_LINK: Final = 4096
-_DEEPEST: Final = 250
+_MAX_FILES: Final = 200_000
+_MAX_BYTES: Final = 2 << 30
+_MAX_LINK_BYTES: Final = 4096
+_MAX_DEPTH: Final = 250
 _BATCH: Final = 2000
 _BATCH_BYTES: Final = 64 << 20
 
 
 class Tree:
-    """A directory that may be changed and is thrown away; paths are relative to `root`, with `/`."""
+    """A temporary directory that may be changed; paths are relative to `root`, with `/`."""
 
     def __init__(
         self, root: Path, *, identity: str, warnings: Sequence[str] = (), missing: Sequence[str] = ()
     ) -> None:
         self.root = root
         self.identity = identity
-        """Equal for equal content: Git's name of the tree, or a hash of the files."""
+        """Equal for equal content: the Git tree id, or a hash of the files."""
         self.warnings = tuple(warnings)
         self.missing = tuple(missing)
-        """Files of the commit that a partial clone does not hold."""
+        """Files of the commit that a partial clone lacks."""
         self.lock = threading.Lock()
-        """Held by whoever changes files for a while."""
+        """Held while files are changed temporarily."""
         self.checked: str | None = None
-        """A link that leads out of the tree, once looked for; empty when there is none."""
+        """The first link that leads out of the tree, empty if there is none; `None` before the check."""
 
     def close(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
@@ -60,25 +60,25 @@ class Tree:
 
 
 def walk(root: Path, *, skipped: str = "") -> Iterator[Path]:
-    """All that lies below a folder, each folder before what is in it, by name; links are not followed.
+    """All paths below a folder in the order of Go's `filepath.Walk`; links are not followed.
 
-    In the order of Go's `filepath.Walk`, and without recursion. Raises `Unreadable` for what lies too deep.
+    Raises `Unreadable` if a path is too deep.
     """
-    waiting = [root]
-    deepest = len(root.parts) + _DEEPEST
-    while waiting:
-        here = waiting.pop()
-        if here is not root:
-            if len(here.parts) > deepest:
-                raise _too_deep(here.name)
-            yield here
-            if here.is_symlink() or not here.is_dir():
+    pending = [root]
+    max_parts = len(root.parts) + _MAX_DEPTH
+    while pending:
+        path = pending.pop()
+        if path is not root:
+            if len(path.parts) > max_parts:
+                raise _too_deep(path.name)
+            yield path
+            if path.is_symlink() or not path.is_dir():
                 continue
         try:
-            names = sorted(os.listdir(here), reverse=True)
+            names = sorted(os.listdir(path), reverse=True)
         except OSError as problem:
-            raise _unwritable(here.name, problem) from problem
-        waiting += [here / name for name in names if name != skipped]
+            raise _unwritable(path.name, problem) from problem
+        pending += [path / name for name in names if name != skipped]
 
 
 class _Entry(NamedTuple):
@@ -89,11 +89,11 @@ class _Entry(NamedTuple):
 
 
 def tree_of_commit(git: Git, commit: str) -> Tree:
-    """Raises `GitFailed` where there is no such commit, `TooLarge`, `Unreadable`."""
+    """Raises `GitFailed` if there is no such commit, `TooLarge`, `Unreadable`."""
     identity = git.text("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}").strip()
     listing = git.bytes("ls-tree", "-r", "-z", "-l", "--full-tree", identity)
     entries = list(_entries(listing))
-    _bound(len(entries), sum(entry.size for entry in entries))
+    _check_size(len(entries), sum(entry.size for entry in entries))
     root = Path(tempfile.mkdtemp(prefix="whysync-tree-")).resolve()
     try:
         submodules, missing = _write(root, git, entries)
@@ -109,13 +109,13 @@ def tree_of_commit(git: Git, commit: str) -> Tree:
 
 
 def missing_in_words(paths: Sequence[str]) -> str:
-    """Files of a commit whose content this clone does not have, and how to get it."""
-    others = f" and {len(paths) - 1} others" if len(paths) > 1 else ""
-    return f"the content of {paths[0]!r}{others} is missing in this partial clone; {_HOW_TO_FETCH}"
+    """The warning about files whose content a partial clone lacks, and how to fetch it."""
+    more = f" and {len(paths) - 1} others" if len(paths) > 1 else ""
+    return f"the content of {paths[0]!r}{more} is missing in this partial clone; {_HOW_TO_FETCH}"
 
 
 def tree_of_folder(folder: Path, *, only: frozenset[str] | None = None) -> Tree:
-    """A copy of a folder as it is now, without `.git`; `only` names the files to take."""
+    """A copy of a folder without `.git`; `only` limits it to these files."""
     if not folder.is_dir():
         raise Unreadable(
             what=f"there is no folder {str(folder)!r}",
@@ -135,37 +135,37 @@ def _entries(listing: bytes) -> Iterator[_Entry]:
     for line in listing.split(b"\0"):
         if not line:
             continue
-        facts, _, path = line.partition(b"\t")
-        mode, _, name, size = facts.split()
+        attributes, _, path = line.partition(b"\t")
+        mode, _, name, size = attributes.split()
         yield _Entry(
             mode.decode(), name.decode(), int(size) if size.isdigit() else 0, os.fsdecode(_safe(path))
         )
 
 
 def _safe(path: bytes) -> bytes:
-    """Git itself refuses such names, but a tree can be forged."""
-    if any(part in (b"", b".", b"..") or part.lower() == b".git" for part in path.split(b"/")):
+    """Rejects names that Git refuses too, because a tree can be forged."""
+    if any(component in (b"", b".", b"..") or component.lower() == b".git" for component in path.split(b"/")):
         raise Unreadable(
             what=f"the repository holds a file with the name {os.fsdecode(path)!r}",
             why="it would lie outside of the repository, or inside of its git directory",
             next="remove that file from the repository: no honest tool makes it",
         )
-    if path.count(b"/") > _DEEPEST:
+    if path.count(b"/") > _MAX_DEPTH:
         raise _too_deep(os.fsdecode(path[:200]))
     return path
 
 
-def _bound(files: int, size: int) -> None:
-    if files > _MOST_FILES or size > _MOST_BYTES:
+def _check_size(files: int, size: int) -> None:
+    if files > _MAX_FILES or size > _MAX_BYTES:
         raise TooLarge(
             what=f"the repository has {files} files of {size >> 20} MiB together",
-            why=f"whysync reads at most {_MOST_FILES} files and {_MOST_BYTES >> 30} GiB of one commit",
+            why=f"whysync reads at most {_MAX_FILES} files and {_MAX_BYTES >> 30} GiB of one commit",
             next="give a smaller repository, or a folder with the part that is deployed",
         )
 
 
 def _write(root: Path, git: Git, entries: Sequence[_Entry]) -> tuple[list[str], list[str]]:
-    """All files, then the links; the paths of submodules and of missing files come back."""
+    """Writes files, then links; returns the paths of submodules and of missing files."""
     missing: list[str] = []
     submodules = [entry.path for entry in entries if entry.mode == "160000"]
     links = [entry for entry in entries if entry.mode == "120000"]
@@ -178,7 +178,7 @@ def _write(root: Path, git: Git, entries: Sequence[_Entry]) -> tuple[list[str], 
         else:
             _write_file(root / entry.path, content, executable=entry.mode == "100755")
     for path in missing:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)  # its folder is in the commit nevertheless
+        (root / path).parent.mkdir(parents=True, exist_ok=True)  # its folder is in the commit
     for entry, content in _contents(git, links):
         if content is None:
             missing.append(entry.path)
@@ -201,7 +201,7 @@ def _write_file(path: Path, content: bytes, *, executable: bool) -> None:
 
 def _write_link(root: Path, path: str, content: bytes) -> None:
     target = root / path
-    if len(content) > _LARGEST_LINK or b"\0" in content or not content:
+    if len(content) > _MAX_LINK_BYTES or b"\0" in content or not content:
         raise _unwritable(path, ValueError("the link leads to no possible path"))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -221,11 +221,11 @@ def _unwritable(path: str, problem: Exception) -> Unreadable:
 
 
 def _too_deep(path: str) -> Unreadable:
-    return _unwritable(path, ValueError(f"it lies more than {_DEEPEST} folders deep"))
+    return _unwritable(path, ValueError(f"it lies more than {_MAX_DEPTH} folders deep"))
 
 
 def _contents(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes | None]]:
-    """The blobs in their order, many to a call, a bounded number of bytes at a time."""
+    """The contents of the entries in order, read in batches of limited size."""
     start = 0
     while start < len(entries):
         end, size = start, 0
@@ -233,27 +233,27 @@ def _contents(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, byt
             size += entries[end].size
             end += 1
         batch = entries[start:end]
-        asked = "".join(f"{entry.name}\n" for entry in batch).encode()
-        yield from _split(batch, git.bytes("cat-file", "--batch", given=asked))
+        names = "".join(f"{entry.name}\n" for entry in batch).encode()
+        yield from _split_batch(batch, git.bytes("cat-file", "--batch", given=names))
         start = end
 
 
-def _split(batch: Sequence[_Entry], answer: bytes) -> Iterator[tuple[_Entry, bytes | None]]:
-    at = 0
+def _split_batch(batch: Sequence[_Entry], output: bytes) -> Iterator[tuple[_Entry, bytes | None]]:
+    position = 0
     for entry in batch:
-        head = answer.index(b"\n", at)
-        header = answer[at:head].split()
+        header_end = output.index(b"\n", position)
+        header = output[position:header_end].split()
         if len(header) != 3 or header[1] != b"blob":
             yield entry, None
-            at = head + 1
+            position = header_end + 1
             continue
         size = int(header[2])
-        yield entry, answer[head + 1 : head + 1 + size]
-        at = head + 1 + size + 1
+        yield entry, output[header_end + 1 : header_end + 1 + size]
+        position = header_end + 1 + size + 1
 
 
-def _lies_in(path: Path, folder: Path) -> bool:
-    """Is it there, and not behind a link that was put in place of a folder?"""
+def _is_inside(path: Path, folder: Path) -> bool:
+    """Does it exist, and not behind a link that replaces a folder?"""
     return os.path.lexists(path) and (path.parent == folder or path.parent.resolve() == path.parent)
 
 
@@ -263,28 +263,30 @@ def _copy(folder: Path, root: Path, only: frozenset[str] | None) -> str:
     if only is None:
         sources = walk(folder, skipped=".git")
     else:
-        sources = (path for path in map(folder.joinpath, sorted(only)) if _lies_in(path, folder))
+        sources = (path for path in map(folder.joinpath, sorted(only)) if _is_inside(path, folder))
     for source in sources:
         relative = source.relative_to(folder)
         target = root / relative
-        seen = source.lstat()
-        if stat.S_ISDIR(seen.st_mode):
+        status = source.lstat()
+        if stat.S_ISDIR(status.st_mode):
             target.mkdir(parents=True, exist_ok=True)
             continue
-        if stat.S_ISLNK(seen.st_mode):
+        if stat.S_ISLNK(status.st_mode):
             content = os.fsencode(os.readlink(source))
             target.parent.mkdir(parents=True, exist_ok=True)
             os.symlink(os.fsdecode(content), target)
-        elif stat.S_ISREG(seen.st_mode):
-            files, size = files + 1, size + seen.st_size
-            _bound(files, size)
+        elif stat.S_ISREG(status.st_mode):
+            files, size = files + 1, size + status.st_size
+            _check_size(files, size)
             try:
                 content = source.read_bytes()
             except OSError as problem:
                 raise _unwritable(str(relative), problem) from problem
-            _write_file(target, content, executable=bool(seen.st_mode & stat.S_IXUSR))
+            _write_file(target, content, executable=bool(status.st_mode & stat.S_IXUSR))
         else:
-            continue  # a pipe or a socket is no manifest
+            continue  # a pipe or a socket
         label = os.fsencode(str(relative))
-        digest.update(b"%d %d %d\0" % (stat.S_IFMT(seen.st_mode), len(label), len(content)) + label + content)
+        digest.update(
+            b"%d %d %d\0" % (stat.S_IFMT(status.st_mode), len(label), len(content)) + label + content
+        )
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""A view of a user's repository: its objects, references and index with a configuration of whysync's own.
+"""A view of a user's repository: its objects, references and index, with a separate configuration.
 
 The configuration of a repository can name programs: hooks, filters, drivers, a remote that missing objects
 are fetched from. Git reads user repositories only through such a view. It is a git directory that links to
@@ -45,7 +45,7 @@ class View:
     common_dir: Path
     """Where objects, references and the configuration are; differs in a linked work tree."""
     settings: tuple[Setting, ...] = ()
-    """What the configuration file of the repository says, without the files that it includes."""
+    """The settings in the configuration file of the repository, without included files."""
 
     def write(self, folder: Path) -> None:
         """Raises `OSError`."""
@@ -68,18 +68,18 @@ class View:
 
 def git_dir_files(*, head: str, settings: Iterable[Setting] = ()) -> dict[str, str]:
     """The files by which Git recognizes a git directory; it also needs the folders `objects` and `refs`."""
-    own = [("core.repositoryformatversion", "1"), ("core.bare", "true")]
-    return {"HEAD": head, "config": config_text([*own, *settings])}
+    required = [("core.repositoryformatversion", "1"), ("core.bare", "true")]
+    return {"HEAD": head, "config": config_text([*required, *settings])}
 
 
 def config_text(settings: Iterable[Setting]) -> str:
     """Settings as a configuration file of Git."""
     lines: list[str] = []
     for key, value in settings:
-        section, _, rest = key.partition(".")
-        middle, _, name = rest.rpartition(".")
+        section, _, name_parts = key.partition(".")
+        subsection, _, name = name_parts.rpartition(".")
         lines += [
-            f"[{section} {_quoted(middle)}]" if middle else f"[{section}]",
+            f"[{section} {_quoted(subsection)}]" if subsection else f"[{section}]",
             f"\t{name} = {_quoted(value)}",
         ]
     return "".join(f"{line}\n" for line in lines)

@@ -1,10 +1,10 @@
-"""Sources rendered as Argo CD renders them: directories, Helm, Kustomize, Jsonnet."""
+"""Renders sources as Argo CD's repo-server does: directories, Helm, Kustomize, Jsonnet."""
 
 from __future__ import annotations
 
 from whysync.argocd.repo_server.render.options import RefSource, RenderOptions
 from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
-from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem
+from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem, ToolMissing
 from whysync.argocd.repo_server.render.rendering import RenderedSource, render
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "RenderProblem",
     "RenderedObject",
     "RenderedSource",
+    "ToolMissing",
     "render",
 ]

@@ -1,6 +1,6 @@
-"""Rendered sources, kept between runs under a name made from all that went into them.
+"""Cache of rendered sources on disk, by a hash of all inputs.
 
-What holds a Secret is never written. The store is bounded: when it is full, the oldest quarter goes.
+Results that contain a Secret are never written. When the cache is full, the oldest quarter is deleted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from whysync.argocd.repo_server.render.tools import helm, kustomize
 from whysync.files import read_file, remove_file, write_file
 from whysync.json_tree import Json, Object, fields, items, text
 
-_MOST_ENTRIES: Final = 2000
-_MOST_BYTES: Final = 256 << 20
-_LARGEST_ENTRY: Final = 16 << 20
+_MAX_ENTRIES: Final = 2000
+_MAX_BYTES: Final = 256 << 20
+_MAX_ENTRY_BYTES: Final = 16 << 20
 
 
 class _Stored(msgspec.Struct):
@@ -41,13 +41,13 @@ class Cache:
     def get(self, key: str) -> tuple[RenderedObject, ...] | None:
         path = self._folder / key
         try:
-            if path.stat().st_size > _LARGEST_ENTRY:
+            if path.stat().st_size > _MAX_ENTRY_BYTES:
                 return None
             stored = msgspec.json.decode(read_file(path), type=list[_Stored])
         except (OSError, msgspec.DecodeError):
             return None
         with suppress(OSError):
-            os.utime(path)  # used again: not among the oldest
+            os.utime(path)  # mark as recently used
         return tuple(
             RenderedObject(
                 body=_object(entry.body),
@@ -70,19 +70,19 @@ class Cache:
             for obj in rendered
         ]
         data = msgspec.json.encode(stored)
-        if len(data) > _LARGEST_ENTRY:
+        if len(data) > _MAX_ENTRY_BYTES:
             return
-        with suppress(OSError):  # a cache that cannot be written is none
+        with suppress(OSError):  # a cache that cannot be written is ignored
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_file(self._folder / key, data, mode=0o600, durable=False)
-            self._bound()
+            self._evict()
 
-    def _bound(self) -> None:
+    def _evict(self) -> None:
         with os.scandir(self._folder) as entries:
-            seen = [(entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in entries]
-        if len(seen) <= _MOST_ENTRIES and sum(size for _, size, _ in seen) <= _MOST_BYTES:
+            files = [(entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in entries]
+        if len(files) <= _MAX_ENTRIES and sum(size for _, size, _ in files) <= _MAX_BYTES:
             return
-        for _, _, path in sorted(seen)[: max(len(seen) // 4, 1)]:
+        for _, _, path in sorted(files)[: max(len(files) // 4, 1)]:
             with suppress(OSError):
                 remove_file(Path(path))
 
@@ -95,27 +95,27 @@ def _object(body: dict[str, object]) -> Object:
 def content_key(
     kind: str, source: Object, folder: Path, tree: Tree, env: Mapping[str, str], options: RenderOptions
 ) -> str:
-    """Equal when nothing that rendering reads differs."""
-    written = msgspec.json.encode(source, order="deterministic")
-    parts: list[Json] = [
+    """A hash of all inputs of rendering."""
+    source_json = msgspec.json.encode(source, order="deterministic")
+    inputs: list[Json] = [
         __version__,
         kind,
-        written.decode(),
+        source_json.decode(),
         options.kube_version,
         [*options.api_versions],
         options.kustomize_build_options,
         ",".join(sorted(options.disabled_tools)),
         options.most_manifest_bytes,
         _tools(kind, options),
-        # Variables count where something can name them; the commit is one, and would make every key new.
+        # All variables only if the source can refer to them: the commit is one, and always differs.
         dict(env)
-        if kind == "Kustomize" or b"$" in written
+        if kind == "Kustomize" or b"$" in source_json
         else {name: env[name] for name in ("ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE")},
         str(folder.relative_to(tree.root)),
-        tree.identity if _reads_more(kind, source, folder) else _hash_of(folder),
+        tree.identity if _reads_outside(kind, source, folder) else _hash_of(folder),
         {name: ref.tree.identity if ref.tree else "" for name, ref in options.refs.items()},
     ]
-    return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(inputs, order="deterministic")).hexdigest()
 
 
 def _tools(kind: str, options: RenderOptions) -> str:
@@ -127,16 +127,16 @@ def _tools(kind: str, options: RenderOptions) -> str:
     return ""
 
 
-def _reads_more(kind: str, source: Object, folder: Path) -> bool:
-    """May it read files outside of its folder?"""
+def _reads_outside(kind: str, source: Object, folder: Path) -> bool:
+    """May rendering read files outside of its folder?"""
     if kind == "Kustomize":
         return True
     settings = fields(source.get("helm"))
-    named = [text(value_file) for value_file in items(settings.get("valueFiles"))]
-    named += [
+    paths = [text(value_file) for value_file in items(settings.get("valueFiles"))]
+    paths += [
         text(fields(file_parameter).get("path")) for file_parameter in items(settings.get("fileParameters"))
     ]
-    if any(path.startswith(("/", "$")) or ".." in path for path in named):
+    if any(path.startswith(("/", "$")) or ".." in path for path in paths):
         return True
     if any(path.is_symlink() or path.suffix in (".jsonnet", ".libsonnet") for path in walk(folder)):
         return True

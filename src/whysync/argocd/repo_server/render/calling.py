@@ -1,4 +1,4 @@
-"""One call of Helm or Kustomize: in a home of its own, and with upstream's words when it fails."""
+"""Runs Helm or Kustomize in a temporary home directory; errors have upstream's format."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from whysync.argocd.repo_server.render.problem import CannotRender
 from whysync.golang.duration import seconds_text
 from whysync.processes.children import NOWHERE, NotStarted, TooMuchSaid, TooSlow, environment, run
 
-# How programs complain that were kept from the network.
-_CUT_OFF: Final = (NOWHERE, "transport 'https' not allowed", "transport 'ssh' not allowed")
+# Errors of programs without network access.
+_NO_NETWORK_ERRORS: Final = (NOWHERE, "transport 'https' not allowed", "transport 'ssh' not allowed")
 
 
 class CommandFailed(Exception):
@@ -28,7 +28,7 @@ class CommandFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolHome:
-    """What programs of one rendering share: a home that is thrown away, and how paths are shown."""
+    """The temporary home directory of one rendering; `shown` replaces local paths in messages."""
 
     path: Path
     options: RenderOptions
@@ -42,19 +42,21 @@ class ToolHome:
         folder: Path,
         env: Mapping[str, str] | None = None,
     ) -> str:
-        """What a program writes. `shown_as` is the command as upstream would have run it."""
+        """The output of a program. `shown_as` is the command line as upstream runs it."""
         options = self.options
-        spoken = self.shown(" ".join(shown_as))
-        given = environment(self.path, network=options.network, more={**self._homes(), **(env or {})})
+        command_line = self.shown(" ".join(shown_as))
+        variables = environment(self.path, network=options.network, more={**self._homes(), **(env or {})})
         try:
-            done = run(command, folder=folder, env=given, bounds=options.bounds, apart=not options.network)
+            result = run(
+                command, folder=folder, env=variables, bounds=options.bounds, apart=not options.network
+            )
         except TooSlow:
             raise CommandFailed(
-                f"`{spoken}` failed timeout after {seconds_text(options.bounds.seconds)}"
+                f"`{command_line}` failed timeout after {seconds_text(options.bounds.seconds)}"
             ) from None
         except TooMuchSaid:
             raise CannotRender(
-                what=f"`{spoken}` gives more than {options.bounds.output >> 20} MiB",
+                what=f"`{command_line}` gives more than {options.bounds.output >> 20} MiB",
                 why="whysync stops there: no cluster takes so much at once",
                 next="look for a template that repeats itself",
             ) from None
@@ -64,16 +66,18 @@ class ToolHome:
                 why=str(problem),
                 next=f"mend the {shown_as[0]} that is installed",
             ) from None
-        if done.code != 0:
-            complaint = self.shown(done.complaint).replace(str(self.path), "/tmp")
-            if not options.network and any(mark in complaint for mark in _CUT_OFF):
+        if result.code != 0:
+            complaint = self.shown(result.complaint).replace(str(self.path), "/tmp")
+            if not options.network and any(mark in complaint for mark in _NO_NETWORK_ERRORS):
                 raise CannotRender(
-                    what=f"`{spoken}` needs the network",
+                    what=f"`{command_line}` needs the network",
                     why=complaint,
                     next="allow it with --network, or keep what it fetches in the repository",
                 )
-            raise CommandFailed(f"`{spoken}` failed {done.cause}{f': {complaint}' if complaint else ''}")
-        return done.out.decode("utf-8", "replace").removesuffix("\n")
+            raise CommandFailed(
+                f"`{command_line}` failed {result.cause}{f': {complaint}' if complaint else ''}"
+            )
+        return result.out.decode("utf-8", "replace").removesuffix("\n")
 
     def _homes(self) -> dict[str, str]:
         return {

@@ -1,4 +1,4 @@
-"""Which tool renders a source, and what files beside the manifests change about it.
+"""Detects the tool that renders a source, and applies `.argocd-source.yaml` overrides.
 
 Mirrors `GetAppSourceType`, `mergeSourceParameters` and `discovery.AppType`, Argo CD 3.6.
 """
@@ -20,8 +20,8 @@ _TYPES: Final = (
     ("directory", "Directory"),
     ("plugin", "Plugin"),
 )
-_KEPT: Final = ("chart", "path", "repoURL", "targetRevision")
-_LARGEST_OVERRIDE: Final = 1 << 20
+_LOCATION_FIELDS: Final = ("chart", "path", "repoURL", "targetRevision")
+_MAX_OVERRIDE_BYTES: Final = 1 << 20
 
 
 def with_overrides(source: Object, folder: Path, root: Path, app_name: str) -> Object:
@@ -40,13 +40,13 @@ def with_overrides(source: Object, folder: Path, root: Path, app_name: str) -> O
             merged = _merged(merged, patch)
     if merged is source:
         return source
-    # Only what the tools are told may be changed so, not where the manifests come from.
-    kept = {key: value for key, value in merged.items() if key not in _KEPT}
-    return {**kept, **{key: source[key] for key in _KEPT if key in source}}
+    # Overrides can change parameters of the tools, but not the location of the source.
+    parameters = {key: value for key, value in merged.items() if key not in _LOCATION_FIELDS}
+    return {**parameters, **{key: source[key] for key in _LOCATION_FIELDS if key in source}}
 
 
 def _patch(file: Path, shown: str) -> Object | None:
-    if file.stat().st_size > _LARGEST_OVERRIDE:
+    if file.stat().st_size > _MAX_OVERRIDE_BYTES:
         raise RenderProblem(f"error getting app source type: {shown}: file too large")
     for document in yaml.documents(file.read_bytes()):
         if isinstance(document, Broken):
@@ -79,17 +79,17 @@ def _merged(body: Object, patch: Object) -> Object:
 
 def source_type(source: Object, folder: Path, disabled: frozenset[str]) -> str:
     """`Helm`, `Kustomize`, `Directory` or `Plugin`."""
-    named = [kind for key, kind in _TYPES if source.get(key) is not None]
-    if len(named) > 1:
+    declared = [kind for key, kind in _TYPES if source.get(key) is not None]
+    if len(declared) > 1:
         raise RenderProblem(
-            f"error getting app source type: multiple application sources defined: {','.join(named)}"
+            f"error getting app source type: multiple application sources defined: {','.join(declared)}"
         )
-    if named:
-        return "Directory" if named[0] in disabled else named[0]
-    return found_type(folder, disabled)
+    if declared:
+        return "Directory" if declared[0] in disabled else declared[0]
+    return detected_type(folder, disabled)
 
 
-def found_type(folder: Path, disabled: frozenset[str] = frozenset()) -> str:
+def detected_type(folder: Path, disabled: frozenset[str] = frozenset()) -> str:
     """The source type by the files of the folder; a kustomization takes precedence."""
     source_type = "Directory"
     for file in sorted(folder.iterdir()):

@@ -1,4 +1,4 @@
-"""Plain manifests and Jsonnet: every file of a folder that may hold objects.
+"""Directory sources: plain manifests and Jsonnet.
 
 Mirrors `findManifests`, `getPotentiallyValidManifests` and `getObjsFromYAMLOrJSON`, Argo CD 3.6.
 """
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from whysync.argocd.repo_server.git.tree import Tree, walk
-from whysync.argocd.repo_server.render.decode import Found, NotAnObject, as_object, objects_in
-from whysync.argocd.repo_server.render.jsonnet import evaluated
+from whysync.argocd.repo_server.render.decode import DecodedObject, NotAnObject, as_object, objects_in
+from whysync.argocd.repo_server.render.jsonnet import evaluate_jsonnet
 from whysync.argocd.repo_server.render.options import RenderOptions
 from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
 from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, RenderProblem
@@ -25,7 +25,7 @@ from whysync.kubernetes.api.yaml.load import decoded
 
 _ENDINGS: Final = (".yaml", ".yml", ".json", ".jsonnet")
 _SKIPPED: Final = b"+argocd:skip-file-rendering"
-_LOOKS_LIKE_ONE: Final = (b"apiVersion:", b"kind:", b"metadata:")
+_MANIFEST_MARKERS: Final = (b"apiVersion:", b"kind:", b"metadata:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +37,27 @@ class _Candidate:
 def render_directory(
     source: Object, folder: Path, tree: Tree, env: Mapping[str, str], options: RenderOptions
 ) -> Iterator[RenderedObject]:
-    how = fields(source.get("directory"))
-    for candidate in list(_candidates(how, folder, tree.root, options)):
+    directory = fields(source.get("directory"))
+    for candidate in list(_candidates(directory, folder, tree.root, options)):
         shown = str(candidate.path.relative_to(tree.root))
         if candidate.path.name.endswith(".jsonnet"):
             if "Directory" not in options.disabled_tools:
-                yield from evaluated(candidate.path, how, folder, tree, env, options)
+                yield from evaluate_jsonnet(candidate.path, directory, folder, tree, env, options)
         elif candidate.path.name.endswith(".json"):
             yield from (_plain(document, shown) for document in _json(candidate))
         else:
             yield from (_plain(document, shown) for document in _yaml(candidate))
 
 
-def _plain(document: Found, shown: str) -> RenderedObject:
+def _plain(document: DecodedObject, shown: str) -> RenderedObject:
     return RenderedObject(body=document.body, origin=Origin(path=shown, line=document.line))
 
 
-def _candidates(how: Object, folder: Path, root: Path, options: RenderOptions) -> Iterator[_Candidate]:
+def _candidates(directory: Object, folder: Path, root: Path, options: RenderOptions) -> Iterator[_Candidate]:
     total = 0
     try:
-        for path in _files(folder, recurse=how.get("recurse") is True):
-            data = _data(path, how, folder, root)
+        for path in _files(folder, recurse=directory.get("recurse") is True):
+            data = _data(path, directory, folder, root)
             if data is None:
                 continue
             if not path.name.endswith(".jsonnet"):
@@ -70,7 +70,7 @@ def _candidates(how: Object, folder: Path, root: Path, options: RenderOptions) -
 
 
 def _files(folder: Path, *, recurse: bool) -> Iterator[Path]:
-    if folder.is_symlink():  # Go's walk does not enter a root that is a link, so such an app has no manifests
+    if folder.is_symlink():  # Go's walk does not enter a root that is a link
         return
     if recurse:
         yield from (path for path in walk(folder) if path.is_symlink() or not path.is_dir())
@@ -81,11 +81,11 @@ def _files(folder: Path, *, recurse: bool) -> Iterator[Path]:
                 yield path
 
 
-def _data(path: Path, how: Object, folder: Path, root: Path) -> bytes | None:
+def _data(path: Path, directory: Object, folder: Path, root: Path) -> bytes | None:
     """The content of a file that may be a manifest; `None` for one that is skipped."""
     relative = str(path.relative_to(folder))
-    # Upstream's pattern for names does not cross lines, so that a name of several lines is never a manifest.
-    if how.get("disableExtensionFilter") is not True and not (
+    # Upstream's pattern does not match names with line breaks.
+    if directory.get("disableExtensionFilter") is not True and not (
         path.name.endswith(_ENDINGS) and "\n" not in path.name
     ):
         return None
@@ -106,7 +106,7 @@ def _data(path: Path, how: Object, folder: Path, root: Path) -> bytes | None:
             raise refused(f'illegal filepath in symlink at "{relative}"')
     if not stat.S_ISREG(path.stat().st_mode):
         return None
-    exclude, include = text(how.get("exclude")), text(how.get("include"))
+    exclude, include = text(directory.get("exclude")), text(directory.get("include"))
     if (exclude and glob_match(exclude, relative)) or (include and not glob_match(include, relative)):
         return None
     try:
@@ -116,21 +116,21 @@ def _data(path: Path, how: Object, folder: Path, root: Path) -> bytes | None:
     return None if _SKIPPED in data else data
 
 
-def _yaml(candidate: _Candidate) -> list[Found]:
-    documents: list[Found] = []
+def _yaml(candidate: _Candidate) -> list[DecodedObject]:
+    documents: list[DecodedObject] = []
     try:
         documents.extend(objects_in(candidate.data))
     except NotAnObject as problem:
-        # A file that is neither a manifest nor looks like one is somebody else's, and left alone.
-        if documents or all(mark in candidate.data for mark in _LOOKS_LIKE_ONE):
+        # A file that does not look like a manifest is ignored.
+        if documents or all(mark in candidate.data for mark in _MANIFEST_MARKERS):
             raise RenderProblem(
                 f'Failed to unmarshal "{candidate.path.name}": {problem.text}', code="FailedPrecondition"
             ) from None
     return documents
 
 
-def _json(candidate: _Candidate) -> list[Found]:
-    """A `.json` file holds exactly one object, and unlike YAML it is never left alone."""
+def _json(candidate: _Candidate) -> list[DecodedObject]:
+    """The object of a `.json` file, which must contain exactly one; unlike YAML it is never ignored."""
     import json
 
     name = candidate.path.name
@@ -139,21 +139,21 @@ def _json(candidate: _Candidate) -> list[Found]:
         return RenderProblem(f'Failed to unmarshal "{name}": {why}', code="FailedPrecondition")
 
     try:
-        whole = decoded(candidate.data).lstrip()
-        _, end = json.JSONDecoder().raw_decode(whole)
+        content = decoded(candidate.data).lstrip()
+        _, end = json.JSONDecoder().raw_decode(content)
     except json.JSONDecodeError as problem:
-        raise refused(_go_words(problem)) from None
+        raise refused(_go_json_error(problem)) from None
     except RecursionError:
         raise refused("exceeded max depth") from None
     except Invalid:
         raise refused("invalid character '\\ufffd' looking for beginning of value") from None
-    if whole[end:].strip():
+    if content[end:].strip():
         raise RenderProblem(
             f'Found multiple objects in "{name}". Only single objects are allowed in JSON files.',
             code="FailedPrecondition",
         )
     try:
-        for obj in objects_in(whole):
+        for obj in objects_in(content):
             return [obj]
         as_object(None)
     except NotAnObject as problem:
@@ -163,12 +163,14 @@ def _json(candidate: _Candidate) -> list[Found]:
     return []
 
 
-def _go_words(problem: ValueError) -> str:
+def _go_json_error(problem: ValueError) -> str:
     import json
 
     assert isinstance(problem, json.JSONDecodeError)
-    rest = problem.doc[problem.pos : problem.pos + 1]
-    if not rest:
+    character = problem.doc[problem.pos : problem.pos + 1]
+    if not character:
         return "EOF" if not problem.doc.strip() else "unexpected EOF"
-    where = "after object key:value pair" if "delimiter" in problem.msg else "looking for beginning of value"
-    return f"invalid character {rest!r} {where}"
+    context = (
+        "after object key:value pair" if "delimiter" in problem.msg else "looking for beginning of value"
+    )
+    return f"invalid character {character!r} {context}"

@@ -1,4 +1,4 @@
-"""The build environment: `ARGOCD_APP_NAME` and its like, and what they replace."""
+"""The build environment (`ARGOCD_APP_NAME`, …) and its substitution."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ def build_environment(
 
 
 def substituted(text: str, env: Mapping[str, str]) -> str:
-    """`$NAME` and `${NAME}` replaced, unknown ones by nothing; `$$` is a dollar.
+    """Replaces `$NAME` and `${NAME}`, unknown names by an empty string, and `$$` by `$`.
 
-    Mirrors `Env.Envsubst` and, below it, Go's `os.Expand` with its ways of eating what is no name.
+    Mirrors `Env.Envsubst` and Go's `os.Expand`, including its handling of bad syntax.
     """
     if "$" not in text:
         return text
-    parts: list[str] = []
-    start = at = 0
-    while at < len(text):
-        if text[at] != "$" or at + 1 >= len(text):
-            at += 1
+    pieces: list[str] = []
+    start = position = 0
+    while position < len(text):
+        if text[position] != "$" or position + 1 >= len(text):
+            position += 1
             continue
-        parts.append(text[start:at])
-        name, width = _name(text[at + 1 :])
+        pieces.append(text[start:position])
+        name, width = _name(text[position + 1 :])
         if name == "$":
-            parts.append("$")
+            pieces.append("$")
         elif name:
-            parts.append(env.get(name, ""))
+            pieces.append(env.get(name, ""))
         elif not width:
-            parts.append("$")  # a dollar before something that is no name stays
-        at += 1 + width
-        start = at
-    return "".join(parts) + text[start:]
+            pieces.append("$")  # not followed by a name
+        position += 1 + width
+        start = position
+    return "".join(pieces) + text[start:]
 
 
 def _name(rest: str) -> tuple[str, int]:
-    """The name of a variable, and how many characters it takes; without a name these are bad syntax."""
+    """The name of a variable and its length in the text; an empty name means bad syntax."""
     if rest[0] == "{":
         if len(rest) > 2 and rest[1] in _SPECIAL and rest[2] == "}":
             return rest[1], 3

@@ -1,7 +1,7 @@
-"""Helm charts, rendered by `helm template` as the repo-server calls it.
+"""Helm sources, rendered by `helm template` as the repo-server calls it.
 
 Mirrors `helmTemplate` and util/helm, Argo CD 3.6. Differs: dependencies that are not in `charts/` are only
-fetched when the network may be used, and a chart cannot take more time, memory or output than it is given.
+fetched if the network is allowed, and time, memory and output are limited.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.yaml import Broken
 
-_EXTRA_VALUES: Final = "<temp file with values from source.helm.values/valuesObject>"
+_INLINE_VALUES: Final = "<temp file with values from source.helm.values/valuesObject>"
 _API_VERSIONS: Final = re.compile(r"(--api-versions [^ ]+ )+")
 _SOURCE: Final = re.compile(r"^---[ \t]*\n# Source: (?P<file>[^\n]+)$", re.MULTILINE)
-_MISSING: Final = (
+_MISSING_DEPENDENCY: Final = (
     "found in requirements.yaml, but missing in charts",
     "found in Chart.yaml, but missing in charts/ directory",
 )
@@ -40,7 +40,7 @@ _MISSING: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chart:
-    """One source that is a chart: where it lies and what is known around it."""
+    """The inputs for rendering one chart."""
 
     source: Object
     folder: Path
@@ -54,7 +54,7 @@ class _Chart:
         return fields(self.source.get("helm"))
 
     def shown(self, message: str) -> str:
-        """A text without the paths of this machine."""
+        """The message with local paths replaced as by the repo-server."""
         for tree in (self.tree, *(ref.tree for ref in self.options.refs.values())):
             if tree is not None:
                 message = message.replace(str(tree.root), CACHED_SOURCE)
@@ -74,13 +74,13 @@ def render_helm(
             f"helm version '{version}' is not supported"
         )
     tool = find_helm(options.tools)
-    with home(options, chart.shown) as place:
-        written = _template(chart, tool, place, arguments, dependencies)
+    with home(options, chart.shown) as tool_home:
+        written = _template(chart, tool, tool_home, arguments, dependencies)
     yield from _objects(written, chart)
 
 
 def template_arguments(chart: _Chart) -> list[str]:
-    """All but the file of the inline values, which does not exist yet; its place is marked."""
+    """The arguments of `helm template`, with a placeholder for the file of inline values."""
     helm, env = chart.helm, chart.env
     name = text(helm.get("releaseName")) or _release_name(env["ARGOCD_APP_NAME"])
     arguments = ["template", ".", "--name-template", name]
@@ -103,9 +103,9 @@ def template_arguments(chart: _Chart) -> list[str]:
     for file in values:
         arguments += ["--values", file]
     if inline_values(helm):
-        arguments += ["--values", _EXTRA_VALUES]
-    own = [text(api_version) for api_version in items(helm.get("apiVersions"))]
-    for api_version in own or chart.options.api_versions:
+        arguments += ["--values", _INLINE_VALUES]
+    source_api_versions = [text(api_version) for api_version in items(helm.get("apiVersions"))]
+    for api_version in source_api_versions or chart.options.api_versions:
         arguments += ["--api-versions", api_version]
     if helm.get("skipCrds") is not True:
         arguments.append("--include-crds")
@@ -117,7 +117,7 @@ def template_arguments(chart: _Chart) -> list[str]:
 
 
 def _release_name(instance: str) -> str:
-    """`namespace_name` of an app outside of Argo CD's namespace is no name of a release."""
+    """The app name of an instance name, which is `namespace_name` outside of Argo CD's namespace."""
     before, underscore, name = instance.partition("_")
     return name if underscore else before
 
@@ -126,30 +126,30 @@ def _parameters(helm: Object, env: Mapping[str, str], files: ValuesFiles) -> lis
     plain: dict[str, str] = {}
     strings: dict[str, str] = {}
     for parameter in map(fields, items(helm.get("parameters"))):
-        where = strings if parameter.get("forceString") is True else plain
-        where[text(parameter.get("name"))] = substituted(text(parameter.get("value")), env)
+        group = strings if parameter.get("forceString") is True else plain
+        group[text(parameter.get("name"))] = substituted(text(parameter.get("value")), env)
     from_files = {
         text(parameter.get("name")): files.file_parameter(text(parameter.get("path")))
         for parameter in map(fields, items(helm.get("fileParameters")))
     }
     arguments: list[str] = []
-    for flag, given in (("--set", plain), ("--set-string", strings), ("--set-file", from_files)):
-        for name, value in given.items():
+    for flag, parameters in (("--set", plain), ("--set-string", strings), ("--set-file", from_files)):
+        for name, value in parameters.items():
             arguments += [flag, f"{name}={escaped(value)}"]
     return arguments
 
 
 def escaped(value: str) -> str:
-    """Commas of a parameter are part of it, unless it is a list in braces. Mirrors `cleanSetParameters`."""
+    """Escapes commas, unless the value is a list in braces. Mirrors `cleanSetParameters`."""
     if value.startswith("{") and value.endswith("}"):
         return value
     return re.sub(r"(?<!\\),", r"\,", value)
 
 
 def inline_values(helm: Object) -> str:
-    """`valuesObject` wins over `values`; JSON is YAML too."""
-    given = helm.get("valuesObject")
-    return text(helm.get("values")) if given is None else msgspec.json.encode(given).decode()
+    """`valuesObject` (as JSON) or else `values`."""
+    values_object = helm.get("valuesObject")
+    return text(helm.get("values")) if values_object is None else msgspec.json.encode(values_object).decode()
 
 
 def _check_remote(values: Sequence[str], options: RenderOptions) -> None:
@@ -163,20 +163,26 @@ def _check_remote(values: Sequence[str], options: RenderOptions) -> None:
 
 
 def _template(
-    chart: _Chart, tool: Tool, place: ToolHome, arguments: Sequence[str], dependencies: Sequence[Dependency]
+    chart: _Chart,
+    tool: Tool,
+    tool_home: ToolHome,
+    arguments: Sequence[str],
+    dependencies: Sequence[Dependency],
 ) -> str:
-    real = list(arguments)
-    if _EXTRA_VALUES in real:
-        extra = place.path / "values.yaml"
-        extra.write_text(inline_values(chart.helm), encoding="utf-8", errors="surrogateescape")
-        real[real.index(_EXTRA_VALUES)] = str(extra)
+    command_arguments = list(arguments)
+    if _INLINE_VALUES in command_arguments:
+        values_file = tool_home.path / "values.yaml"
+        values_file.write_text(inline_values(chart.helm), encoding="utf-8", errors="surrogateescape")
+        command_arguments[command_arguments.index(_INLINE_VALUES)] = str(values_file)
 
     def attempt() -> str:
         try:
-            return place.call([*tool.command, *real], shown_as=("helm", *arguments), folder=chart.folder)
+            return tool_home.call(
+                [*tool.command, *command_arguments], shown_as=("helm", *arguments), folder=chart.folder
+            )
         except CommandFailed as problem:
-            # Helm names the file of the inline values when it cannot read it.
-            message = problem.text.replace("/tmp/values.yaml", _EXTRA_VALUES)
+            # The message contains the path of the inline values if they cannot be parsed.
+            message = problem.text.replace("/tmp/values.yaml", _INLINE_VALUES)
             message = _API_VERSIONS.sub("<api versions removed> ", message)
             raise RenderProblem(
                 f"failed to execute helm template command: failed running helm: {message}"
@@ -187,16 +193,16 @@ def _template(
     try:
         return attempt()
     except RenderProblem as problem:
-        if not any(mark in problem.text for mark in _MISSING):
+        if not any(mark in problem.text for mark in _MISSING_DEPENDENCY):
             raise
-        if not had_lock:  # template may leave one behind that build would then trust
+        if not had_lock:  # `helm template` may create one that `helm dependency build` would use
             lock.unlink(missing_ok=True)
-        _build_dependencies(chart, tool, place, dependencies, problem)
+        _build_dependencies(chart, tool, tool_home, dependencies, problem)
         return attempt()
 
 
 def _build_dependencies(
-    chart: _Chart, tool: Tool, place: ToolHome, dependencies: Sequence[Dependency], problem: RenderProblem
+    chart: _Chart, tool: Tool, tool_home: ToolHome, dependencies: Sequence[Dependency], problem: RenderProblem
 ) -> None:
     if not chart.options.network and not all(
         dependency.is_local(chart.folder, chart.tree.root) for dependency in dependencies
@@ -212,7 +218,7 @@ def _build_dependencies(
             continue
         command = ["repo", "add", *_pass_credentials(chart), dependency.url.replace("/", "-"), dependency.url]
         try:
-            place.call([*tool.command, *command], shown_as=("helm", *command), folder=chart.folder)
+            tool_home.call([*tool.command, *command], shown_as=("helm", *command), folder=chart.folder)
         except CommandFailed as failed:
             raise RenderProblem(
                 f"{prefix}failed to add helm repository {dependency.url}: failed to add repository: "
@@ -220,7 +226,7 @@ def _build_dependencies(
             ) from None
     try:
         command_line = ("dependency", "build")
-        place.call([*tool.command, *command_line], shown_as=("helm", *command_line), folder=chart.folder)
+        tool_home.call([*tool.command, *command_line], shown_as=("helm", *command_line), folder=chart.folder)
     except CommandFailed as failed:
         raise RenderProblem(
             f"{prefix}failed to build helm dependencies: failed to build dependencies: "
@@ -233,7 +239,7 @@ def _pass_credentials(chart: _Chart) -> tuple[str, ...]:
 
 
 def _objects(written: str, chart: _Chart) -> Iterator[RenderedObject]:
-    """Each with the template that Helm names above it."""
+    """The objects with the template from Helm's `# Source:` comments."""
     marks = [(written.count("\n", 0, at.start()) + 1, at["file"]) for at in _SOURCE.finditer(written)]
     at = -1
     try:
@@ -247,18 +253,20 @@ def _objects(written: str, chart: _Chart) -> Iterator[RenderedObject]:
 
 
 def _origin(file: str, chart: _Chart) -> Origin:
-    """`shop/charts/db/templates/x.yaml` → the file in the repository, or the archive that holds the chart."""
+    """The file of `shop/charts/db/templates/x.yaml` in the repository, or the archive of the subchart."""
     inside = Path(file.partition("/")[2] or file)
     made_by = "crds" if "crds" in inside.parts[:-1] and "templates" not in inside.parts else "template"
-    here = chart.folder.relative_to(chart.tree.root)
+    chart_path = chart.folder.relative_to(chart.tree.root)
     if (chart.folder / inside).is_file():
-        return Origin(path=str(here / inside), made_by=made_by)
-    parts = inside.parts
-    if len(parts) > 2 and parts[0] == "charts":
-        archive = next(iter(sorted((chart.folder / "charts").glob(f"{glob_safe(parts[1])}-*.tgz"))), None)
+        return Origin(path=str(chart_path / inside), made_by=made_by)
+    path_parts = inside.parts
+    if len(path_parts) > 2 and path_parts[0] == "charts":
+        archive = next(
+            iter(sorted((chart.folder / "charts").glob(f"{glob_safe(path_parts[1])}-*.tgz"))), None
+        )
         if archive is not None:
-            return Origin(path=str(here / "charts" / archive.name), made_by=made_by)
-    return Origin(path=str(here / inside), made_by=made_by)
+            return Origin(path=str(chart_path / "charts" / archive.name), made_by=made_by)
+    return Origin(path=str(chart_path / inside), made_by=made_by)
 
 
 def glob_safe(name: str) -> str:
@@ -270,7 +278,7 @@ class Dependency(NamedTuple):
     url: str
 
     def is_local(self, folder: Path, root: Path) -> bool:
-        """Lies it in the repository, where no network is needed?"""
+        """Is it in the repository, so that no network is needed?"""
         if not self.url:
             return True
         if not self.url.startswith("file://"):
@@ -283,13 +291,15 @@ class Dependency(NamedTuple):
 def dependencies_of(folder: Path, shown: Callable[[str], str]) -> list[Dependency]:
     """Mirrors `getHelmDependencyRepos`, Argo CD 3.6: a chart without Chart.yaml ends here."""
     file = folder / "Chart.yaml"
-    where = shown(str(file))
+    shown_path = shown(str(file))
     prefix = "error getting helm repos: error retrieving helm dependency repos: "
     try:
         data = file.read_bytes()
     except OSError as problem:
-        why = (problem.strerror or str(problem)).lower()
-        raise RenderProblem(f"{prefix}error reading helm chart from {where}: open {where}: {why}") from None
+        error = (problem.strerror or str(problem)).lower()
+        raise RenderProblem(
+            f"{prefix}error reading helm chart from {shown_path}: open {shown_path}: {error}"
+        ) from None
     for document in yaml.documents(data):
         if isinstance(document, Broken):
             raise RenderProblem(

@@ -1,6 +1,6 @@
-"""Charts that an Application takes from a registry, not from Git: fetched by Helm, where that is allowed.
+"""Charts from a Helm repository or OCI registry, fetched by Helm if the network is allowed.
 
-Mirrors `ExtractChart` of util/helm, Argo CD 3.6. Archives are unpacked with bounds and never outside.
+Mirrors `ExtractChart` of util/helm, Argo CD 3.6. Archives are unpacked with limits.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from whysync.json_tree import fields, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.yaml import Invalid
 
-_MOST_BYTES: Final = 1 << 30
-_MOST_FILES: Final = 20_000
+_MAX_BYTES: Final = 1 << 30
+_MAX_FILES: Final = 20_000
 
 
-def chart_version(repo: str, chart: str, wanted: str, options: RenderOptions) -> str:
-    """The version that a range of versions means now."""
-    chart_yaml = _helm(["show", "chart"], repo, chart, wanted, options)
+def chart_version(repo: str, chart: str, version_range: str, options: RenderOptions) -> str:
+    """The current version of a semver range."""
+    chart_yaml = _helm(["show", "chart"], repo, chart, version_range, options)
     try:
         return text(fields(yaml.load(chart_yaml)).get("version"))
     except Invalid:
-        return wanted
+        return version_range
 
 
 def pulled_chart(repo: str, chart: str, version: str, options: RenderOptions) -> Tree:
     """The files of a chart; its root is the folder with Chart.yaml."""
-    place = Path(tempfile.mkdtemp(prefix="whysync-chart-")).resolve()
+    folder = Path(tempfile.mkdtemp(prefix="whysync-chart-")).resolve()
     try:
-        _helm(["pull", "--destination", str(place)], repo, chart, version, options)
-        archive = next(iter(sorted(place.glob("*.tgz"))))
-        root = place / "chart"
+        _helm(["pull", "--destination", str(folder)], repo, chart, version, options)
+        archive = next(iter(sorted(folder.glob("*.tgz"))))
+        root = folder / "chart"
         _unpack(archive, root)
     except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
     return _Chart(root, identity=f"{repo}/{chart}@{version}")
 
@@ -69,15 +69,17 @@ def _helm(command: list[str], repo: str, chart: str, version: str, options: Rend
         arguments = [*command, f"oci://{host}/{chart}", "--version", version]
     if any(argument.startswith("-") for argument in (repo, chart, version)):
         raise RenderProblem(f"invalid chart {chart}")
-    with home(options, without_credentials) as place:
+    with home(options, without_credentials) as tool_home:
         try:
-            return place.call([*tool.command, *arguments], shown_as=("helm", *arguments), folder=place.path)
+            return tool_home.call(
+                [*tool.command, *arguments], shown_as=("helm", *arguments), folder=tool_home.path
+            )
         except CommandFailed as problem:
             raise RenderProblem(f"failed to fetch chart: failed running helm: {problem.text}") from None
 
 
 def _unpack(archive: Path, root: Path) -> None:
-    """Plain files only, below the one folder that a chart's archive has."""
+    """Unpacks regular files below the top folder of the archive."""
     files = size = 0
     try:
         with tarfile.open(archive, mode="r:gz") as tar:
@@ -87,7 +89,7 @@ def _unpack(archive: Path, root: Path) -> None:
                     continue
                 files, size = files + 1, size + member.size
                 content = tar.extractfile(member)
-                if files > _MOST_FILES or size > _MOST_BYTES or content is None:
+                if files > _MAX_FILES or size > _MAX_BYTES or content is None:
                     raise RenderProblem(f"chart {archive.name} is larger than what is unpacked")
                 target = root.joinpath(*path.parts[1:])
                 target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Jsonnet, evaluated by Argo CD's own engine (`gojsonnet`) in a child that cannot run away.
+"""Jsonnet, evaluated by go-jsonnet (as in Argo CD) in a child process with limits.
 
 Mirrors `makeJsonnetVM`, Argo CD 3.6; differs: nothing outside of the repository can be imported.
 """
@@ -24,10 +24,10 @@ from whysync.json_tree import Json, Object, fields, items, text
 from whysync.processes.children import NotStarted, TooMuchSaid, TooSlow, environment, run
 
 
-def evaluated(
-    path: Path, how: Object, folder: Path, tree: Tree, env: Mapping[str, str], options: RenderOptions
+def evaluate_jsonnet(
+    path: Path, directory: Object, folder: Path, tree: Tree, env: Mapping[str, str], options: RenderOptions
 ) -> Iterator[RenderedObject]:
-    settings = fields(how.get("jsonnet"))
+    settings = fields(directory.get("jsonnet"))
     libraries = [
         resolved_path(tree.root, tree.root, text(lib), may_be_root=True)
         for lib in items(settings.get("libs"))
@@ -39,19 +39,19 @@ def evaluated(
         "external": _variables(settings.get("extVars"), env),
         "arguments": _variables(settings.get("tlas"), env),
     }
-    answer = _asked(request, path.name, options)
+    response = _run_child(request, path.name, options)
     origin = Origin(path=str(path.relative_to(tree.root)), made_by="jsonnet")
-    problem_text = text(answer.get("problem"))
+    problem_text = text(response.get("problem"))
     if problem_text:
         problem_text = problem_text.replace(str(tree.root), CACHED_SOURCE).strip()
         raise RenderProblem(
             f'Failed to evaluate jsonnet "{path.name}": {problem_text}', code="FailedPrecondition"
         )
     try:
-        made = cast("Json", msgspec.json.decode(text(answer.get("json"))))
-        bodies = made if isinstance(made, list) else [made]
+        decoded = cast("Json", msgspec.json.decode(text(response.get("json"))))
+        bodies = decoded if isinstance(decoded, list) else [decoded]
         for body in bodies:
-            if body is not None or not isinstance(made, list):
+            if body is not None or not isinstance(decoded, list):
                 yield RenderedObject(body=as_object(body), origin=origin)
     except NotAnObject as problem:
         why = problem.text.rpartition("while decoding JSON: ")[2]
@@ -60,23 +60,23 @@ def evaluated(
         ) from None
 
 
-def _variables(given: Json, env: Mapping[str, str]) -> list[Json]:
+def _variables(variables: Json, env: Mapping[str, str]) -> list[Json]:
     return [
         {
             "name": text(variable.get("name")),
             "value": substituted(text(variable.get("value")), env),
             "code": variable.get("code") is True,
         }
-        for variable in map(fields, items(given))
+        for variable in map(fields, items(variables))
     ]
 
 
-def _asked(request: Object, name: str, options: RenderOptions) -> Object:
+def _run_child(request: Object, name: str, options: RenderOptions) -> Object:
     child = Path(__file__).with_name("jsonnet_child.py")
     with tempfile.TemporaryDirectory(prefix="whysync-jsonnet-") as home:
         paths = msgspec.json.encode([entry for entry in sys.path if entry]).decode()
         try:
-            done = run(
+            result = run(
                 [sys.executable, "-I", "-S", str(child), paths],
                 folder=Path(home),
                 env=environment(Path(home), network=False),
@@ -89,16 +89,16 @@ def _asked(request: Object, name: str, options: RenderOptions) -> Object:
                 f'Failed to evaluate jsonnet "{name}": it took too long or made too much',
                 code="FailedPrecondition",
             ) from problem
-    if done.code == 3:
+    if result.code == 3:
         raise CannotRender(
             what=f"{name} is Jsonnet, and its engine is not installed",
             why="the Python package gojsonnet is missing; it is Argo CD's own engine",
             next="pip install gojsonnet",
         )
-    if done.code != 0:
+    if result.code != 0:
         raise RenderProblem(
-            f'Failed to evaluate jsonnet "{name}": the engine ended with {done.cause}',
+            f'Failed to evaluate jsonnet "{name}": the engine ended with {result.cause}',
             code="FailedPrecondition",
         )
-    answer = cast("Json", msgspec.json.decode(done.out))
-    return fields(answer)
+    response = cast("Json", msgspec.json.decode(result.out))
+    return fields(response)

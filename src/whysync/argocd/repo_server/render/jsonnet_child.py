@@ -1,4 +1,4 @@
-"""Runs in a process of its own: evaluates one Jsonnet file, asked on stdin, answered on stdout, both JSON."""
+"""Child process: evaluates one Jsonnet file; the request on stdin and the response on stdout are JSON."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def main() -> int:
     missing: list[str] = []
 
     def find_import(folder: str, name: str) -> tuple[str, bytes]:
-        """An import: beside the file that imports, then in the search path from its end."""
-        for place in (folder, *reversed(request["search"])):
-            full = os.path.realpath(os.path.join(place, name))
+        """Finds an import next to the importing file, then in the search path from its end."""
+        for search_folder in (folder, *reversed(request["search"])):
+            full = os.path.realpath(os.path.join(search_folder, name))
             if not full.startswith(root + os.sep) or not os.path.isfile(full):
                 continue
             with open(full, "rb") as file:
@@ -36,7 +36,7 @@ def main() -> int:
         }
 
     try:
-        made = engine.evaluate_file(
+        output = engine.evaluate_file(
             request["file"],
             ext_vars=given("external", code=False),
             ext_codes=given("external", code=True),
@@ -44,15 +44,15 @@ def main() -> int:
             tla_codes=given("arguments", code=True),
             import_callback=find_import,
         )
-        answer = {"json": made}
+        response = {"json": output}
     except (RuntimeError, UnicodeDecodeError, SystemError) as problem:
-        answer = {"problem": _not_found(missing[-1]) if missing else str(problem)}
-    sys.stdout.write(json.dumps(answer))
+        response = {"problem": _not_found(missing[-1]) if missing else str(problem)}
+    sys.stdout.write(json.dumps(response))
     return 0
 
 
 def _not_found(name: str) -> str:
-    """In the words of the engine, which returns those of a failed callback with stray bytes behind them."""
+    """The engine's message, which has stray bytes appended if a callback fails."""
     return (
         f"RUNTIME ERROR: couldn't open import {json.dumps(name)}: "
         "no match locally or in the Jsonnet library paths"

@@ -1,7 +1,7 @@
-"""What an Application changes about a kustomization, written into its file as `kustomize edit` would.
+"""Applies the Kustomize options of an Application to a kustomization, as `kustomize edit` does.
 
-Mirrors the calls in util/kustomize of Argo CD 3.6, and `kustomize edit` 5.8 behind them; pure: a tree in, a
-tree out. A kubectl can build, but not edit, so whysync does this part itself.
+Mirrors util/kustomize, Argo CD 3.6, and `kustomize edit` 5.8. It is implemented here because kubectl can
+build a kustomization, but not edit it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _IMAGE_FORMS: Final = (
 
 
 class EditFailed(Exception):
-    """What `kustomize edit` would say, and the arguments that it would have been called with."""
+    """The error of `kustomize edit`, and its arguments."""
 
     def __init__(self, arguments: Sequence[str], why: str) -> None:
         super().__init__(why)
@@ -36,37 +36,37 @@ class EditFailed(Exception):
 
 
 def edited(
-    before: Object, wishes: Object, env: Mapping[str, str], *, exists: Callable[[str], bool]
+    before: Object, options: Object, env: Mapping[str, str], *, exists: Callable[[str], bool]
 ) -> Object:
-    """The kustomization with the `spec.source.kustomize` of an Application in it.
+    """The kustomization with the options of `spec.source.kustomize`.
 
-    `exists` tells whether a component is there. Raises `EditFailed`, `RenderProblem`.
+    `exists` returns whether a component exists. Raises `EditFailed`, `RenderProblem`.
     """
     body = copy_object(before)
-    for field, wish in (("namePrefix", "namePrefix"), ("nameSuffix", "nameSuffix")):
-        if text(wishes.get(wish)):
-            body[field] = text(wishes.get(wish))
-    if items(wishes.get("images")):
-        _set_images(body, [substituted(text(image), env) for image in items(wishes.get("images"))])
-    if items(wishes.get("replicas")):
-        _set_replicas(body, items(wishes.get("replicas")))
-    if fields(wishes.get("commonLabels")):
-        _add_labels(body, wishes, env)
-    if fields(wishes.get("commonAnnotations")):
-        _add_annotations(body, wishes, env)
-    if text(wishes.get("namespace")):
-        body["namespace"] = text(wishes.get("namespace"))
-    if items(wishes.get("patches")):
-        _add_patches(body, items(wishes.get("patches")))
-    if items(wishes.get("components")):
-        _add_components(body, wishes, exists)
+    for field, option in (("namePrefix", "namePrefix"), ("nameSuffix", "nameSuffix")):
+        if text(options.get(option)):
+            body[field] = text(options.get(option))
+    if items(options.get("images")):
+        _set_images(body, [substituted(text(image), env) for image in items(options.get("images"))])
+    if items(options.get("replicas")):
+        _set_replicas(body, items(options.get("replicas")))
+    if fields(options.get("commonLabels")):
+        _add_labels(body, options, env)
+    if fields(options.get("commonAnnotations")):
+        _add_annotations(body, options, env)
+    if text(options.get("namespace")):
+        body["namespace"] = text(options.get("namespace"))
+    if items(options.get("patches")):
+        _add_patches(body, items(options.get("patches")))
+    if items(options.get("components")):
+        _add_components(body, options, exists)
     return body
 
 
-def _set_images(body: Object, wanted: Sequence[str]) -> None:
-    arguments = ("edit", "set", "image", *wanted)
+def _set_images(body: Object, references: Sequence[str]) -> None:
+    arguments = ("edit", "set", "image", *references)
     images: dict[str, Object] = {}
-    for reference in wanted:
+    for reference in references:
         image = _image(reference, arguments)
         images[text(image.get("name"))] = image
     for old in map(fields, items(body.get("images"))):
@@ -74,7 +74,7 @@ def _set_images(body: Object, wanted: Sequence[str]) -> None:
         new = images.setdefault(name, old)
         if new is not old:
             for field in ("newName", "newTag", "digest"):
-                if new.get(field) == "*":  # keep what the file says
+                if new.get(field) == "*":  # keep the value of the file
                     new[field] = text(old.get(field))
     body["images"] = [
         {key: value for key, value in image.items() if value not in ("", "*")}
@@ -82,28 +82,28 @@ def _set_images(body: Object, wanted: Sequence[str]) -> None:
     ]
 
 
-def _image(written: str, arguments: Sequence[str]) -> Object:
-    key, equals, value = written.partition("=")
+def _image(reference: str, arguments: Sequence[str]) -> Object:
+    key, equals, value = reference.partition("=")
     if not equals:
-        key, value = "", written
+        key, value = "", reference
     name, tag, digest = split_image(value)
-    if name == written:
+    if name == reference:
         raise EditFailed(arguments, f"Error: {_IMAGE_FORMS}")
     renamed: Object = {"name": key, "newName": name} if equals and key else {"name": name}
     return {**renamed, "newTag": tag, "digest": digest}
 
 
 def split_image(image: str) -> tuple[str, str, str]:
-    """Name, tag and digest; a colon before the last slash is that of a port."""
-    rest, _, digest = image.partition("@")
-    path, slash, last = rest.rpartition("/")
+    """Name, tag and digest; a colon before the last slash separates a port."""
+    reference, _, digest = image.partition("@")
+    path, slash, last = reference.rpartition("/")
     name, _, tag = last.partition(":")
     return f"{path}{slash}{name}", tag, digest
 
 
-def _set_replicas(body: Object, wanted: Sequence[Json]) -> None:
+def _set_replicas(body: Object, replicas: Sequence[Json]) -> None:
     counts: dict[str, Json] = {}
-    for replica in map(fields, wanted):
+    for replica in map(fields, replicas):
         count = replica.get("count")
         if isinstance(count, str):
             try:
@@ -118,29 +118,29 @@ def _set_replicas(body: Object, wanted: Sequence[Json]) -> None:
     body["replicas"] = [{"name": name, "count": count} for name, count in sorted(counts.items())]
 
 
-def _add_labels(body: Object, wishes: Object, env: Mapping[str, str]) -> None:
-    force = wishes.get("forceCommonLabels") is True
-    apart = wishes.get("labelWithoutSelector") is True
-    templates = wishes.get("labelIncludeTemplates") is True
+def _add_labels(body: Object, options: Object, env: Mapping[str, str]) -> None:
+    force = options.get("forceCommonLabels") is True
+    without_selector = options.get("labelWithoutSelector") is True
+    templates = options.get("labelIncludeTemplates") is True
     labels = {
-        name: substituted(_scalar(value), env) for name, value in fields(wishes.get("commonLabels")).items()
+        name: substituted(_scalar(value), env) for name, value in fields(options.get("commonLabels")).items()
     }
     flags = [
         *(["--force"] if force else []),
-        *(["--without-selector"] if apart else []),
+        *(["--without-selector"] if without_selector else []),
         *(["--include-templates"] if templates else []),
     ]
     arguments = ("edit", "add", "label", *flags, *(f"{name}:{value}" for name, value in labels.items()))
-    if templates and not apart:
+    if templates and not without_selector:
         why = "--without-selector flag must be specified for --include-templates to work"
         raise EditFailed(arguments, f"Error: {why}")
-    if not apart:
+    if not without_selector:
         pairs = dict(fields(body.get("commonLabels")))
         _add(pairs, labels, "label", arguments, force=force)
         body["commonLabels"] = pairs
         return
     groups = [dict(fields(label)) for label in items(body.get("labels"))]
-    mine = next(
+    label_group = next(
         (
             group
             for group in groups
@@ -149,34 +149,40 @@ def _add_labels(body: Object, wishes: Object, env: Mapping[str, str]) -> None:
         ),
         None,
     )
-    if mine is None:
-        mine = Object(includeTemplates=True) if templates else Object()
-        groups.append(mine)
-    pairs = dict(fields(mine.get("pairs")))
+    if label_group is None:
+        label_group = Object(includeTemplates=True) if templates else Object()
+        groups.append(label_group)
+    pairs = dict(fields(label_group.get("pairs")))
     _add(pairs, labels, "label", arguments, force=force)
-    mine["pairs"] = pairs
+    label_group["pairs"] = pairs
     body["labels"] = [*groups]
 
 
-def _add_annotations(body: Object, wishes: Object, env: Mapping[str, str]) -> None:
-    force = wishes.get("forceCommonAnnotations") is True
-    given = {name: _scalar(value) for name, value in fields(wishes.get("commonAnnotations")).items()}
-    if wishes.get("commonAnnotationsEnvsubst") is True:
-        given = {name: substituted(value, env) for name, value in given.items()}
+def _add_annotations(body: Object, options: Object, env: Mapping[str, str]) -> None:
+    force = options.get("forceCommonAnnotations") is True
+    annotations = {name: _scalar(value) for name, value in fields(options.get("commonAnnotations")).items()}
+    if options.get("commonAnnotationsEnvsubst") is True:
+        annotations = {name: substituted(value, env) for name, value in annotations.items()}
     flags = ["--force"] if force else []
-    arguments = ("edit", "add", "annotation", *flags, *(f"{name}:{value}" for name, value in given.items()))
+    arguments = (
+        "edit",
+        "add",
+        "annotation",
+        *flags,
+        *(f"{name}:{value}" for name, value in annotations.items()),
+    )
     pairs = dict(fields(body.get("commonAnnotations")))
-    _add(pairs, given, "annotation", arguments, force=force)
+    _add(pairs, annotations, "annotation", arguments, force=force)
     body["commonAnnotations"] = pairs
 
 
 def _add(
-    pairs: Object, given: Mapping[str, str], what: str, arguments: Sequence[str], *, force: bool
+    pairs: Object, values: Mapping[str, str], kind: str, arguments: Sequence[str], *, force: bool
 ) -> None:
-    for name, value in given.items():
+    for name, value in values.items():
         if name in pairs and not force:
             raise EditFailed(
-                arguments, f"Error: {what} {name} already in kustomization file. Use --force to override."
+                arguments, f"Error: {kind} {name} already in kustomization file. Use --force to override."
             )
         pairs[name] = value.strip("\"'") if _is_quoted(value) else value
 
@@ -191,31 +197,31 @@ def _scalar(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _add_patches(body: Object, wanted: Sequence[Json]) -> None:
+def _add_patches(body: Object, patches: Sequence[Json]) -> None:
     before = body.get("patches")
     if before is not None and not isinstance(before, list):
         raise RenderProblem(
             f"expected 'patches' field in kustomization.yaml to be []any, but got {go_type(before)}"
         )
-    body["patches"] = [*items(before), *wanted]
+    body["patches"] = [*items(before), *patches]
 
 
-def _add_components(body: Object, wishes: Object, exists: Callable[[str], bool]) -> None:
-    wanted = [text(component) for component in items(wishes.get("components"))]
-    if wishes.get("ignoreMissingComponents") is True:
-        wanted = [component for component in wanted if exists(component)]
+def _add_components(body: Object, options: Object, exists: Callable[[str], bool]) -> None:
+    components = [text(component) for component in items(options.get("components"))]
+    if options.get("ignoreMissingComponents") is True:
+        components = [component for component in components if exists(component)]
     before = items(body.get("components"))
-    for component in wanted:
-        if not exists(component) and not _is_elsewhere(component):
+    for component in components:
+        if not exists(component) and not _is_unresolved(component):
             why = f"Error: {component} has no match: must build at directory: not a valid directory"
-            raise EditFailed(("edit", "add", "component", *wanted), why)
-    if wanted:
+            raise EditFailed(("edit", "add", "component", *components), why)
+    if components:
         body["components"] = [
             *before,
-            *(fromkey for fromkey in dict.fromkeys(wanted) if fromkey not in before),
+            *(name for name in dict.fromkeys(components) if name not in before),
         ]
 
 
-def _is_elsewhere(component: str) -> bool:
-    """A URL, or a pattern: only the build can say."""
+def _is_unresolved(component: str) -> bool:
+    """Is it a URL or a pattern, which only the build resolves?"""
     return "://" in component or component.startswith("git@") or any(char in component for char in "*?[")

@@ -1,7 +1,7 @@
-"""Kustomizations, built by `kustomize build` or by the kubectl that brings it.
+"""Kustomize sources, built by `kustomize build` or `kubectl kustomize`.
 
-Mirrors `Build` of util/kustomize, Argo CD 3.6. Differs: what would run programs of the repository is refused,
-and the build also says which file each object comes from, which is taken off again.
+Mirrors `Build` of util/kustomize, Argo CD 3.6. Differs: options that run programs of the repository are
+refused; origin annotations are enabled to find the file of each object, and removed from the result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LOGGED: Final = re.compile(
     r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|<(?P<lines>\n.*?)\n >)',
     re.DOTALL,
 )
-# They run programs that the repository brings, open the network, or write files.
+# Options that run programs of the repository, use the network, or write files.
 _REFUSED: Final = (
     "--enable-exec",
     "--enable-alpha-plugins",
@@ -53,10 +53,12 @@ _REFUSED: Final = (
 def render_kustomize(
     source: Object, folder: Path, tree: Tree, env: Mapping[str, str], options: RenderOptions
 ) -> Iterator[RenderedObject]:
-    wishes = fields(source.get("kustomize"))
-    _check_version(text(wishes.get("version")), options)
-    version = kube_version(text(wishes.get("kubeVersion")) or options.kube_version)
-    apis = [text(api_version) for api_version in items(wishes.get("apiVersions"))] or options.api_versions
+    kustomize_options = fields(source.get("kustomize"))
+    _check_version(text(kustomize_options.get("version")), options)
+    version = kube_version(text(kustomize_options.get("kubeVersion")) or options.kube_version)
+    apis = [
+        text(api_version) for api_version in items(kustomize_options.get("apiVersions"))
+    ] or options.api_versions
     arguments = [*_build_options(options.kustomize_build_options)]
     if "--enable-helm" in options.kustomize_build_options:
         arguments += ["--helm-kube-version", version] if version else []
@@ -67,19 +69,22 @@ def render_kustomize(
         return message.replace(str(tree.root), CACHED_SOURCE)
 
     tool = find_kustomize(options.tools)
-    with _Changed(folder, tree, wishes, env) as ours, home(options, shown) as place:
+    with (
+        _EditedKustomization(folder, tree, kustomize_options, env) as adds_origins,
+        home(options, shown) as tool_home,
+    ):
         try:
             check_reach(folder, tree)
         except RenderProblem as problem:
             command_line = shown(" ".join(("kustomize", "build", str(folder), *arguments)))
             raise RenderProblem(f"`{command_line}` failed exit status 1: Error: {problem.text}") from None
-        written = _built(tool, place, folder, tree, env, arguments)
-    yield from _objects(written, folder, tree, keep=not ours)
+        written = _build(tool, tool_home, folder, tree, env, arguments)
+    yield from _objects(written, folder, tree, keep=not adds_origins)
 
 
 def _check_version(version: str, options: RenderOptions) -> None:
-    known = options.kustomize_versions
-    if version and known is not None and version not in known:
+    registered = options.kustomize_versions
+    if version and registered is not None and version not in registered:
         raise RenderProblem(
             f"error getting kustomize binary path: kustomize version {version} is not registered"
         )
@@ -97,30 +102,30 @@ def _build_options(written: str) -> list[str]:
     return arguments
 
 
-def _built(
-    tool: Tool, place: ToolHome, folder: Path, tree: Tree, env: Mapping[str, str], arguments: list[str]
+def _build(
+    tool: Tool, tool_home: ToolHome, folder: Path, tree: Tree, env: Mapping[str, str], arguments: list[str]
 ) -> str:
-    given = dict(env)
+    variables = dict(env)
     if "--enable-helm" in arguments:
-        path = place.path / "bin"
+        path = tool_home.path / "bin"
         path.mkdir()
-        (path / "helm").symlink_to(find_helm(place.options.tools).command[0])
+        (path / "helm").symlink_to(find_helm(tool_home.options.tools).command[0])
         arguments = [*arguments, "--helm-command", str(path / "helm")]
         command_line = ("kustomize", "build", str(folder), *arguments[:-2])
     else:
         command_line = ("kustomize", "build", str(folder), *arguments)
     try:
-        return place.call(
-            [*tool.command, str(folder), *arguments], shown_as=command_line, folder=tree.root, env=given
+        return tool_home.call(
+            [*tool.command, str(folder), *arguments], shown_as=command_line, folder=tree.root, env=variables
         )
     except CommandFailed as problem:
-        raise RenderProblem(as_kustomize_says(problem.text)) from None
+        raise RenderProblem(as_kustomize_error(problem.text)) from None
 
 
-def as_kustomize_says(complaint: str) -> str:
-    """The complaint of a kubectl in the words of kustomize: they differ only in what stands around it.
+def as_kustomize_error(complaint: str) -> str:
+    """Converts an error of kubectl to the format of kustomize.
 
-    Older ones log it: `E0102 … "command failed" err="…"`, or between `err=<` and `>` where it has lines.
+    Older versions of kubectl log it: `E0102 … "command failed" err="…"`, or `err=<…>` with several lines.
     """
     logged = _LOGGED.search(complaint)
     if logged is not None:
@@ -137,19 +142,19 @@ def as_kustomize_says(complaint: str) -> str:
     )
 
 
-class _Changed:
-    """The kustomization as the Application wants it, for as long as it is built; then as it was."""
+class _EditedKustomization:
+    """Context manager: edits the kustomization for the build, and restores it afterwards."""
 
-    def __init__(self, folder: Path, tree: Tree, wishes: Object, env: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, tree: Tree, kustomize_options: Object, env: Mapping[str, str]) -> None:
         self._folder = folder
         self._tree = tree
-        self._wishes = wishes
+        self._kustomize_options = kustomize_options
         self._env = env
         self._file: Path | None = None
         self._before = b""
 
     def __enter__(self) -> bool:
-        """Are the notes of origin in the result ours?"""
+        """True if origin annotations were enabled here, and not by the kustomization itself."""
         self._tree.lock.acquire()
         try:
             return self._write()
@@ -160,27 +165,27 @@ class _Changed:
     def _write(self) -> bool:
         names = [name for name in KUSTOMIZATIONS if (self._folder / name).is_file()]
         if not names:
-            if items(self._wishes.get("patches")):
+            if items(self._kustomize_options.get("patches")):
                 raise RenderProblem("kustomization file not found in the path")
-            return True  # the build will say it better
+            return True  # the build reports a better error
         self._file = self._folder / names[0]
         self._before = self._file.read_bytes()
         try:
             body = fields(yaml.load(self._before))
-            after = edited(body, self._wishes, self._env, exists=self._exists)
+            after = edited(body, self._kustomize_options, self._env, exists=self._exists)
         except Invalid:
-            return True  # also for the build to say
+            return True  # the build reports the error
         except EditFailed as problem:
             command_line = " ".join(("kustomize", *problem.arguments))
             raise RenderProblem(f"`{command_line}` failed exit status 1: {problem.why}") from None
         notes = items(after.get("buildMetadata"))
-        ours = "originAnnotations" not in notes
-        if ours:
+        adds_origins = "originAnnotations" not in notes
+        if adds_origins:
             after["buildMetadata"] = [*notes, "originAnnotations"]
         if after.get("kind") == "Component" or not body:
-            return ours  # it cannot be built alone, and says so
+            return adds_origins  # the build reports the error
         self._put(yaml.dump(after).encode())
-        return ours
+        return adds_origins
 
     def __exit__(self, *_: object) -> None:
         try:
@@ -191,7 +196,7 @@ class _Changed:
 
     def _put(self, content: bytes) -> None:
         assert self._file is not None
-        # The file may be a link to one that others build too: it is replaced, not written through.
+        # The file may be a link; its target is written.
         if self._file.is_symlink():
             self._file = self._file.resolve()
         self._file.write_bytes(content)
@@ -210,25 +215,23 @@ def _objects(written: str, folder: Path, tree: Tree, *, keep: bool) -> Iterator[
 
 
 def _origin(body: Object, folder: Path, tree: Tree, *, keep: bool) -> Origin:
-    """Read from the note of the build, which is taken off unless the kustomization itself asked for it."""
+    """The origin from the annotation, which is removed unless the kustomization itself enables it."""
     meta = fields(body.get("metadata"))
     annotations = fields(meta.get("annotations"))
-    note = text(annotations.get(_ORIGIN))
-    if note and not keep:
+    annotation = text(annotations.get(_ORIGIN))
+    if annotation and not keep:
         del annotations[_ORIGIN]
         if not annotations:
             del meta["annotations"]
     try:
-        note_fields = fields(yaml.load(note))
+        origin = fields(yaml.load(annotation))
     except Invalid:
-        note_fields = {}
-    here = str(folder.relative_to(tree.root))
-    if text(note_fields.get("repo")):
-        return Origin(
-            path=f"{text(note_fields.get('repo'))}/{text(note_fields.get('path'))}", made_by="overlay"
-        )
-    file = text(note_fields.get("path")) or text(note_fields.get("configuredIn"))
+        origin = {}
+    folder_path = str(folder.relative_to(tree.root))
+    if text(origin.get("repo")):
+        return Origin(path=f"{text(origin.get('repo'))}/{text(origin.get('path'))}", made_by="overlay")
+    file = text(origin.get("path")) or text(origin.get("configuredIn"))
     if not file:
-        return Origin(path=here, made_by="overlay")
-    made_by = "overlay" if note_fields.get("path") else "generator"
-    return Origin(path=posixpath.normpath(posixpath.join(here, file)), made_by=made_by)
+        return Origin(path=folder_path, made_by="overlay")
+    made_by = "overlay" if origin.get("path") else "generator"
+    return Origin(path=posixpath.normpath(posixpath.join(folder_path, file)), made_by=made_by)

@@ -1,8 +1,7 @@
-"""What a kustomization reads, followed from file to file: it must all lie in the repository.
+"""Checks that all files a kustomization refers to are in the repository.
 
-Kustomize itself only keeps files below each kustomization (not even that with `--load-restrictor
-LoadRestrictionsNone`), and bases may be anywhere on the machine. On a repo-server there is little to find,
-but here it would be the user's own files.
+Kustomize itself restricts files to the folder of each kustomization (not with `--load-restrictor
+LoadRestrictionsNone`), but bases may be anywhere on the machine, including the user's own files.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from whysync.json_tree import Json, fields, items
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.yaml import Broken
 
-_MOST_FILES: Final = 5000
-_LARGEST_FILE: Final = 1 << 20
+_MAX_FILES: Final = 5000
+_MAX_FILE_BYTES: Final = 1 << 20
 # The fields of kustomizations, and of the generators and transformers that they name, that hold paths.
 _PATHS: Final = frozenset(
     (
@@ -47,37 +46,37 @@ _PATHS: Final = frozenset(
         "configHome",
     )
 )
-# What other kustomize files hang on: these are opened and looked through, too.
+# Fields that refer to other Kustomize files, which are checked too.
 _FOLLOWED: Final = frozenset(("resources", "components", "bases", "generators", "transformers", "validators"))
 
 
 def check_reach(folder: Path, tree: Tree) -> None:
     """Raises `RenderProblem` for a path that leads out of the repository."""
-    waiting = [folder]
-    seen: set[Path] = set()
-    while waiting and len(seen) < _MOST_FILES:
-        here = waiting.pop()
-        if here in seen:
+    pending = [folder]
+    visited: set[Path] = set()
+    while pending and len(visited) < _MAX_FILES:
+        path = pending.pop()
+        if path in visited:
             continue
-        seen.add(here)
-        file = here
-        if here.is_dir():
-            named = next((here / name for name in KUSTOMIZATIONS if (here / name).is_file()), None)
-            if named is None:
+        visited.add(path)
+        file = path
+        if path.is_dir():
+            kustomization = next((path / name for name in KUSTOMIZATIONS if (path / name).is_file()), None)
+            if kustomization is None:
                 continue
-            file = named
-        for followed, written in _paths_in(file):
-            target = _inside(written, file.parent, tree.root)
+            file = kustomization
+        for followed, reference in _paths_in(file):
+            target = _path_in_repository(reference, file.parent, tree.root)
             if target is not None and followed and target.exists():
-                waiting.append(target)
+                pending.append(target)
 
 
 def _paths_in(file: Path) -> Iterator[tuple[bool, str]]:
-    if not file.is_file() or file.stat().st_size > _LARGEST_FILE:
+    if not file.is_file() or file.stat().st_size > _MAX_FILE_BYTES:
         return
     for document in yaml.documents(file.read_bytes()):
         if isinstance(document, Broken):
-            return  # the build will say so
+            return  # the build reports the error
         body = fields(document.body)
         if file.name in KUSTOMIZATIONS or body.get("apiVersion") == "builtin":
             yield from _referenced_paths(body, key="")
@@ -96,12 +95,12 @@ def _referenced_paths(value: Json, key: str) -> Iterator[tuple[bool, str]]:
             yield from _referenced_paths(item, key)
 
 
-def _inside(written: str, folder: Path, root: Path) -> Path | None:
-    """The full path; nothing for a URL. Raises where it leaves the repository."""
-    if "\x00" in written or ("://" in written and ".." not in written):
+def _path_in_repository(reference: str, folder: Path, root: Path) -> Path | None:
+    """The full path; `None` for a URL. Raises `RenderProblem` if it is outside of the repository."""
+    if "\x00" in reference or ("://" in reference and ".." not in reference):
         return None
-    full = Path(os.path.normpath(folder / written))
+    full = Path(os.path.normpath(folder / reference))
     if full != root and root not in full.parents:
         shown = str(folder).replace(str(root), CACHED_SOURCE)
-        raise RenderProblem(f"security; file '{written}' is not in or below '{shown}'")
+        raise RenderProblem(f"security; file '{reference}' is not in or below '{shown}'")
     return full

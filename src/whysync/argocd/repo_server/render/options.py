@@ -1,4 +1,4 @@
-"""Options of rendering: limits, and what it knows about the cluster and the settings."""
+"""Options of rendering: limits, settings, and information about the cluster."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from whysync.argocd.repo_server.git.tree import Tree
 from whysync.processes.children import Bounds
 
 TEN_MEGABYTES: Final = 10_000_000
-# As long as the repo-server waits. Go programs reserve far more addresses than they use memory.
+# The timeout of the repo-server; Go programs reserve much more address space than memory.
 USUAL: Final = Bounds(seconds=90.0, memory=4 << 30, output=64 << 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefSource:
-    """Another source of the same Application that values files name as `$ref/…`.
+    """Another source of the same Application, which values files refer to as `$ref/…`.
 
-    `tree` may be missing: then only the names are known, and using it is an error in Argo CD's words.
+    Without `tree`, using it is an error with Argo CD's message.
     """
 
     repo: str
@@ -31,23 +31,23 @@ class RefSource:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderOptions:
     kube_version: str = ""
-    """Of the destination cluster; Helm guesses its own when nobody says it."""
+    """The version of the destination cluster; if empty, Helm uses its default."""
     api_versions: tuple[str, ...] = ()
     instance: str = ""
-    """The name by which Argo CD tracks the app: `namespace_name` outside of its own namespace."""
+    """The instance name of the app: `namespace_name` outside of Argo CD's namespace."""
     refs: Mapping[str, RefSource] = field(default_factory=dict[str, RefSource])
     """By `$name`."""
     network: bool = False
     """May charts, bases and remote values be fetched?"""
     disabled_tools: frozenset[str] = frozenset()
-    """`Helm`, `Kustomize`, `Directory` (Jsonnet): those that `argocd-cm` switches off."""
+    """The tools that `argocd-cm` disables: `Helm`, `Kustomize`, `Directory` (Jsonnet)."""
     kustomize_build_options: str = ""
     kustomize_versions: frozenset[str] | None = None
-    """The versions that `argocd-cm` names, where it is known."""
+    """The versions that `argocd-cm` registers; `None` if unknown."""
     value_schemes: tuple[str, ...] = ("https", "http")
     most_manifest_bytes: int = TEN_MEGABYTES
     bounds: Bounds = USUAL
     tools: Path | None = None
-    """Where tools were installed, when not in the usual cache."""
+    """The folder of the tools, if not the default cache."""
     cache: Path | None = None
-    """Where rendered sources are kept between runs; nowhere when not given."""
+    """The folder of the render cache; without it, nothing is cached."""

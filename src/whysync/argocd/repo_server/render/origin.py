@@ -1,4 +1,4 @@
-"""The origin of a rendered object, as exactly as its tool reports it."""
+"""The file that a rendered object comes from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whysync.json_tree import Object
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """A file of the repository; `line` is where the object begins, 0 where a tool made it from that file."""
+    """A file of the repository; `line` is the first line of the object, 0 if a tool generated the object."""
 
     path: str = ""
     line: int = 0
@@ -22,7 +22,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedObject:
-    """The values of Secrets are in it: it goes to a cluster or through masking, never into a report."""
+    """Contains the values of Secrets: never put it into a report without masking."""
 
     body: Object
     origin: Origin = Origin()

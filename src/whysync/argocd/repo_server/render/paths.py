@@ -1,4 +1,4 @@
-"""Which paths a source may name. What leads out of the repository is refused in the repo-server's words."""
+"""Paths in a source: those outside of the repository are refused with the repo-server's messages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from whysync.argocd.repo_server.git.tree import Tree, walk
 from whysync.argocd.repo_server.render.problem import RenderProblem
 
-_DEEPEST_LINK: Final = 10
-_HIDDEN: Final = "internal error: failed to resolve path. Check logs for more details"
+_MAX_LINK_DEPTH: Final = 10
+_INTERNAL_ERROR: Final = "internal error: failed to resolve path. Check logs for more details"
 
 
 def app_folder(tree: Tree, path: str) -> Path:
@@ -36,15 +36,15 @@ def app_folder(tree: Tree, path: str) -> Path:
     return folder
 
 
-def check_links(tree: Tree, *, what: str = "repository") -> None:
-    """No link of the tree may be absolute or lead out of it, even in between. Looked for once a tree.
+def check_links(tree: Tree, *, tree_kind: str = "repository") -> None:
+    """Refuses trees with links that are absolute or lead out of the tree; checked once per tree.
 
     Mirrors `CheckOutOfBoundsSymlinks`, Argo CD 3.6.
     """
     if tree.checked is None:
         tree.checked = _outward_link(tree.root)
     if tree.checked:
-        raise RenderProblem(f"{what} contains out-of-bounds symlinks. file: {tree.checked}")
+        raise RenderProblem(f"{tree_kind} contains out-of-bounds symlinks. file: {tree.checked}")
 
 
 def _outward_link(root: Path) -> str:
@@ -54,20 +54,20 @@ def _outward_link(root: Path) -> str:
     return ""
 
 
-def _leads_out(here: str, target: str, root: str) -> bool:
+def _leads_out(path: str, target: str, root: str) -> bool:
     if target.startswith("/"):
         return True
-    for part in target.split("/"):
-        here = os.path.normpath(os.path.join(here, part))
-        if here != root and not here.startswith(f"{root}/"):
+    for component in target.split("/"):
+        path = os.path.normpath(os.path.join(path, component))
+        if path != root and not path.startswith(f"{root}/"):
             return True
     return False
 
 
 def resolved_file(folder: Path, root: Path, file: str, schemes: Sequence[str] = ()) -> tuple[str, bool]:
-    """The full path of a values file, or its URL where that is allowed; and whether it is one.
+    """The full path of a values file or its URL, and whether it is a URL.
 
-    Relative to the app's folder, or with a `/` in front to the repository. Mirrors
+    Paths are relative to the app's folder, or with a leading `/` to the repository. Mirrors
     `ResolveValueFilePathOrUrl`, Argo CD 3.6.
     """
     scheme = _scheme(file)
@@ -80,21 +80,21 @@ def resolved_file(folder: Path, root: Path, file: str, schemes: Sequence[str] = 
 
 def resolved_path(folder: Path, root: Path, path: str, *, may_be_root: bool = False) -> str:
     if "\x00" in path:
-        raise RenderProblem(_HIDDEN)
+        raise RenderProblem(_INTERNAL_ERROR)
     joined = os.path.normpath(f"{root}/{path}" if path.startswith("/") else folder / path)
-    for _ in range(_DEEPEST_LINK + 1):
+    for _ in range(_MAX_LINK_DEPTH + 1):
         if not os.path.islink(joined):
             break
         joined = os.path.normpath(os.path.join(os.path.dirname(joined), os.readlink(joined)))
     else:
-        raise RenderProblem(_HIDDEN)
+        raise RenderProblem(_INTERNAL_ERROR)
     if joined == str(root):
         if may_be_root:
             return joined
-        raise RenderProblem(_HIDDEN)
+        raise RenderProblem(_INTERNAL_ERROR)
     if not joined.startswith(f"{root}/"):
         raise RenderProblem(f"file '{path}' resolved to outside repository root")
-    # Upstream has looked at every link of the repository before; a folder on the way that is one is safe too.
+    # Links of parent folders were checked before, with all links of the repository.
     return joined
 
 

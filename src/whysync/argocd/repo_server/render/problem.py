@@ -1,4 +1,4 @@
-"""How rendering ends without manifests: the source is at fault, or this machine is."""
+"""Errors of rendering: of the source, as in Argo CD, or of this machine."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 from whysync.errors import SourceError
 
 CACHED_SOURCE: Final = "<path to cached source>"
-"""What the repo-server writes in place of the directory in which it keeps a repository."""
+"""The repo-server's replacement for the path of a repository in messages."""
 
 
 class RenderProblem(Exception):
-    """Argo CD would not render this source either; the text is the repo-server's.
+    """Argo CD cannot render this source either; the text is the repo-server's.
 
-    `code` is that of gRPC: most are `Unknown`, those of unreadable files `FailedPrecondition`.
+    `code` is the gRPC code: mostly `Unknown`, `FailedPrecondition` for unreadable files.
     """
 
     def __init__(self, text: str, *, code: str = "Unknown") -> None:
@@ -23,4 +23,8 @@ class RenderProblem(Exception):
 
 
 class CannotRender(SourceError):
-    """The source may be fine, but not here: a tool, the network or a plugin is missing."""
+    """Only this machine cannot render the source: a tool, the network or a plugin is missing."""
+
+
+class ToolMissing(CannotRender):
+    """Helm or Kustomize is not installed."""

@@ -1,7 +1,7 @@
-"""From a source of an Application to its manifests, as the repo-server does it.
+"""Renders a source of an Application, as the repo-server does.
 
-Mirrors `GenerateManifests` of Argo CD 3.6, without tracking marks: who applies sets these. What differs on
-purpose is said at each tool.
+Mirrors `GenerateManifests`, Argo CD 3.6; differs: without tracking metadata, which the caller adds.
+Differences of the tools are documented in their modules.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from whysync.argocd.repo_server.render.values_files import check_refs
 from whysync.golang.fmt import go_type
 from whysync.json_tree import Object, dig, fields, items, text
 
-_USUAL = RenderOptions()
+_DEFAULT_OPTIONS = RenderOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedSource:
-    """The manifests of one source in the order of the tool; Secrets are in it as they are."""
+    """The manifests of one source in the order of the tool, with unmasked Secrets."""
 
     objects: tuple[RenderedObject, ...]
     source_type: str
@@ -41,15 +41,15 @@ class RenderedSource:
 
 
 def render(
-    app: Object, source: Object, tree: Tree, *, commit: str, options: RenderOptions = _USUAL
+    app: Object, source: Object, tree: Tree, *, commit: str, options: RenderOptions = _DEFAULT_OPTIONS
 ) -> RenderedSource:
     """Renders one source of an Application from the files of a commit.
 
-    Raises `RenderProblem` with the repo-server's text where Argo CD would fail too, and `CannotRender` where
-    only this machine does.
+    Raises `RenderProblem` with the repo-server's message if Argo CD fails too, and `CannotRender` if only
+    this machine does.
     """
     chart = text(source.get("chart"))
-    check_links(tree, what="chart" if chart else "repository")
+    check_links(tree, tree_kind="chart" if chart else "repository")
     folder = tree.root if chart else app_folder(tree, text(source.get("path")))
     _check_refs(app, source, options)
     env = _environment(app, source, commit, options)
@@ -58,20 +58,20 @@ def render(
     _check_missing(kind, folder, tree)
     cache = Cache(options.cache) if options.cache is not None and not options.network else None
     key = content_key(kind, source, folder, tree, env, options) if cache is not None else ""
-    known = cache.get(key) if cache is not None else None
-    if known is None:
+    objects = cache.get(key) if cache is not None else None
+    if objects is None:
         try:
-            known = tuple(unfolded(_made(kind, app, source, folder, tree, env, options)))
+            objects = tuple(expand_lists(_rendered_objects(kind, app, source, folder, tree, env, options)))
         except RenderProblem as problem:
-            if tree.missing:  # such as a base outside of the folder: Argo CD has it
-                raise _lacking(tree.missing, f"it cannot be rendered: {problem.text}") from problem
+            if tree.missing:  # such as a base in another folder, which Argo CD has
+                raise _missing_files(tree.missing, f"it cannot be rendered: {problem.text}") from problem
             raise
         if cache is not None:
-            cache.put(key, known)
-    return RenderedSource(objects=known, source_type=kind, warnings=tree.warnings)
+            cache.put(key, objects)
+    return RenderedSource(objects=objects, source_type=kind, warnings=tree.warnings)
 
 
-def _made(
+def _rendered_objects(
     kind: str,
     app: Object,
     source: Object,
@@ -102,12 +102,12 @@ def _made(
 def _check_missing(kind: str, folder: Path, tree: Tree) -> None:
     inside = "" if folder == tree.root else f"{folder.relative_to(tree.root)}/"
     endings = (".yaml", ".yml", ".json", "sonnet", "ustomization") if kind == "Directory" else ("",)
-    lost = [path for path in tree.missing if path.startswith(inside) and path.endswith(endings)]
-    if lost:
-        raise _lacking(lost)
+    missing = [path for path in tree.missing if path.startswith(inside) and path.endswith(endings)]
+    if missing:
+        raise _missing_files(missing)
 
 
-def _lacking(paths: Sequence[str], why: str = "") -> CannotRender:
+def _missing_files(paths: Sequence[str], why: str = "") -> CannotRender:
     return CannotRender(what=missing_in_words(paths), why=why)
 
 
@@ -117,7 +117,7 @@ def _check_refs(app: Object, source: Object, options: RenderOptions) -> None:
     files += [
         text(fields(file_parameter).get("path")) for file_parameter in items(helm.get("fileParameters"))
     ]
-    check_refs(files, options.refs, several=has_several_sources(app))
+    check_refs(files, options.refs, has_multiple_sources=has_several_sources(app))
 
 
 def has_several_sources(app: Object) -> bool:
@@ -141,20 +141,22 @@ def _environment(app: Object, source: Object, commit: str, options: RenderOption
 __all__ = ["RenderProblem", "RenderedSource", "has_several_sources", "render"]
 
 
-def unfolded(rendered: Iterable[RenderedObject]) -> Iterator[RenderedObject]:
-    """The members of Lists in place of the Lists; a List in a List stays as it is.
+def expand_lists(rendered: Iterable[RenderedObject]) -> Iterator[RenderedObject]:
+    """Replaces Lists by their items; a List in a List stays.
 
     Mirrors the end of `GenerateManifests` and apimachinery `IsList`, Argo CD 3.6: anything with a list of
     `items` is a List, whatever its kind.
     """
     for obj in rendered:
-        held = obj.body.get("items")
-        if isinstance(held, list):
-            for item in held:
+        list_items = obj.body.get("items")
+        if isinstance(list_items, list):
+            for item in list_items:
                 if not isinstance(item, dict):
                     raise RenderProblem(f"items member is not an object: {go_type(item)}")
                 yield RenderedObject(body=item, origin=obj.origin)
-        elif "items" in obj.body and held is None and "spec" not in obj.body and "status" not in obj.body:
-            continue  # `kubectl get` writes an empty list so
+        elif (
+            "items" in obj.body and list_items is None and "spec" not in obj.body and "status" not in obj.body
+        ):
+            continue  # an empty list as `kubectl get` prints it
         else:
             yield obj

@@ -1,4 +1,4 @@
-"""What `argocd-cm` says about rendering.
+"""Render options from `argocd-cm`.
 
 Mirrors `GetEnabledSourceTypes`, `GetKustomizeSettings` and `GetHelmSettings`, Argo CD 3.6.
 """
@@ -25,8 +25,8 @@ def with_settings(options: RenderOptions, argocd_cm: Object) -> RenderOptions:
     }
     schemes = options.value_schemes
     if "helm.valuesFileSchemes" in data:
-        given = text(data["helm.valuesFileSchemes"]).split(",")
-        schemes = tuple(scheme.strip() for scheme in given if scheme.strip())
+        configured = text(data["helm.valuesFileSchemes"]).split(",")
+        schemes = tuple(scheme.strip() for scheme in configured if scheme.strip())
     return replace(
         options,
         disabled_tools=frozenset(

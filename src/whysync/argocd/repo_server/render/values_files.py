@@ -1,4 +1,4 @@
-"""The values files of a Helm source: patterns expanded, `$ref` paths looked up, missing ones left out.
+"""The values files of a Helm source: expands patterns and `$ref` paths, and skips missing files.
 
 Mirrors `getResolvedValueFiles` and `getResolvedRefValueFile`, Argo CD 3.6.
 """
@@ -17,7 +17,7 @@ from whysync.argocd.repo_server.render.paths import resolved_file
 from whysync.argocd.repo_server.render.problem import RenderProblem
 from whysync.golang.glob import BadPattern, name_matcher
 
-_MOST_ENTRIES: Final = 10_000
+_MAX_ENTRIES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class _Resolved:
 
 @dataclass(frozen=True, slots=True)
 class ValuesFiles:
-    """`folder` is the app's, `root` that of its repository; both are real paths."""
+    """`folder` is the app's folder, `root` the root of its repository; both are real paths."""
 
     folder: Path
     root: Path
@@ -37,8 +37,8 @@ class ValuesFiles:
     options: RenderOptions
 
     def all(self, files: Sequence[str], *, ignore_missing: bool) -> list[str]:
-        """Full paths and URLs in the order in which Helm reads them; the last one wins."""
-        named = self._named(files)
+        """Full paths and URLs in the order in which Helm reads them."""
+        explicit = self._explicit_paths(files)
         paths: dict[str, None] = {}
         for file in files:
             try:
@@ -47,7 +47,7 @@ class ValuesFiles:
                 raise RenderProblem(f"error resolving value file path: {problem.text}") from None
             if not resolved.is_url and _is_pattern(resolved.path):
                 for match in self._matches(file, resolved, ignore_missing=ignore_missing):
-                    if match not in named:  # it stands where it is named, not where a pattern finds it
+                    if match not in explicit:  # an explicit entry determines its position
                         paths[match] = None
             elif resolved.is_url or not ignore_missing or os.path.exists(resolved.path):
                 paths[resolved.path] = None
@@ -59,19 +59,19 @@ class ValuesFiles:
         try:
             return self._resolved(file).path
         except RenderProblem as problem:
-            what = "set-file path" if is_ref else "helm value file path"
-            raise RenderProblem(f"error resolving {what}: {problem.text}") from None
+            kind = "set-file path" if is_ref else "helm value file path"
+            raise RenderProblem(f"error resolving {kind}: {problem.text}") from None
 
-    def _named(self, files: Sequence[str]) -> set[str]:
-        named: set[str] = set()
+    def _explicit_paths(self, files: Sequence[str]) -> set[str]:
+        paths: set[str] = set()
         for file in files:
             try:
                 path = self._resolved(file).path
             except RenderProblem:
-                continue  # told when its turn comes
+                continue  # reported by `all`
             if not _is_pattern(path):
-                named.add(path)
-        return named
+                paths.add(path)
+        return paths
 
     def _resolved(self, file: str) -> _Resolved:
         schemes = self.options.value_schemes
@@ -81,10 +81,10 @@ class ValuesFiles:
             return _Resolved(path, is_url, self.root)
         if ref.tree is None:
             raise RenderProblem(f'failed to find repo "{ref.repo}"')
-        # The variable is the name of a source, so what is behind it is substituted alone.
-        rest = substituted("/" + file.partition("/")[2], self.env)
+        # `$ref` is not an environment variable, so only the rest is substituted.
+        ref_path = substituted("/" + file.partition("/")[2], self.env)
         try:
-            path, _ = resolved_file(ref.tree.root, ref.tree.root, rest, schemes)
+            path, _ = resolved_file(ref.tree.root, ref.tree.root, ref_path, schemes)
         except RenderProblem as problem:
             raise RenderProblem(f"error resolving value file path: {problem.text}") from None
         return _Resolved(path, False, ref.tree.root)
@@ -109,9 +109,9 @@ def _ref_of(file: str, refs: Mapping[str, RefSource]) -> RefSource | None:
     return refs.get(file.partition("/")[0]) if file.startswith("$") else None
 
 
-def check_refs(files: Sequence[str], refs: Mapping[str, RefSource], *, several: bool) -> None:
+def check_refs(files: Sequence[str], refs: Mapping[str, RefSource], *, has_multiple_sources: bool) -> None:
     """Mirrors the checks of `resolveReferencedSources`, Argo CD 3.6: refs need several sources."""
-    if not several:
+    if not has_multiple_sources:
         return
     for file in files:
         if not file.startswith("$"):
@@ -137,52 +137,52 @@ def _is_pattern(path: str) -> bool:
 
 
 def expanded(pattern: str, root: Path) -> list[str]:
-    """The files and folders that a full path with patterns names, sorted as doublestar gives them.
+    """The sorted files and folders below `root` that match a full path with patterns (doublestar).
 
-    Only below `root`: nothing else is looked at. Raises `BadPattern`.
+    Raises `BadPattern`.
     """
     prefix = f"{root}/"
     if not pattern.startswith(prefix):
         return []
-    parts = pattern.removeprefix(prefix).split("/")
-    return sorted(str(path) for path in _walk(root, parts, 0))
+    patterns = pattern.removeprefix(prefix).split("/")
+    return sorted(str(path) for path in _walk(root, patterns, 0))
 
 
-def _walk(folder: Path, parts: list[str], seen: int) -> Iterator[Path]:
-    if seen > 200:
+def _walk(folder: Path, patterns: list[str], depth: int) -> Iterator[Path]:
+    if depth > 200:
         return
-    part, rest = parts[0], parts[1:]
-    if part == "**":
-        if not rest:
+    pattern, remaining = patterns[0], patterns[1:]
+    if pattern == "**":
+        if not remaining:
             yield folder
         else:
-            yield from _walk(folder, rest, seen + 1)
+            yield from _walk(folder, remaining, depth + 1)
         for entry in _entries(folder):
             if entry.is_dir() and not entry.is_symlink():
-                yield from _walk(Path(entry.path), parts, seen + 1)
-            elif not rest:
+                yield from _walk(Path(entry.path), patterns, depth + 1)
+            elif not remaining:
                 yield Path(entry.path)
         return
-    if not _is_pattern(part) and "{" not in part:
-        path = folder / part
-        if not rest:
+    if not _is_pattern(pattern) and "{" not in pattern:
+        path = folder / pattern
+        if not remaining:
             if os.path.lexists(path):
                 yield path
         elif path.is_dir():
-            yield from _walk(path, rest, seen + 1)
+            yield from _walk(path, remaining, depth + 1)
         return
-    matches = name_matcher(part)
+    matches = name_matcher(pattern)
     for entry in _entries(folder):
         if matches(entry.name):
-            if not rest:
+            if not remaining:
                 yield Path(entry.path)
             elif entry.is_dir():
-                yield from _walk(Path(entry.path), rest, seen + 1)
+                yield from _walk(Path(entry.path), remaining, depth + 1)
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)[:_MOST_ENTRIES]
+            return sorted(entries, key=lambda entry: entry.name)[:_MAX_ENTRIES]
     except OSError:
         return []
