@@ -163,7 +163,7 @@ PATHS = st.one_of(
     st.text("/abv1?=&.%", max_size=20).map(lambda text: f"/{text}"),
     st.text("/apisv1?=&.%", max_size=12).map(lambda text: f"/apis/apps/v1/{text}"),
 )
-ALL_VERBS = [*VERBS, "get", "list", "watch", "deletecollection", "nonsense"]
+ALL_VERBS = [*VERBS, "get", "list", "deletecollection", "nonsense"]
 KIND_WORDS = st.sampled_from(
     ["v1", "apps/v1", "ConfigMap", "Deployment", "rbac.authorization.k8s.io/v1", "Role"]
 )

@@ -15,7 +15,7 @@ from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutat
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.get_and_list import as_listed, as_served
-from whysync.kubernetes.apiserver.list_selectors import chosen_by
+from whysync.kubernetes.apiserver.list_selectors import predicate_of_url
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, conflict, forbidden, invalid
 from whysync.kubernetes.apiserver.storage import Place, Store
@@ -80,11 +80,11 @@ class DeleteHandler:
     def delete_all(self, call: RequestContext) -> Reply:
         """All objects of a kind; the answer lists them as they were."""
         options = options_of(call)
-        choice = chosen_by(call.request.path, call.resource)
+        predicate = predicate_of_url(call.request.path, call.resource)
         selected = [
             (place, live)
             for place, live in self._store.within(call.resource.store, call.address.namespace)
-            if choice is None or choice(live)
+            if predicate is None or predicate(live)
         ]
         for place, live in selected:
             new = self._ending(live, options, call.resource)

@@ -1,11 +1,11 @@
-"""Reading one object, or many."""
+"""Handlers of `get` and `list`."""
 
 from __future__ import annotations
 
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.discovery import Discovery
-from whysync.kubernetes.apiserver.list_selectors import chosen_by
+from whysync.kubernetes.apiserver.list_selectors import predicate_of_url
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.scale_subresource import scale_of
 from whysync.kubernetes.apiserver.storage import Store
@@ -26,11 +26,11 @@ class ReadHandlers:
 
     def list(self, call: RequestContext) -> Reply:
         resource = call.resource
-        choice = chosen_by(call.request.path, resource)
+        predicate = predicate_of_url(call.request.path, resource)
         listed: list[Json] = [
             as_listed(obj, call)
             for _, obj in self._store.within(resource.store, call.address.namespace)
-            if choice is None or choice(obj)
+            if predicate is None or predicate(obj)
         ]
         meta: Object = {"resourceVersion": self._store.revision}
         if isinstance(call.served, CustomResource):
@@ -47,12 +47,12 @@ class ReadHandlers:
 
 
 def as_served(obj: Object, call: RequestContext) -> Object:
-    """In the version that was asked for."""
+    """The object in the requested version."""
     return call.served.read(obj)
 
 
 def as_listed(obj: Object, call: RequestContext) -> Object:
-    """An entry of a list; those of built-in kinds do not say what they are."""
+    """An item of a list; built-in kinds omit apiVersion and kind."""
     shown = as_served(obj, call)
     if call.resource.custom:
         return shown

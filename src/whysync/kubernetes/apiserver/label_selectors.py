@@ -7,15 +7,18 @@ from whysync.json_tree import Json, Object, fields, items, text
 
 def selects(selector: Json, labels: Object) -> bool:
     """Does the selector match? An empty one, or none, matches everything."""
-    rules = fields(selector)
-    if any(labels.get(key) != value for key, value in fields(rules.get("matchLabels")).items()):
+    selector_fields = fields(selector)
+    if any(labels.get(key) != value for key, value in fields(selector_fields.get("matchLabels")).items()):
         return False
-    return all(_holds(fields(rule), labels) for rule in items(rules.get("matchExpressions")))
+    return all(
+        _requirement_matches(fields(requirement), labels)
+        for requirement in items(selector_fields.get("matchExpressions"))
+    )
 
 
-def _holds(rule: Object, labels: Object) -> bool:
-    key, values = text(rule.get("key")), items(rule.get("values"))
-    match rule.get("operator"):
+def _requirement_matches(requirement: Object, labels: Object) -> bool:
+    key, values = text(requirement.get("key")), items(requirement.get("values"))
+    match requirement.get("operator"):
         case "In":
             return key in labels and labels[key] in values
         case "NotIn":

@@ -1,4 +1,4 @@
-"""Which objects a list, a watch or a mass deletion is about: `labelSelector` and `fieldSelector` of the URL.
+"""`labelSelector` and `fieldSelector` in the URL of a list or deletecollection request.
 
 Mirrors apimachinery `labels.Parse` and `fields.ParseSelector`, Kubernetes 1.36.
 """
@@ -14,10 +14,10 @@ from whysync.json_tree import Missing, Object, dig, fields
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.status_errors import bad_request
 
-Choice: TypeAlias = Callable[[Object], bool]
+Predicate: TypeAlias = Callable[[Object], bool]
 
-_ALWAYS: Final = ("metadata.name", "metadata.namespace")
-_MORE: Final = {
+_COMMON_FIELDS: Final = ("metadata.name", "metadata.namespace")
+_FIELDS_BY_KIND: Final = {
     "Pod": ("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
             "status.phase", "status.podIP", "status.nominatedNodeName"),
     "Node": ("spec.unschedulable",),
@@ -39,60 +39,66 @@ _REQUIREMENT: Final = re.compile(
 )
 
 
-def chosen_by(path: str, resource: Resource) -> Choice | None:
-    """`None` where the URL chooses nothing: then all are meant. Raises `Refused`."""
+def predicate_of_url(path: str, resource: Resource) -> Predicate | None:
+    """The predicate of the selectors in the URL; `None` if there are none. Raises `Refused`."""
     query = parse_qs(path.partition("?")[2]) if "?" in path else {}
-    choices = [
-        *(choice for text in query.get("labelSelector", ()) for choice in _labels(text)),
-        *(choice for text in query.get("fieldSelector", ()) for choice in _fields(text, resource)),
+    predicates = [
+        *(predicate for text in query.get("labelSelector", ()) for predicate in _label_predicates(text)),
+        *(
+            predicate
+            for text in query.get("fieldSelector", ())
+            for predicate in _field_predicates(text, resource)
+        ),
     ]
-    return (lambda obj: all(choice(obj) for choice in choices)) if choices else None
+    return (lambda obj: all(predicate(obj) for predicate in predicates)) if predicates else None
 
 
-def _labels(selector: str) -> list[Choice]:
-    requirements: list[Choice] = []
+def _label_predicates(selector: str) -> list[Predicate]:
+    requirements: list[Predicate] = []
     at = 0
     while at < len(selector):
         part = _REQUIREMENT.match(selector, at)
         if part is None:
             raise bad_request(f"unable to parse requirement: found '{selector[at:]}', expected: identifier")
-        requirements.append(_requirement(part))
+        requirements.append(_label_predicate(part))
         at = part.end()
     return requirements
 
 
-def _requirement(part: re.Match[str]) -> Choice:
+def _label_predicate(part: re.Match[str]) -> Predicate:
     if part["absent"]:
-        return lambda obj: part["absent"] not in _of(obj)
+        return lambda obj: part["absent"] not in _labels_of(obj)
     if part["there"]:
-        return lambda obj: part["there"] in _of(obj)
+        return lambda obj: part["there"] in _labels_of(obj)
     if part["set"]:
         values = {value.strip() for value in part["values"].split(",")}
         if part["how"] == "in":
-            return lambda obj: _of(obj).get(part["set"]) in values
-        return lambda obj: _of(obj).get(part["set"]) not in values
+            return lambda obj: _labels_of(obj).get(part["set"]) in values
+        return lambda obj: _labels_of(obj).get(part["set"]) not in values
     if part["sign"] == "!=":
-        return lambda obj: _of(obj).get(part["key"]) != part["value"]
-    return lambda obj: _of(obj).get(part["key"]) == part["value"]
+        return lambda obj: _labels_of(obj).get(part["key"]) != part["value"]
+    return lambda obj: _labels_of(obj).get(part["key"]) == part["value"]
 
 
-def _of(obj: Object) -> Object:
+def _labels_of(obj: Object) -> Object:
     return fields(fields(obj.get("metadata")).get("labels"))
 
 
-def _fields(selector: str, resource: Resource) -> list[Choice]:
-    requirements: list[Choice] = []
+def _field_predicates(selector: str, resource: Resource) -> list[Predicate]:
+    requirements: list[Predicate] = []
     for part in selector.split(","):
         if not part:
             continue
         key, sign, value = _split(part)
-        known = _ALWAYS if resource.custom else (*_ALWAYS, *_MORE.get(resource.kind, ()))
+        known = (
+            _COMMON_FIELDS if resource.custom else (*_COMMON_FIELDS, *_FIELDS_BY_KIND.get(resource.kind, ()))
+        )
         if key not in known:
-            if resource.kind in _MORE and not resource.custom:
+            if resource.kind in _FIELDS_BY_KIND and not resource.custom:
                 raise bad_request(f"field label not supported: {key}")
-            supported = ", ".join(f'"{field_name}"' for field_name in _ALWAYS)
+            supported = ", ".join(f'"{field_name}"' for field_name in _COMMON_FIELDS)
             raise bad_request(f'"{key}" is not a known field selector: only {supported}')
-        requirements.append(_field(key, value, wanted=sign != "!="))
+        requirements.append(_field_predicate(key, value, equal=sign != "!="))
     return requirements
 
 
@@ -104,14 +110,14 @@ def _split(part: str) -> tuple[str, str, str]:
     raise bad_request(f"invalid selector: '{part}'; can't understand '{part}'")
 
 
-def _field(key: str, value: str, *, wanted: bool) -> Choice:
+def _field_predicate(key: str, value: str, *, equal: bool) -> Predicate:
     steps = key.split(".")
 
-    def choice(obj: Object) -> bool:
+    def predicate(obj: Object) -> bool:
         actual = dig(obj, *steps)
         written = "" if actual is None or isinstance(actual, Missing) else actual
         if isinstance(written, bool):
             written = "true" if written else "false"
-        return (str(written) == value) is wanted
+        return (str(written) == value) is equal
 
-    return choice
+    return predicate

@@ -1,13 +1,12 @@
-"""The API server: takes a request, finds who serves its path, and answers."""
+"""The API server in memory: routes requests to their handlers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
-from urllib.parse import parse_qs
 
-from whysync.json_tree import Json, Object, dig, fields, text
+from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.admission.webhooks import Webhook
 from whysync.kubernetes.apiserver.custom_resources import established
 from whysync.kubernetes.apiserver.decoding import BadBody
@@ -37,10 +36,9 @@ from whysync.kubernetes.apiserver.status_errors import (
 )
 from whysync.kubernetes.apiserver.storage import Place, Store, owners_of, uid_of
 from whysync.kubernetes.apiserver.url_paths import address_of, check_method, check_query, with_fitting_verb
-from whysync.kubernetes.apiserver.watch import WatchEvent, watched
 from whysync.kubernetes.clock import Clock
 
-_DOORS = {
+_UNMODELED_SUBRESOURCES = {
     "pods": (
         "attach",
         "binding",
@@ -56,7 +54,7 @@ _DOORS = {
     "nodes": ("proxy",),
     "serviceaccounts": ("token",),
 }  # fmt: skip
-"""Subresources of which the model knows only that they are there."""
+"""Subresources that exist but cannot be used here."""
 
 
 def _has(served: Served, subresource: str) -> bool:
@@ -65,7 +63,7 @@ def _has(served: Served, subresource: str) -> bool:
 
 
 class ApiServer:
-    """A cluster in memory. `clock` is the only time it knows; nothing happens between requests."""
+    """A cluster in memory. `clock` is its only source of time; nothing happens between requests."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock = clock or Clock()
@@ -73,11 +71,11 @@ class ApiServer:
         self.discovery = Discovery(self.store)
         self._writes = WriteHandlers(self.store, self.discovery, self.clock)
         self._reads = ReadHandlers(self.store, self.discovery)
-        self._removal = DeleteHandler(self.store, self.clock)
+        self._deletes = DeleteHandler(self.store, self.clock)
         self.webhooks: dict[str, Webhook] = {}
-        """Admission webhooks that the model knows how to play, by name."""
-        self._writes.webhooks = self._removal.webhooks = self.webhooks
-        self._housekeeping = GarbageCollection(self.store, self.discovery, self._removal, self.clock)
+        """Admission webhooks that can be simulated, by name."""
+        self._writes.webhooks = self._deletes.webhooks = self.webhooks
+        self._garbage_collection = GarbageCollection(self.store, self.discovery, self._deletes, self.clock)
 
     def now(self) -> datetime:
         return self.clock.now
@@ -86,9 +84,9 @@ class ApiServer:
         return self.discovery.served_kinds()
 
     def load(self, objects: Iterable[Object]) -> list[Object]:
-        """Put objects in as they are found on a live cluster: not checked, not defaulted, owners kept.
+        """Store objects of a live cluster as they are: not validated, not defaulted, owners kept.
 
-        Namespaces that they live in are made. Gives back those of kinds that nothing serves.
+        Their namespaces are created. Returns the objects of kinds that are not served.
         """
         return load_objects(objects, self.store, self.discovery, self.clock)
 
@@ -96,31 +94,23 @@ class ApiServer:
         """Everything in the store, by kind, namespace and name."""
         return [obj for _, obj in self.store.everything()]
 
-    def watch(self, path: str, since: str = "", *, user: str = "") -> tuple[WatchEvent, ...]:
-        """What happened to the objects of a collection since a resource version; raises `Refused`.
-
-        Without one, all that is there now. Ask again from `store.revision` for what comes later.
-        """
-        call = self._call(Request(verb="watch", path=path, user=user))
-        return tuple(watched(call, self.store, since))
-
     def settle(self) -> bool:
-        """Let the controllers that clean up after deletions do their work; true where they did any."""
-        return self._housekeeping.settle()
+        """Run garbage collection and namespace deletion; true if they changed anything."""
+        return self._garbage_collection.settle()
 
     def keep(self, place: Place, new: Object, *, manager: str, subresource: str = "status") -> Object:
-        """A controller's write: not decoded, not checked, but owned and told as any other.
+        """A controller's write: not decoded and not validated, but with managedFields and a watch event.
 
-        For those who know what they write, many times: it costs a tenth of a request.
+        It costs a tenth of a request.
         """
-        return self._housekeeping.keep(place, new, subresource=subresource, manager=manager)
+        return self._garbage_collection.keep(place, new, subresource=subresource, manager=manager)
 
     def send(self, request: Request) -> Answer:
-        answer = self._sent(request)
-        self._housekeeping.end_definitions()
+        answer = self._dispatch(request)
+        self._garbage_collection.end_definitions()
         return answer
 
-    def _sent(self, request: Request) -> Answer:
+    def _dispatch(self, request: Request) -> Answer:
         if request.verb in {"get", "list"}:
             discovery_document = document(request.path, self.discovery)
             if discovery_document is not None:
@@ -131,8 +121,8 @@ class ApiServer:
         except RecursionError:
             refusal = bad_request("exceeded max depth")
             return Answer(code=refusal.code, body=refusal.status)
-        except BadBody as problem:  # of an object that was loaded as it was found
-            refusal = internal(str(problem))
+        except BadBody as error:  # of an object that was loaded
+            refusal = internal(str(error))
             return Answer(code=refusal.code, body=refusal.status)
         except NoSuchPath:
             return Answer(code=404, text="404 page not found\n")
@@ -154,19 +144,21 @@ class ApiServer:
         try:
             served = self.discovery.served(address)
         except NoSuchPath:
-            if request.user:  # who may do nothing there does not learn that nothing is there
+            if request.user:  # without access, the path must look forbidden, not missing
                 raise unknown_to(request, address) from None
             raise
         if address.namespace and not served.resource.namespaced:
             raise NoSuchPath if served.resource.custom else no_such_resource()
         request = with_fitting_verb(request, address)
-        if request.verb not in {"list", "watch"} and served.resource.namespaced and not address.namespace:
+        if request.verb != "list" and served.resource.namespaced and not address.namespace:
             raise method_not_allowed("the server does not allow this method on the requested resource")
         call = RequestContext(request=request, address=address, served=served)
         check_access(call, self.store)
         if address.subresource and not _has(served, address.subresource):
-            known = served.resource.custom or address.subresource in _DOORS.get(address.plural, ())
-            raise call.missing() if known else no_such_resource()
+            exists = served.resource.custom or address.subresource in _UNMODELED_SUBRESOURCES.get(
+                address.plural, ()
+            )
+            raise call.missing() if exists else no_such_resource()
         check_method(request, address)
         return call
 
@@ -176,8 +168,6 @@ class ApiServer:
                 return self._reads.get(call)
             case "list":
                 return self._reads.list(call)
-            case "watch":
-                return self._watched(call)
             case "create":
                 return self._writes.create(call)
             case "update":
@@ -185,19 +175,11 @@ class ApiServer:
             case "merge-patch" | "strategic-patch" | "json-patch" | "ssa":
                 return self._writes.patch(call)
             case "delete":
-                return self._removal.delete(call)
+                return self._deletes.delete(call)
             case "deletecollection":
-                return self._removal.delete_all(call)
+                return self._deletes.delete_all(call)
             case other:
                 raise method_not_allowed(f"unknown verb {other}")
-
-    def _watched(self, call: RequestContext) -> Reply:
-        """The events one after another; a server would write each on a line of its own."""
-        since = parse_qs(call.request.path.partition("?")[2]).get("resourceVersion", [""])[0]
-        events: list[Json] = [
-            {"type": event.type, "object": event.object} for event in watched(call, self.store, since)
-        ]
-        return Reply(200, {"kind": "WatchEvents", "items": events})
 
 
 _NAMESPACES: Final = ("", "namespaces")
@@ -206,19 +188,19 @@ _NAMESPACES: Final = ("", "namespaces")
 def load_objects(objects: Iterable[Object], store: Store, discovery: Discovery, clock: Clock) -> list[Object]:
     """Stores objects of a real cluster as they are; returns those of unknown kinds.
 
-    Definitions go first, so that their kinds are known.
+    CustomResourceDefinitions are stored first, so that their kinds are known.
     """
-    waiting = sorted(objects, key=lambda obj: obj.get("kind") != "CustomResourceDefinition")
-    for obj in waiting:  # before the first of them gets a new one
+    ordered = sorted(objects, key=lambda obj: obj.get("kind") != "CustomResourceDefinition")
+    for obj in ordered:  # reserve all uids before new ones are generated
         for uid in (uid_of(obj), *owners_of(obj)):
             store.give_no_more(uid)
-    strangers: list[Object] = []
+    unserved: list[Object] = []
     owners: set[str] = set()
-    for obj in waiting:
+    for obj in ordered:
         resource = discovery.of_object(obj)
         name = text(dig(obj, "metadata", "name"))
         if resource is None or not name:
-            strangers.append(obj)
+            unserved.append(obj)
             continue
         namespace = text(dig(obj, "metadata", "namespace")) if resource.namespaced else ""
         if namespace:
@@ -230,22 +212,22 @@ def load_objects(objects: Iterable[Object], store: Store, discovery: Discovery, 
             identified = established(identified, clock.stamp(), [])
         store.put((resource.store, namespace, name), identified)
         owners.update(owners_of(identified))
-    # Not everything of a cluster is collected: an owner that is not here is taken to be alive elsewhere.
+    # Facts are incomplete: an owner that is not loaded is assumed to exist.
     store.elsewhere.update(uid for uid in owners if not store.known_as(uid))
-    return strangers
+    return unserved
 
 
 def _identified(obj: Object, store: Store, clock: Clock) -> Object:
-    """With an identity and an age, where the source left them out."""
+    """The object with a uid and a creationTimestamp, if the source left them out."""
     meta = fields(obj.get("metadata"))
     if meta.get("uid") and meta.get("creationTimestamp"):
         return obj
-    known: Object = {
+    new_meta: Object = {
         **meta,
         "uid": meta.get("uid") or store.uid(),
         "creationTimestamp": meta.get("creationTimestamp") or clock.stamp(),
     }
-    return {**obj, "metadata": known}
+    return {**obj, "metadata": new_meta}
 
 
 def _ensure_namespace(name: str, store: Store, clock: Clock) -> None:

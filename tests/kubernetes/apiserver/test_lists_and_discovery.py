@@ -1,10 +1,8 @@
-"""Reading many objects: watches, selectors, discovery."""
+"""Lists with selectors, discovery, and Events in both API groups."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.kubernetes.apiserver.talk import Talk, config_map, definition, said
 from whysync.json_tree import Json, Object, dig, fields, items, text
@@ -19,29 +17,6 @@ def labelled(name: str, **labels: Json) -> Object:
 
 def names(answer: Answer) -> list[str]:
     return [text(dig(item, "metadata", "name")) for item in items((answer.body or {}).get("items"))]
-
-
-def test_a_watch_tells_what_happened_since(talk: Talk) -> None:
-    talk.create(config_map("a"))
-    start = talk.api_server.store.revision
-    talk.create(config_map("b"))
-    talk.patch(config_map("a"), {"data": {"k": "v"}})
-    talk.delete(config_map("b"))
-    told = talk.api_server.watch(MAPS, start)
-    assert [(event.type, dig(event.object, "metadata", "name")) for event in told] == [
-        ("ADDED", "b"),
-        ("MODIFIED", "a"),
-        ("DELETED", "b"),
-    ]
-    last = text(dig(told[-1].object, "metadata", "resourceVersion"))
-    assert talk.api_server.watch(MAPS, last) == ()
-    assert [event.type for event in talk.api_server.watch(MAPS)] == ["ADDED"]
-    sent = talk.api_server.send(Request(verb="watch", path=f"{MAPS}?resourceVersion={start}"))
-    assert [fields(one)["type"] for one in items((sent.body or {})["items"])] == [
-        "ADDED",
-        "MODIFIED",
-        "DELETED",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -61,15 +36,15 @@ def test_labels_choose(talk: Talk, selector: str, chosen: list[str]) -> None:
     path = f"{MAPS}?labelSelector={selector.replace(' ', '%20')}"
     assert names(talk.api_server.send(Request(verb="list", path=path))) == chosen
     talk.api_server.send(Request(verb="deletecollection", path=path))
-    left = names(talk.api_server.send(Request(verb="list", path=MAPS)))
-    assert left == [name for name in ("a", "b", "c") if name not in chosen]
+    remaining = names(talk.api_server.send(Request(verb="list", path=MAPS)))
+    assert remaining == [name for name in ("a", "b", "c") if name not in chosen]
 
 
 def test_fields_choose_where_the_kind_knows_them(talk: Talk) -> None:
     talk.create(config_map("a"))
     talk.create(config_map("b"))
-    one = talk.api_server.send(Request(verb="list", path=f"{MAPS}?fieldSelector=metadata.name=b"))
-    assert names(one) == ["b"]
+    selected = talk.api_server.send(Request(verb="list", path=f"{MAPS}?fieldSelector=metadata.name=b"))
+    assert names(selected) == ["b"]
     wrong = talk.api_server.send(Request(verb="list", path=f"{MAPS}?fieldSelector=data.x=1"))
     assert (wrong.code, said(wrong)) == (
         400,
@@ -82,8 +57,8 @@ def test_fields_choose_where_the_kind_knows_them(talk: Talk) -> None:
 def test_discovery_tells_of_custom_kinds(talk: Talk) -> None:
     talk.create(definition({"type": "object"}))
     groups = talk.api_server.send(Request(verb="get", path="/apis", user="nobody"))
-    found = [text(fields(one)["name"]) for one in items((groups.body or {})["groups"])]
-    assert "shop.example" in found
+    group_names = [text(fields(group)["name"]) for group in items((groups.body or {})["groups"])]
+    assert "shop.example" in group_names
     resources = talk.api_server.send(Request(verb="get", path="/apis/shop.example/v1")).body or {}
     assert dig(resources, "resources", 0, "kind") == "Widget"
     served = kind_of(talk.api_server, "shop.example/v1", "Widget")
@@ -108,25 +83,3 @@ def test_events_are_the_same_in_both_groups(talk: Talk) -> None:
     assert (other["note"], dig(other, "regarding", "name")) == ("Back-off", "p")
     assert "message" not in other
     assert talk.get(event).body == {**(talk.get(event).body or {}), "message": "Back-off"}
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["put", "drop"])), max_size=12))
-def test_a_watch_from_the_start_rebuilds_what_is_there(steps: list[tuple[str, str]]) -> None:
-    talk = Talk()
-    start = talk.api_server.store.revision
-    for name, what in steps:
-        if what == "put" and not talk.create(config_map(name)).ok:
-            talk.patch(config_map(name), {"data": {"n": str(len(talk.api_server.store.journal))}})
-        elif what == "drop":
-            talk.delete(config_map(name))
-    seen: dict[str, Object] = {}
-    for event in talk.api_server.watch(MAPS, start):
-        name = text(dig(event.object, "metadata", "name"))
-        if event.type == "DELETED":
-            del seen[name]
-        else:
-            assert (name in seen) is (event.type == "MODIFIED")
-            seen[name] = event.object
-    found = {name: talk.get(config_map(name)).body for name in "abc" if talk.get(config_map(name)).ok}
-    assert seen == found
