@@ -79,7 +79,7 @@ def test_the_rule_compares_on_the_server_before_anything_else(rewritten: Case) -
     assert first is not None
     assert first.cause == "webhook-injected"
     assert [fix.title for fix in first.fixes] == [
-        "Let the API server compare, with its webhooks",
+        "Use server-side diff with mutation webhooks",
         "Declare in Git what the webhook writes",
     ]
 

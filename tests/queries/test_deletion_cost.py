@@ -58,6 +58,6 @@ def test_a_definition_is_lost_with_its_instances() -> None:
     definition = _object("apiextensions.k8s.io/v1", "CustomResourceDefinition", CRD.name, spec=spec)
     tenants = [_object("example.com/v1", "Tenant", f"t{n}", f"team-{n % 2}") for n in range(3)]
     assert (
-        _lost(CRD, definition, *tenants) == "every Tenant object of the cluster, at least 3 in 2 namespaces"
+        _lost(CRD, definition, *tenants) == "every Tenant object in the cluster, at least 3 in 2 namespaces"
     )
-    assert _lost(CRD, definition) == "every Tenant object of the cluster"
+    assert _lost(CRD, definition) == "every Tenant object in the cluster"

@@ -84,9 +84,9 @@ TWO = (replica_set(1, "web:1", created=OLD), replica_set(2, "web:2", created=NEW
 def test_a_version_whose_pods_are_gone_was_well_until_the_present_one_came() -> None:
     found = before(deployment("web:2"), *TWO)
     assert found is not None
-    assert found.description == "what ran before"
+    assert found.description == "the version that ran before"
     assert found.edits == (Set(pointer="/spec/template/spec/containers/0/image", value="web:1"),)
-    assert found.evidence[0].says == "it was available until the present version came"
+    assert found.evidence[0].says == "it was available until the current version was rolled out"
 
 
 def test_pods_that_are_recreated_have_time_to_stop_before_the_new_version_comes() -> None:
@@ -97,7 +97,7 @@ def test_one_that_still_runs_is_said_to() -> None:
     still = replica_set(1, "web:1", created=OLD, ready=2)
     found = before(deployment("web:2", available="True", since=OLD), still, TWO[1])
     assert found is not None
-    assert found.description == "what still runs"
+    assert found.description == "the version that still runs"
 
 
 @pytest.mark.parametrize(
@@ -125,21 +125,21 @@ def test_of_one_that_may_never_have_been_well_nothing_is_said(objects: tuple[Obj
     ("of", "says"),
     [
         (app(), "argocd app rollback is refused while auto-sync is on"),
-        (app(automated=False), "argocd app rollback shop 3 holds until the next sync"),
+        (app(automated=False), "argocd app rollback shop 3 lasts until the next sync"),
     ],
 )
 def test_the_commit_that_brought_it(of: Object, says: str) -> None:
     found = before(deployment("web:2"), *TWO, of=of)
     assert found is not None
     assert found.evidence[-1].pointer == "/status/history/1/revision"
-    came = "what came with it: git log aaaaaaa..bbbbbbb; git revert takes it back"
+    came = "its commits: git log aaaaaaa..bbbbbbb; git revert undoes them"
     assert found.evidence[-1].says == f"{came}; {says}"
 
 
 def test_the_version_of_a_chart_is_no_commit() -> None:
     found = before(deployment("web:2"), *TWO, of=app(revisions=("1.2.3", "1.2.4")))
     assert found is not None
-    assert found.evidence[-1].says.startswith("it came with 1.2.4, after 1.2.3; argocd app rollback")
+    assert found.evidence[-1].says.startswith("introduced by 1.2.4, after 1.2.3; argocd app rollback")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_the_newest_that_runs_not_the_newest() -> None:
     )
     found = before(deployment("web:2"), *sets)
     assert found is not None
-    assert (found.manifest.ref.name, found.description) == ("web-1", "what still runs")
+    assert (found.manifest.ref.name, found.description) == ("web-1", "the version that still runs")
     newer = (sets[0], replica_set(2, "web:1.5", created="2026-03-02T08:30:00Z", ready=1), sets[2])
     found = before(deployment("web:2"), *newer)
     assert found is not None

@@ -10,7 +10,7 @@ from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
 from whysync.json_tree import Json, Object, fields, items
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.previous_revision import PreviousRevision, previous_revision_of, way_back, with_revert
+from whysync.queries.previous_revision import PreviousRevision, previous_revision_of, revert_fix, with_revert
 
 REF = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
 BASE = "/spec/template/spec"
@@ -246,7 +246,7 @@ def test_a_stateful_set_goes_back_to_the_revision_whose_pods_are_ready() -> None
     before = previous_revision_of(stateful(NEW, pod("db-0", "db-old")), SET)
     assert before is not None
     assert before.edits == (Set(pointer=f"{FIRST}/image", value="web:1"),)
-    assert (before.manifest.ref.name, before.description) == ("db-old", "what still runs")
+    assert (before.manifest.ref.name, before.description) == ("db-old", "the version that still runs")
     assert before.evidence[0].ref.name == "db-0"
 
 
@@ -298,4 +298,4 @@ def test_only_a_changed_image_may_have_changed_data() -> None:
     now = template({"args": ["-x"]})
     before = found(now, now, template())
     assert before is not None
-    assert way_back(REF, before).risk == ""
+    assert revert_fix(REF, before).risk == ""

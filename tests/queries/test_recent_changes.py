@@ -227,7 +227,7 @@ def test_who_wrote_the_application_its_project_the_settings_and_objects() -> Non
     ]
     assert [gap.what for gap in found.gaps] == [
         "earlier deployed versions",
-        "commits that Argo CD has not seen",
+        "commits that Argo CD has not compared",
     ]
 
 

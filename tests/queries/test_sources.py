@@ -9,7 +9,7 @@ from whysync.json_tree import Object
 from whysync.queries.sources import commits_since_last_sync
 
 SINCE = f"git log --oneline {REVISION[:8]}.."
-WHY = "   # what changed since it was last synced"
+WHY = "   # changes since the last sync"
 
 
 def commits(source: Object, revision: str = REVISION) -> tuple[str, ...]:

@@ -32,9 +32,9 @@ def pod(selector: Object | None = None, **requests: str) -> Manifest:
     [
         (pod({"pool": "gpu"}), "no node has the label pool=gpu"),
         (pod({"pool": "web", "zone": "b"}), "no node has all the labels pool=web, zone=b"),
-        (pod(cpu="24"), "it asks for more cpu than any node has (16 at most)"),
-        (pod(cpu="16001m"), "it asks for more cpu than any node has (16 at most)"),
-        (pod(memory="9Gi"), "it asks for more memory than any node has (8Gi at most)"),
+        (pod(cpu="24"), "it requests more cpu than any node has (16 at most)"),
+        (pod(cpu="16001m"), "it requests more cpu than any node has (16 at most)"),
+        (pod(memory="9Gi"), "it requests more memory than any node has (8Gi at most)"),
         (pod({"pool": "batch"}, cpu="16", memory="8Gi"), ""),  # then others are in its way
         (pod(cpu="no number"), ""),
     ],

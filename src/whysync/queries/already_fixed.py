@@ -1,6 +1,6 @@
-"""Causes that are already fixed: what is left is a sync or a refresh.
+"""Causes that are already fixed, so that only a sync or a refresh is left.
 
-Auto-sync does not look whether what made the last sync fail is gone.
+Auto-sync does not check whether the cause of the last failure is gone.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 
 
 def already_fixed(fixed: bool, verdict: str, *fixes: Fix) -> AlreadyFixed | None:
-    """It is fixed: these fixes are all that is left to do. `None` where it is not fixed."""
+    """The remaining steps for a cause that is fixed; `None` if it is not."""
     return AlreadyFixed(verdict=verdict, fixes=fixes) if fixed else None
 
 
 def sync_again(case: Case, fixed: bool, verdict: str, title: str, *others: Fix) -> AlreadyFixed | None:
-    """It is fixed and only has to be synced; `others` are fixes for the case that this does not help."""
+    """Only a sync is left; `others` are fixes if that does not help."""
     return already_fixed(fixed, verdict, Fix.run(sync(case), title=title), *others)
 
 
 def refresh_again(case: Case, fixed: bool, verdict: str, title: str) -> AlreadyFixed | None:
-    """It is fixed and Argo CD only has to look again."""
+    """Only a refresh is left."""
     return already_fixed(fixed, verdict, Fix.run(refresh(case), title=title))
 
 
 def render_again(case: Case, fixed: bool, verdict: str, title: str) -> AlreadyFixed | None:
-    """It is fixed and Argo CD only has to look again, without its cached manifests."""
+    """Only a hard refresh is left: the cached manifests are outdated."""
     return already_fixed(fixed, verdict, Fix.run(hard_refresh(case), title=title))
 
 
 def proof_of_fix(case: Case, failure: Failure, namespace: str = "") -> Manifest | None:
-    """The live object that shows that it is fixed: an existing namespace, a quota with room.
+    """The live object that proves a fix: a namespace that exists, a quota with room.
 
-    `namespace` is that of the object that failed: quotas of other namespaces often have the same name.
+    `namespace` is the namespace of the failed object: quotas of other namespaces often have the same name.
     """
     if isinstance(failure, NamespaceMissing):
         namespace_object = case.live_named("Namespace", "", failure.namespace or case.destination_namespace)
@@ -62,7 +62,7 @@ def proof_of_fix(case: Case, failure: Failure, namespace: str = "") -> Manifest 
 
 
 def has_room(quota: Object, requested: str) -> bool:
-    """`services=1,requests.cpu=500m` against what is allowed and used now."""
+    """Does the quota have room for `services=1,requests.cpu=500m`?"""
     for pair in requested.split(","):
         name, _, amount = pair.strip().partition("=")
         hard, used = dig(quota, "spec", "hard", name), dig(quota, "status", "used", name)
@@ -79,7 +79,7 @@ def has_room(quota: Object, requested: str) -> bool:
 
 
 def fixed_since_autosync_gave_up(case: Case) -> tuple[Manifest, ...]:
-    """The live objects that show that a commit which auto-sync gave up would now succeed."""
+    """The live objects which prove that a commit that auto-sync gave up on would succeed now."""
     operation = case.operation
     if operation is None or operation.phase not in FAILED_PHASES or not case.is_automated:
         return ()

@@ -1,4 +1,4 @@
-"""Argo CD's own Pods, where they are among the live objects: what a diagnosis of Argo CD itself cites."""
+"""Argo CD's own Pods as evidence, if they are in the facts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def pods_named(case: Case, *components: str) -> Iterator[Evidence]:
-    """How the Pods of a part of Argo CD are (`repo-server`, `redis`): those that fail, else their phase."""
+    """Failing containers of the Pods of a component (`repo-server`, `redis`), else the phase of the Pods."""
     for pod in case.index.snapshot.live:
         if pod.ref.kind != "Pod" or pod.ref.namespace != argocd_namespace(case):
             continue
         if any(component in pod.ref.name for component in components):
             failing = [c for story in pod_histories(case, pod.ref) for c in story.failing]
             for container in failing:
-                yield cite(pod, container.pointer, says="its own Pod is in trouble")
+                yield cite(pod, container.pointer, says="its Pod is failing")
             if not failing:
-                yield cite(pod, "/status/phase", says="its own Pod")
+                yield cite(pod, "/status/phase", says="its Pod")

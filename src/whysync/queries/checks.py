@@ -1,4 +1,4 @@
-"""Commands that only read, to check whether a finding is the cause."""
+"""Read-only commands that check whether a finding is the cause."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from whysync.queries.commands import (
 )
 
 _MOST = 4
-_OF_REPOSITORIES = frozenset({"repo-auth", "repo-unreachable", "tls-trust", "revision-not-found"})
-_OF_CLUSTERS = frozenset({"cluster-unreachable", "cluster-auth", "cluster-not-registered"})
-_OF_RUN_CONTAINERS = frozenset({"", "crashloop", "oom", "probe-failing", "hook-failed"})
-_OF_ARGOCD = frozenset({"repo-server-down", "argocd-cache-down", "argocd-disk-full"})
+_REPOSITORY_CAUSES = frozenset({"repo-auth", "repo-unreachable", "tls-trust", "revision-not-found"})
+_CLUSTER_CAUSES = frozenset({"cluster-unreachable", "cluster-auth", "cluster-not-registered"})
+_CAUSES_WITH_LOGS = frozenset({"", "crashloop", "oom", "probe-failing", "hook-failed"})
+_ARGOCD_CAUSES = frozenset({"repo-server-down", "argocd-cache-down", "argocd-disk-full"})
 
 
 def checks_for(finding: Finding, case: Case) -> tuple[str, ...]:
-    """The read-only commands of the finding's fixes, then what shows the same problem in any case."""
+    """The read-only commands of the finding's fixes, then the usual ones for its side."""
     commands = dict.fromkeys(
-        (*_of_fixes(finding), *side_checks(finding.side, case, finding.about, finding.cause))
+        (*_from_fixes(finding), *side_checks(finding.side, case, finding.about, finding.cause))
     )
     return tuple(commands)[:_MOST]
 
 
-def _of_fixes(finding: Finding) -> Iterator[str]:
+def _from_fixes(finding: Finding) -> Iterator[str]:
     for fix in finding.fixes:
         for command in fix.commands:
             try:
@@ -49,7 +49,7 @@ def side_checks(side: Side, case: Case, about: Ref | None = None, cause: str = "
     app = app_argument(case)
     match side:
         case Side.COMPARE:
-            yield from _of_comparing(cause, case)
+            yield from _comparison_checks(cause, case)
         case Side.DRIFT:
             yield f"argocd app diff {app}"
         case Side.APPLY:
@@ -57,20 +57,20 @@ def side_checks(side: Side, case: Case, about: Ref | None = None, cause: str = "
         case Side.HEALTH:
             if about is not None and about.kind not in ("", "Application"):
                 yield on_object("describe", about)
-            if about is not None and about.kind == "Pod" and cause in _OF_RUN_CONTAINERS:
+            if about is not None and about.kind == "Pod" and cause in _CAUSES_WITH_LOGS:
                 yield kubectl("logs", about.name, "--all-containers", "--previous", namespace=about.namespace)
         case Side.FRESH | Side.NONE:
             yield f"argocd app get {app} --refresh"
 
 
-def _of_comparing(cause: str, case: Case) -> Iterator[str]:
-    if cause in _OF_REPOSITORIES:
+def _comparison_checks(cause: str, case: Case) -> Iterator[str]:
+    if cause in _REPOSITORY_CAUSES:
         yield "argocd repo list"
-    if cause in _OF_CLUSTERS:
+    if cause in _CLUSTER_CAUSES:
         yield "argocd cluster list"
     namespace = argocd_namespace(case)
-    if cause in _OF_ARGOCD:
+    if cause in _ARGOCD_CAUSES:
         yield kubectl("get", "pods", namespace=namespace)
     yield f"argocd app get {app_argument(case)} --hard-refresh"
-    program = CONTROLLER if cause in _OF_CLUSTERS else REPO_SERVER
+    program = CONTROLLER if cause in _CLUSTER_CAUSES else REPO_SERVER
     yield kubectl("logs", program, "--since=1h", namespace=namespace)

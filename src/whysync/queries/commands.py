@@ -1,4 +1,4 @@
-"""Shell commands to paste: text that comes from a cluster is quoted."""
+"""Shell commands for fixes and checks. Text from a cluster is quoted."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ CONTROLLER = "statefulset/argocd-application-controller"
 REPO_SERVER = "deployment/argocd-repo-server"
 API_SERVER = "deployment/argocd-server"
 _CONTROL_PLANES = ("", "argocd", "openshift-gitops")
-_LOOKS: Final = frozenset({
+_READ_ONLY: Final = frozenset({
     ("kubectl", "get"), ("kubectl", "describe"), ("kubectl", "logs"), ("kubectl", "explain"),
     ("kubectl", "top"), ("kubectl", "api-resources"), ("kubectl", "auth"), ("kubectl", "exec"),
     ("kubectl", "events"), ("kubectl", "version"), ("git", "log"), ("git", "diff"), ("git", "show"),
 })  # fmt: skip
-_ARGOCD_LOOKS: Final = frozenset({
+_ARGOCD_READ_ONLY: Final = frozenset({
     ("app", "diff"), ("app", "manifests"), ("app", "resources"), ("app", "list"), ("app", "logs"),
     ("app", "history"), ("proj", "list"), ("proj", "get"), ("cluster", "list"), ("cluster", "get"),
     ("repo", "list"), ("repo", "get"), ("cert", "list"), ("admin", "settings"), ("app", "get"),
@@ -27,26 +27,26 @@ _ARGOCD_LOOKS: Final = frozenset({
 
 
 def argocd_namespace(case: Case) -> str:
-    """Where Argo CD itself runs, as far as the Application tells."""
+    """The namespace of Argo CD, as far as the Application shows it; `argocd` by default."""
     namespace = case.app.status.controller_namespace
     namespace = namespace or (case.app.namespace if case.app.namespace in _CONTROL_PLANES else "")
     return namespace if namespace and all(char.isalnum() or char == "-" for char in namespace) else "argocd"
 
 
 def app_argument(case: Case) -> str:
-    """As the `argocd` command wants it: with the namespace where that is not Argo CD's own."""
+    """The app as an argument of `argocd`: with its namespace if that is not Argo CD's own."""
     if case.app.namespace in (*_CONTROL_PLANES, argocd_namespace(case)):
         return quote(case.app.name)
     return quote(case.app.qualified_name)
 
 
 def comment(text: str) -> str:
-    """A line for the reader between commands; foreign words in it stay on that line."""
+    """A shell comment on one line, also if the text contains line breaks."""
     return f"# {' '.join(text.split())}"
 
 
 def with_comment(command: str, text: str) -> str:
-    """A command with a comment behind it."""
+    """A command followed by a comment."""
     return f"{command}   {comment(text)}"
 
 
@@ -67,7 +67,7 @@ def terminate(case: Case) -> str:
 
 
 def restart(case: Case, *workloads: str) -> str:
-    """Restart parts of Argo CD itself."""
+    """Restart components of Argo CD."""
     return kubectl("rollout", "restart", *workloads, namespace=argocd_namespace(case))
 
 
@@ -93,18 +93,18 @@ def is_sync(command: str) -> bool:
 
 
 def is_read_only(words: list[str]) -> bool:
-    """Does this command, split into words, only show something? A refresh changes what Argo CD reports."""
+    """Does this command only read? A refresh does not: it changes what Argo CD reports."""
     if "--dry-run" in words or any(word.startswith("--dry-run=") for word in words):
         return True
     plain = without_flags(words)
-    if tuple(plain[:2]) in _LOOKS:
+    if tuple(plain[:2]) in _READ_ONLY:
         return True
     if plain[:1] != ["argocd"]:
         return False
     if plain[1:4] == ["proj", "windows", "list"]:
         return True
     refreshes = "--refresh" in words or "--hard-refresh" in words
-    return tuple(plain[1:3]) in _ARGOCD_LOOKS and not (refreshes and plain[1:3] == ["app", "get"])
+    return tuple(plain[1:3]) in _ARGOCD_READ_ONLY and not (refreshes and plain[1:3] == ["app", "get"])
 
 
 def without_flags(words: list[str]) -> list[str]:

@@ -1,30 +1,30 @@
-"""Why a connection did not come about, in words, and what a person can look at."""
+"""Why a connection failed, as text."""
 
 from __future__ import annotations
 
 from whysync.messages.failure import Network
 
-_WORDS = {
+_TEXTS = {
     Network.DNS: "its name cannot be resolved (DNS)",
-    Network.REFUSED: "the connection is refused: nothing listens there",
-    Network.TIMEOUT: "it does not answer in time",
-    Network.RESET: "the connection is cut off",
+    Network.REFUSED: "the connection is refused: nothing listens on that port",
+    Network.TIMEOUT: "it does not respond in time",
+    Network.RESET: "the connection is reset",
     Network.NO_ROUTE: "there is no route to it",
-    Network.NOT_FOUND: "there is nothing at that address",
-    Network.NO_ENDPOINTS: "its Service has no ready Pod behind it",
+    Network.NOT_FOUND: "nothing is found at that address",
+    Network.NO_ENDPOINTS: "its Service has no ready Pod",
     Network.SERVICE_MISSING: "its Service does not exist",
     Network.X509: "its certificate is not trusted",
     Network.TLS: "the TLS handshake fails",
-    Network.PROXY: "the proxy in between refuses",
-    Network.RATE_LIMITED: "it answers: too many requests",
-    Network.UNAVAILABLE: "it says that it is unavailable",
-    Network.SERVER_ERROR: "it answers with an error of its own (5xx)",
-    Network.BAD_RESPONSE: "its answer makes no sense",
-    Network.CLOSED: "it closes the connection",
-    Network.OTHER_VERSION: "it is of another version, and does not know what it is asked",
+    Network.PROXY: "the proxy refuses the request",
+    Network.RATE_LIMITED: "it limits the rate of requests (429)",
+    Network.UNAVAILABLE: "it reports that it is unavailable",
+    Network.SERVER_ERROR: "it responds with a server error (5xx)",
+    Network.BAD_RESPONSE: "its response is invalid",
+    Network.CLOSED: "it closed the connection",
+    Network.OTHER_VERSION: "it is another version that does not support the request",
     Network.UNTOLD: "it cannot be reached",
 }
 
 
 def why_unreachable(reason: Network) -> str:
-    return _WORDS[reason]
+    return _TEXTS[reason]

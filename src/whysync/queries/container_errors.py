@@ -1,4 +1,4 @@
-"""Containers that cannot be created: which, what the runtime reports, and which symptoms that explains."""
+"""Containers that cannot be created: the runtime's reason, and the keys of ConfigMaps and Secrets."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _of_states(case: Case) -> Iterator[ContainerError]:
                 container=f"container {waiting.name} of {story.pod.ref}",
                 message=waiting.waiting_message,
                 reason=waiting.waiting,
-                evidence=(cite(story.pod, f"{waiting.pointer}/state/waiting", says="the runtime says why"),),
+                evidence=(cite(story.pod, f"{waiting.pointer}/state/waiting", says="the runtime's reason"),),
                 pod=story.pod.ref,
             )
             break
@@ -86,12 +86,12 @@ def _of_event(
         explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about)))),
         container=f"a container of {about}",
         message=message,
-        evidence=group.cited(says="the node says so"),
+        evidence=group.cited(says="the node's event"),
     )
 
 
 def _unhealthy_or_running(case: Case) -> Iterator[Ref]:
-    """What is not well, and hooks that have not ended."""
+    """Unhealthy resources, and hooks that have not finished."""
     kinds = (SymptomKind.UNHEALTHY, SymptomKind.RESULT)
     unhealthy = [
         symptom.ref for symptom in case.symptoms if symptom.kind in kinds and symptom.ref is not None
@@ -101,7 +101,7 @@ def _unhealthy_or_running(case: Case) -> Iterator[Ref]:
 
 
 def _reported_below(case: Case, row: Ref) -> Iterator[SymptomId]:
-    """Events about the Pods of a row say the same of each of them."""
+    """Events about the row's Pods that report the same problem."""
     for report in (*case.failures(ContainerConfigInvalid), *_missing_keys(case)):
         if report.ref is not None and owning_row_of(case, report.ref) == row:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
@@ -120,7 +120,7 @@ def _lacks_object(message: str) -> bool:
 
 
 def plain_message(message: str) -> str:
-    """Without the Pod's full title, which the finding names already."""
+    """The message without the Pod's name, which the finding already contains."""
     return one_line(message.partition(" (pod: ")[0].removeprefix("Error: "))
 
 
@@ -130,7 +130,7 @@ def keys_of(manifest: Manifest) -> tuple[str, ...]:
 
 
 def env_key_pointer(workload: Manifest, kind: str, name: str, key: str) -> str:
-    """The pointer to the key in the environment of one of its containers; empty where it is not there."""
+    """The pointer to the key in the environment of a container; empty if no container refers to it."""
     source = _KEY_SELECTORS.get(kind, "")
     for template in _POD_SPECS:
         for group in ("initContainers", "containers"):
@@ -143,7 +143,7 @@ def env_key_pointer(workload: Manifest, kind: str, name: str, key: str) -> str:
 
 
 def similar_key(key: str, keys: Iterable[str]) -> str:
-    """The key that is most likely meant: the same letters, else nearly the same."""
+    """The key that is probably meant: equal but for case and punctuation, else the closest match."""
     candidates = tuple(keys)
     same = [name for name in candidates if _letters(name) == _letters(key)]
     close = get_close_matches(key, candidates, n=1, cutoff=0.8)

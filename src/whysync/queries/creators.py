@@ -1,4 +1,4 @@
-"""Who made an object that Git does not declare: what the live object itself says."""
+"""Which program created an object that Git does not declare: evidence in the live object."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from whysync.queries.resource_rows import row_evidence
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-# Kubernetes' own controllers make these; nobody declares them in Git.
-_MADE_BY_KUBERNETES = frozenset(
+# Controllers of Kubernetes create these; they are not declared in Git.
+_CREATED_BY_KUBERNETES = frozenset(
     {
         ("discovery.k8s.io", "EndpointSlice"),
         ("", "Endpoints"),
@@ -31,19 +31,19 @@ _MADE_BY_KUBERNETES = frozenset(
         ("coordination.k8s.io", "Lease"),
     }
 )
-# Labels and annotations by which programs mark what they made, copied or own.
-_OWNER_MARK = re.compile(
+# Labels and annotations with which programs mark what they created, copied or own.
+_OWNER_LABEL = re.compile(
     r"claim-(name|namespace|uid)|(^|[./-])own(er|ed)|created-by|generate|replicat|reflect|inherited|copied|cloned"
     r"|(^|[./-])(origin|parent|synced-from|source-(name|namespace|uid)|controller-uid)|^operators\.coreos\.com/"
 )
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 _DEPLOYERS = frozenset({"helm", "argocd", "argo-cd", "kustomize", "kubectl", "tiller", ""})
-# The letters of a suffix that the API server makes up for `generateName`; vowels are left out.
+# The alphabet of the suffix that the API server generates for `generateName`: no vowels.
 _SUFFIX = re.compile(r"-(?=[a-z]*\d)[bcdfghjklmnpqrstvwxz2456789]{5}")
 _SECRETS = {
-    "kubernetes.io/service-account-token": "Kubernetes makes such tokens for ServiceAccounts",
-    "kubernetes.io/dockercfg": "OpenShift makes such Secrets for ServiceAccounts",
-    "helm.sh/release.v1": "Helm keeps its releases in such Secrets",
+    "kubernetes.io/service-account-token": "Kubernetes creates such tokens for ServiceAccounts",
+    "kubernetes.io/dockercfg": "OpenShift creates such Secrets for ServiceAccounts",
+    "helm.sh/release.v1": "Helm stores its releases in such Secrets",
 }
 
 
@@ -56,7 +56,7 @@ class Creator(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def creator_of(case: Case, row: ResourceRow) -> Creator | None:
-    """`None` where nothing says that another program made it: then Argo CD may have, once."""
+    """`None` if nothing shows that another program created it: then Argo CD may have."""
     live = case.live_of(row.key)
     if live is None:
         return _by_name(case, row)
@@ -66,25 +66,25 @@ def creator_of(case: Case, row: ResourceRow) -> Creator | None:
 
 
 def was_applied(live: Manifest) -> bool:
-    """Does the live object bear a sign that Argo CD applied it, or that it was applied from a file?"""
+    """Was the live object applied by Argo CD, or from a file?"""
     ledger = ManagedFieldsIndex(live.body)
     return LAST_APPLIED in live.annotations or any(w.kind is WriterKind.ARGOCD for w in ledger.managers)
 
 
 def _by_name(case: Case, row: ResourceRow) -> Creator | None:
-    """What the kind and the name suggest; the live object may not be among the facts."""
-    if (row.group, row.kind) in _MADE_BY_KUBERNETES:
-        return Creator(reason=f"controllers of Kubernetes make each {row.kind}", certain=False)
+    """What the kind and the name suggest; works without the live object."""
+    if (row.group, row.kind) in _CREATED_BY_KUBERNETES:
+        return Creator(reason=f"Kubernetes creates every {row.kind}", certain=False)
     if row.kind == "PersistentVolumeClaim":
         for candidate in case.app.status.resources:
             pattern = rf".+-{re.escape(candidate.name)}-\d+"
             if candidate.kind == "StatefulSet" and re.fullmatch(pattern, row.name):
                 return Creator(
-                    reason=f"StatefulSet {candidate.name} makes its claims from its volumeClaimTemplates",
+                    reason=f"StatefulSet {candidate.name} creates it from its volumeClaimTemplates",
                     evidence=(row_evidence(case, candidate, says="the claim is named after it"),),
                 )
     if row.name.isdecimal() or _SUFFIX.search(row.name[-6:]):
-        return Creator(reason="its name is one that a program generates", certain=False)
+        return Creator(reason="its name looks generated", certain=False)
     return None
 
 
@@ -93,7 +93,7 @@ def _owner(live: Manifest) -> Creator | None:
     if not owner:
         return None
     return Creator(
-        reason=f"{text(owner.get('kind'))} {text(owner.get('name'))} owns it, and what manages that made it",
+        reason=f"{text(owner.get('kind'))} {text(owner.get('name'))} owns it, and its controller created it",
         evidence=(cite(live, "/metadata/ownerReferences/0", says="its owner"),),
     )
 
@@ -102,10 +102,10 @@ def _mark(live: Manifest) -> Creator | None:
     for field, entries in (("annotations", live.annotations), ("labels", live.labels)):
         for name, value in entries.items():
             is_other_tool = name == _MANAGED_BY and text(value).lower() not in _DEPLOYERS
-            if is_other_tool or _OWNER_MARK.search(name):
+            if is_other_tool or _OWNER_LABEL.search(name):
                 return Creator(
-                    reason=f"it bears the mark {name}, by which a program marks what it makes",
-                    evidence=(cite(live, join(("metadata", field, name)), says="the mark of its maker"),),
+                    reason=f"its {field[:-1]} {name} marks it as created by a program",
+                    evidence=(cite(live, join(("metadata", field, name)), says="the mark of its creator"),),
                     certain=False,
                 )
     return None
@@ -119,8 +119,8 @@ def _secret(live: Manifest) -> Creator | None:
 
 
 def _manager(live: Manifest) -> Creator | None:
-    """Its managers are known, and Argo CD is not among them: the oldest is most likely the maker."""
-    managers = [w for w in ManagedFieldsIndex(live.body).managers if w.kind not in _SILENT]
+    """The oldest field manager, which is probably the creator, if Argo CD is not a manager."""
+    managers = [w for w in ManagedFieldsIndex(live.body).managers if w.kind not in _NOT_CREATORS]
     if not managers:
         return None
     return Creator(
@@ -129,4 +129,6 @@ def _manager(live: Manifest) -> Creator | None:
     )
 
 
-_SILENT = frozenset({WriterKind.UNKNOWN, WriterKind.API_SERVER, WriterKind.KUBECTL_APPLY, WriterKind.HELM})
+_NOT_CREATORS = frozenset(
+    {WriterKind.UNKNOWN, WriterKind.API_SERVER, WriterKind.KUBECTL_APPLY, WriterKind.HELM}
+)

@@ -1,4 +1,4 @@
-"""What is lost with an object that is deleted: volumes and their data, instances of a CRD, Pods."""
+"""What is lost when an object is deleted: volumes and their data, instances of a CRD, Pods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OTHERS: Final = {
 
 
 def deletion_cost(case: Case, ref: Ref) -> str:
-    """In one phrase; empty if nothing is known to be lost but the object."""
+    """What is lost with the object, as a phrase; empty if only the object itself."""
     live = case.live_of(ref.key)
     match ref.kind:
         case "CustomResourceDefinition":
@@ -53,10 +53,10 @@ def _instances(case: Case, definition: Manifest | None) -> str:
     kind, group = text(dig(definition.spec, "names", "kind")), text(definition.spec.get("group"))
     instances = [live.ref for live in case.live_of_kind(kind) if live.ref.group == group]
     if not instances:
-        return f"every {kind} object of the cluster"
+        return f"every {kind} object in the cluster"
     namespaces = {ref.namespace for ref in instances if ref.namespace}
     scope = f" in {counted(len(namespaces), 'namespace')}" if namespaces else ""
-    return f"every {kind} object of the cluster, at least {len(instances)}{scope}"
+    return f"every {kind} object in the cluster, at least {len(instances)}{scope}"
 
 
 def _volume(case: Case, claim: Manifest | None) -> str:
@@ -76,7 +76,7 @@ def _by_policy(volume: Manifest | None) -> str:
 
 
 def _claims(case: Case, ref: Ref, live: Manifest | None) -> str:
-    """Claims of a StatefulSet stay, unless its retention policy deletes them with it."""
+    """The claims of a StatefulSet stay unless its retention policy deletes them with it."""
     spec = live.spec if live is not None else {}
     if text(dig(spec, "persistentVolumeClaimRetentionPolicy", "whenDeleted")) != "Delete":
         return "its claims and their data stay" if live else "its claims stay, unless whenDeleted is Delete"

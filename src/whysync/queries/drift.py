@@ -1,6 +1,6 @@
-"""Drift findings: what the drift rules have in common.
+"""Findings and fixes that the drift rules share.
 
-A finding about differing fields of one object explains their symptoms and cites both sides of each.
+A finding about differing fields of one object explains their symptoms and cites both values of each.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def drifts_by_list(
 
 
 def both_sides(drifts: Iterable[Drift]) -> tuple[Evidence, ...]:
-    """What Git has and what the cluster has, for each field."""
+    """The desired and the live value of each field."""
     return tuple(evidence for drift in drifts for evidence in drift.cited())
 
 
@@ -75,7 +75,7 @@ def field_names(drifts: Iterable[Drift]) -> str:
 
 
 def live_values(drifts: Iterable[Drift]) -> Iterator[Edit]:
-    """The edits that give each field in Git the value it has in the cluster; without one, it is removed."""
+    """Edits that set each field in Git to its live value, or remove it if it is not live."""
     for drift in drifts:
         value = drift.live_value if drift.only_git else drift.live.at(drift.pointer)
         yield (
@@ -106,20 +106,18 @@ def server_side_diff(case: Case, *, webhooks: bool = False) -> Fix:
             pointer=_COMPARE_OPTIONS,
             value="ServerSideDiff=true,IncludeMutationWebhook=true" if webhooks else "ServerSideDiff=true",
         ),
-        title="Let the API server compare, with its webhooks"
-        if webhooks
-        else "Let the API server compare: server-side diff",
-        risk="more work for the API server; what admission refuses becomes a ComparisonError",
+        title="Use server-side diff with mutation webhooks" if webhooks else "Use server-side diff",
+        risk="more load on the API server; an admission denial becomes a ComparisonError",
     )
 
 
 def annotation_tracking(case: Case, *, title: str) -> Fix:
-    """Switch Argo CD's tracking from labels to annotations."""
+    """Switches Argo CD's resource tracking from labels to annotations."""
     return Fix.run(
         kubectl(
             *("patch", "configmap", "argocd-cm", "--type=merge", "-p", _TRACK_BY_ANNOTATION),
             namespace=argocd_namespace(case),
         ),
         title=title,
-        risk="every app is OutOfSync until its next sync has written the annotation",
+        risk="every app is OutOfSync until its next sync writes the annotation",
     )

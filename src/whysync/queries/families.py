@@ -1,4 +1,4 @@
-"""Findings from failures of which only the family is known: which step failed, in whose words."""
+"""Findings for error texts of which only the family is recognized: the step that failed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Explanation(NamedTuple):
 
 
 def family_findings(case: Case, side: Side) -> Iterator[Finding]:
-    """One finding for each text on this side of which only the family is known."""
+    """One finding for each text on this side of which only the family is recognized."""
     for group in grouped(case, FamilyFailure, by=lambda failure: (failure.family, failure.words)):
         if _side_of(case, group) is side:
             yield _finding(case, group)
@@ -69,7 +69,7 @@ def _finding(case: Case, group: Group) -> Finding:
         severity=Severity.CRITICAL if stops else Severity.WARNING,
         confidence=Confidence.LOW,
         verdict=explanation.sentence.format(**names) + (f": {words}" if words else ""),
-        evidence=group.cited(says="the exact reason is not one that whysync knows"),
+        evidence=group.cited(says="whysync does not recognize the exact reason"),
         fixes=(Fix.run(*explanation.commands(case, group), title=explanation.title),),
     )
 
@@ -92,7 +92,7 @@ def _about(case: Case, group: Group) -> Ref:
 
 
 def _health_of(case: Case, ref: Ref) -> Iterator[SymptomId]:
-    """An event about a Pod or a claim also explains the health of the resource that it belongs to."""
+    """An event about a Pod or a claim also explains the health of the row that owns it."""
     live = case.live_named(ref.kind, ref.namespace, ref.name)
     owner = owning_row(case, live) if live is not None else None
     candidates = (
@@ -125,7 +125,7 @@ def _logs(case: Case, component: str) -> str:
     return with_comment(
         f"kubectl -n {argocd_namespace(case)} logs -l app.kubernetes.io/name={component} --tail=200"
         f" | grep -i {app_argument(case)}",
-        "what was logged before and after it",
+        "the log around the error",
     )
 
 
@@ -142,7 +142,7 @@ def _read_source(case: Case, group: Group) -> tuple[str, ...]:
         probe = f"git ls-remote {quote(source.repo_url)} {quote(source.target_revision or 'HEAD')}"
     inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server --"
     return (
-        with_comment(f"{inside} {probe}", "the same request, from where it fails"),
+        with_comment(f"{inside} {probe}", "the same request, from the repo-server"),
         _logs(case, "argocd-repo-server"),
         hard_refresh(case),
     )
@@ -156,7 +156,7 @@ def _credentials(case: Case, group: Group) -> tuple[str, ...]:
 def _render(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (
-        with_comment(f"argocd app manifests {app_argument(case)} --source git", "renders it again"),
+        with_comment(f"argocd app manifests {app_argument(case)} --source git", "renders again"),
         _logs(case, "argocd-repo-server"),
         hard_refresh(case),
     )
@@ -193,7 +193,7 @@ def _reach_cluster(case: Case, group: Group) -> tuple[str, ...]:
     )
 
 
-def _try_again(case: Case, group: Group) -> tuple[str, ...]:
+def _check_api_server(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (with_comment("kubectl get --raw '/readyz?verbose'", "on the destination cluster"), sync(case))
 
@@ -224,7 +224,7 @@ def _dry_run(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (
         with_comment(
-            f"argocd app manifests {app_argument(case)} | kubectl apply --dry-run=server -f -", "all answers"
+            f"argocd app manifests {app_argument(case)} | kubectl apply --dry-run=server -f -", "all errors"
         ),
         sync(case),
     )
@@ -248,37 +248,37 @@ def _prune(case: Case, group: Group) -> tuple[str, ...]:
     )
 
 
-_SOURCE = "Try it from the repo-server, fix what it shows, then refresh hard"
-_RENDER = "Render it again, fix the error it shows in Git, then refresh hard"
-_LOOK = "Read the object's conditions and events"
+_SOURCE = "Run the same request in the repo-server, fix its error, then hard refresh"
+_RENDER = "Render again, fix the error in Git, then hard refresh"
+_DESCRIBE = "Read the object's conditions and events"
 
 EXPLANATIONS: dict[Family, Explanation] = {
     Family.GIT: Explanation("repo-unreachable", "Git cannot read {repo}", _read_source, _SOURCE),
     Family.REVISION: Explanation(
-        "revision-not-found", "Git cannot use the revision it was asked for in {repo}", _read_source, _SOURCE
+        "revision-not-found", "Git cannot resolve the requested revision in {repo}", _read_source, _SOURCE
     ),
     Family.REPO_COPY: Explanation(
-        "repo-server-down", "Git fails in the repo-server's own copy of {repo}", _repo_server,
-        "Look at the repo-server's Pods and volumes; a restart makes it fetch the repository again",
+        "repo-server-down", "Git fails in the repo-server's local copy of {repo}", _repo_server,
+        "Check the repo-server's Pods and volumes; after a restart it fetches the repository again",
     ),
     Family.SIGNATURE: Explanation(
         "source-integrity", "the signature of the revision cannot be verified", _read_source, _SOURCE
     ),
     Family.REPOSITORY: Explanation("repo-unreachable", "Argo CD cannot read {repo}", _read_source, _SOURCE),
     Family.REPOSITORY_ACCESS: Explanation(
-        "repo-auth", "{repo} does not let Argo CD in", _credentials,
-        "Check which credential is used, renew it, then refresh hard",
+        "repo-auth", "{repo} rejects Argo CD's credentials", _credentials,
+        "Check which credential is used, renew it, then hard refresh",
     ),
     Family.REPOSITORY_NETWORK: Explanation(
         "repo-unreachable", "the request to {repo} failed", _read_source, _SOURCE
     ),
     Family.REPO_RATE_LIMIT: Explanation(
-        "repo-unreachable", "the host of {repo} limits how often Argo CD may ask", _credentials,
-        "Use a credential with a higher limit, or ask less often (timeout.reconciliation, webhooks)",
+        "repo-unreachable", "the host of {repo} limits the rate of Argo CD's requests", _credentials,
+        "Use a credential with a higher limit, or poll less often (timeout.reconciliation, webhooks)",
     ),
     Family.HELM_TEMPLATE: Explanation("helm-render", "Helm cannot render the chart", _render, _RENDER),
     Family.HELM_DEPENDENCY: Explanation(
-        "helm-dependency", "Helm cannot get the chart's dependencies", _render, _RENDER
+        "helm-dependency", "Helm cannot fetch the chart's dependencies", _render, _RENDER
     ),
     Family.KUSTOMIZE: Explanation("kustomize-build", "Kustomize cannot build the overlay", _render, _RENDER),
     Family.JSONNET: Explanation("jsonnet", "Jsonnet cannot evaluate the source", _render, _RENDER),
@@ -289,10 +289,10 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "hydrator-failed", "the hydrated manifests cannot be written", _read_source, _SOURCE
     ),
     Family.CACHED: Explanation(
-        "cached-error", "Argo CD repeats a cached error of an earlier rendering", _render, _RENDER
+        "cached-error", "Argo CD reports a cached error of an earlier rendering", _render, _RENDER
     ),
     Family.GENERATION_TIMEOUT: Explanation(
-        "generation-timeout", "generating the manifests was cancelled or took too long", _repo_server,
+        "generation-timeout", "generating the manifests was canceled or timed out", _repo_server,
         "Find out what is slow in the repo-server, then refresh",
     ),
     Family.SPEC_URL: Explanation(
@@ -300,8 +300,8 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "Correct the address in the Application or in the repository's Secret",
     ),
     Family.OWN_PROCESS: Explanation(
-        "repo-server-down", "the repo-server could not do its work", _repo_server,
-        "Look at the repo-server's Pods, get them running, then refresh",
+        "repo-server-down", "the repo-server failed to process the request", _repo_server,
+        "Check the repo-server's Pods, get them running, then refresh",
     ),
     Family.SETTINGS: Explanation(
         "settings-malformed", "a setting of Argo CD cannot be parsed", _settings,
@@ -313,7 +313,8 @@ EXPLANATIONS: dict[Family, Explanation] = {
         " line break, correct it, then refresh",
     ),
     Family.ARGOCD_PERMISSION: Explanation(
-        "argocd-rbac", "Argo CD does not allow it", _account, "Compare the account's rights with policy.csv"
+        "argocd-rbac", "Argo CD's RBAC does not allow the request", _account,
+        "Compare the account's permissions with policy.csv",
     ),
     Family.HEALTH_CONVERSION: Explanation(
         "health-quirk", "Argo CD's built-in health check cannot read an object", _reach_cluster,
@@ -328,35 +329,35 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "Find the error in the controller's log, fix it, then refresh",
     ),
     Family.CLUSTER_CONFIG: Explanation(
-        "cluster-auth", "Argo CD cannot build a login for {cluster}", _reach_cluster,
+        "cluster-auth", "Argo CD cannot build a client configuration for {cluster}", _reach_cluster,
         "Register the cluster again with a working credential, then refresh",
     ),
     Family.CLUSTER_LOGIN: Explanation(
-        "cluster-auth", "{cluster} rejects Argo CD's login", _reach_cluster,
+        "cluster-auth", "{cluster} rejects Argo CD's credentials", _reach_cluster,
         "Register the cluster again with a working credential, then refresh",
     ),
     Family.API_SERVER: Explanation(
-        "cluster-unreachable", "the API server of {cluster} was reached and failed to answer", _try_again,
-        "Sync again; if it recurs, look at the load of the API server and etcd",
+        "cluster-unreachable", "the API server of {cluster} failed to process a request", _check_api_server,
+        "Sync again; if it recurs, check the load of the API server and etcd",
     ),
     Family.AGGREGATED_API: Explanation(
         "openapi-error", "an API of {cluster} cannot be listed", _api_services,
         "Find the API that is not available, get its backend running, then refresh",
     ),
     Family.ADMISSION: Explanation(
-        "admission-denied", "an admission policy or webhook refuses {object}", _dry_run,
-        "Change the manifest as the policy asks, then sync",
+        "admission-denied", "an admission policy or webhook denies {object}", _dry_run,
+        "Change the manifest as the policy requires, then sync",
     ),
     Family.INVALID_MANIFEST: Explanation(
-        "schema-invalid", "the API server does not accept {object} as written", _dry_run,
+        "schema-invalid", "the API server rejects {object} as invalid", _dry_run,
         "Correct the manifest in Git, then sync",
     ),
     Family.PERMISSION: Explanation(
-        "k8s-rbac", "Kubernetes does not permit the request", _permission,
-        "Give Argo CD's account the permission, then sync",
+        "k8s-rbac", "Kubernetes RBAC does not permit the request", _permission,
+        "Grant Argo CD's account the permission, then sync",
     ),
     Family.CONFLICT: Explanation(
-        "conflict-modified", "{object} was changed at the same time", _try_again, "Sync again"
+        "conflict-modified", "{object} was modified at the same time", _check_api_server, "Sync again"
     ),
     Family.TOO_LARGE: Explanation(
         "resource-too-large", "{object} is larger than the API server accepts", _dry_run,
@@ -364,34 +365,34 @@ EXPLANATIONS: dict[Family, Explanation] = {
     ),
     Family.DELETION: Explanation(
         "finalizer-stuck", "the resources of {app} cannot be deleted", _deletion,
-        "Find the resource that cannot be deleted, fix that, and the deletion goes on",
+        "Find the resource that cannot be deleted and fix it; the deletion then continues",
     ),
     Family.PRUNING: Explanation(
-        "pending-prune", "resources of {app} are not in Git any more, and were not pruned", _prune,
+        "pending-prune", "resources of {app} are no longer in Git, but were not pruned", _prune,
         "Check what would be deleted, then sync with --prune",
     ),
-    Family.SCHEDULING: Explanation("unschedulable", "{object} cannot be scheduled", _describe, _LOOK),
-    Family.VOLUME: Explanation("pvc-pending", "a volume of {object} is not available", _describe, _LOOK),
-    Family.IMAGE: Explanation("image-pull", "an image of {object} cannot be pulled", _describe, _LOOK),
+    Family.SCHEDULING: Explanation("unschedulable", "{object} cannot be scheduled", _describe, _DESCRIBE),
+    Family.VOLUME: Explanation("pvc-pending", "a volume of {object} is not available", _describe, _DESCRIBE),
+    Family.IMAGE: Explanation("image-pull", "an image of {object} cannot be pulled", _describe, _DESCRIBE),
     Family.CONTAINER_START: Explanation(
-        "config-error", "a container of {object} cannot be started", _describe, _LOOK
+        "config-error", "a container of {object} cannot be started", _describe, _DESCRIBE
     ),
     Family.CONTAINER_RESTARTS: Explanation(
-        "crashloop", "a container of {object} fails again and again", _describe, _LOOK
+        "crashloop", "a container of {object} fails repeatedly", _describe, _DESCRIBE
     ),
-    Family.PROBE: Explanation("probe-failing", "a probe of {object} fails", _describe, _LOOK),
-    Family.MEMORY: Explanation("oom", "{object} ran out of memory", _describe, _LOOK),
+    Family.PROBE: Explanation("probe-failing", "a probe of {object} fails", _describe, _DESCRIBE),
+    Family.MEMORY: Explanation("oom", "{object} ran out of memory", _describe, _DESCRIBE),
     Family.WORKLOAD: Explanation(
-        "degraded-workload", "the controller of {object} reports an error", _describe, _LOOK
+        "degraded-workload", "the controller of {object} reports an error", _describe, _DESCRIBE
     ),
     Family.LOAD_BALANCER: Explanation(
-        "lb-pending", "the load balancer of {object} cannot be set up", _describe, _LOOK
+        "lb-pending", "the load balancer of {object} cannot be set up", _describe, _DESCRIBE
     ),
     Family.INGRESS: Explanation(
-        "ingress-pending", "the ingress controller does not accept {object}", _describe, _LOOK
+        "ingress-pending", "the ingress controller does not accept {object}", _describe, _DESCRIBE
     ),
     Family.OPERATOR: Explanation(
-        "degraded-workload", "the controller of {object} reports an error", _describe, _LOOK
+        "degraded-workload", "the controller of {object} reports an error", _describe, _DESCRIBE
     ),
 }  # fmt: skip
 """Every family has one: `tests/queries/test_families.py` asserts it."""

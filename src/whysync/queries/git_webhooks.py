@@ -17,7 +17,7 @@ class WebhookUse(Enum):
     NOT_LOGGED = auto()
     NO_SECRET = auto()
     UNKNOWN = auto()
-    """Neither the log of argocd-server nor argocd-secret is among the facts."""
+    """Neither the log of argocd-server nor argocd-secret is in the facts."""
 
 
 def webhook_use(case: Case) -> WebhookUse:

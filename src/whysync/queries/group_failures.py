@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Failure)
 
 
 class FailureGroup(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
-    """`failure` is the one that tells most; `resources` are those that it was said of, each once.
+    """Reports of one problem: `failure` is the first, `resources` are the objects it was reported for.
 
     `hidden`: it was found inside another failure (an immutable field inside a server-side diff error).
     """
@@ -57,18 +57,18 @@ class FailureGroup(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
 def grouped(
     case: Case, kind: type[F], *, by: Callable[[F], object] = lambda _: ""
 ) -> Iterator[FailureGroup[F]]:
-    """The failures of one type, also those inside others, grouped by what `by` returns.
+    """Failures of one type, also inside others, grouped by what `by` returns.
 
-    A failure for which `by` returns nothing joins the first group. One that no current symptom reports (an
-    event about a Pod that is ready again) is left out.
+    A failure for which `by` returns nothing joins the first group. A failure that no current symptom reports
+    (an event about a Pod that is ready again) is left out.
     """
     groups: dict[object, list[tuple[ReportedFailure[F], bool]]] = {}
     for report, hidden in _reports(case, kind):
         groups.setdefault(by(report.failure), []).append((report, hidden))
     if not groups:
         return
-    unnamed = [key for key in groups if _is_untold(key)]
-    named = [key for key in groups if not _is_untold(key)]
+    unnamed = [key for key in groups if _is_empty_key(key)]
+    named = [key for key in groups if not _is_empty_key(key)]
     if named:
         for key in unnamed:
             groups[named[0]] += groups.pop(key)
@@ -95,5 +95,5 @@ def _reports(case: Case, kind: type[F]) -> Iterator[tuple[ReportedFailure[F], bo
                 yield cast("ReportedFailure[F]", msgspec.structs.replace(report, failure=failure)), depth > 0
 
 
-def _is_untold(key: object) -> bool:
+def _is_empty_key(key: object) -> bool:
     return not any(cast("tuple[object, ...]", key)) if isinstance(key, tuple) else not key

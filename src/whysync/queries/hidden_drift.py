@@ -1,7 +1,7 @@
-"""Differences that do not count: fields that Argo CD's diff does not show, or that an ignore rule hides.
+"""Hidden drift: fields that differ although Argo CD's diff does not show them, or an ignore rule hides them.
 
-A three-way diff does not see what Git never set; an ignore rule hides what it names. Neither is wrong. They
-are worth a note only where neither a controller nor the API server wrote the field.
+A three-way diff does not report fields that Git never set. Such fields are reported only if neither a
+controller nor the API server wrote them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BY_HAND = frozenset(
     {WriterKind.KUBECTL_EDIT, WriterKind.KUBECTL_PATCH, WriterKind.KUBECTL_SCALE, WriterKind.CONSOLE}
 )
-_NOT_DRIFT = (
+_EXCLUDED = (
     LAST_APPLIED_POINTER,
     "/metadata/creationTimestamp",
     "/metadata/finalizers",
@@ -52,7 +52,7 @@ _NOT_DRIFT = (
 _RESTARTED = "kubectl.kubernetes.io~1restartedAt"
 _FEW = 3
 _EMPTY: tuple[Json, ...] = (None, "", [], {})
-# Kinds that Kubernetes or their own programs complete, so that most of them is not Git's.
+# Kinds whose fields are mostly filled in by Kubernetes or by controllers.
 _FILLED_KINDS = frozenset(
     {
         "APIService", "CustomResourceDefinition", "Endpoints", "EndpointSlice", "Event", "Lease",
@@ -60,7 +60,7 @@ _FILLED_KINDS = frozenset(
         "ValidatingWebhookConfiguration",
     }
 )  # fmt: skip
-# Filled in by admission plugins and controllers of Kubernetes.
+# Fields that admission plugins and controllers of Kubernetes fill in.
 _FILLED_FIELDS = frozenset(
     {
         ("PersistentVolumeClaim", "/spec/storageClassName"),
@@ -75,12 +75,12 @@ _FILLED_FIELDS = frozenset(
         ("CronJob", "/spec/jobTemplate/spec/template/spec/serviceAccount"),
     }
 )
-# Without a recorded writer, these leave open who wrote the field.
-_READINGS = frozenset({Mechanism.BY_HAND, Mechanism.CONTESTED, Mechanism.SCALED, Mechanism.UNKNOWN})
+# Mechanisms that do not identify the writer without managedFields.
+_UNCLEAR_MECHANISMS = frozenset({Mechanism.BY_HAND, Mechanism.CONTESTED, Mechanism.SCALED, Mechanism.UNKNOWN})
 
 
 class HiddenDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One field of a resource that Argo CD calls Synced, and that is not as Git has it."""
+    """A field of a Synced resource whose live value differs from Git."""
 
     key: Key
     desired: Manifest
@@ -95,7 +95,7 @@ class HiddenDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnreportedDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A field that differs although Argo CD does not show it, and what hides it."""
+    """A differing field that Argo CD does not show, and what hides it."""
 
     ref: Ref
     pointer: str
@@ -103,13 +103,13 @@ class UnreportedDifference(msgspec.Struct, frozen=True, kw_only=True):
     live: Json | Missing
     hidden_by: HiddenBy
     ignore_rule: str = ""
-    """Which rule hides it: where it is configured, and its pointer, expression or manager."""
+    """The rule that hides it: where it is configured, and its pointer, expression or manager."""
 
 
 def unreported_differences(case: Case) -> tuple[UnreportedDifference, ...]:
-    """All differences of an app that Argo CD does not show: ignored, normalized or reported as Synced.
+    """All differences that Argo CD does not show: ignored, normalized or reported as Synced.
 
-    Not of apps without symptoms and without ignore rules: a fleet is not compared again for them.
+    Apps without symptoms and ignore rules are skipped, to save the comparison.
     """
     if not case.symptoms and not case.app.spec.ignore_differences:
         return ()
@@ -164,15 +164,15 @@ def _reported_as_synced(case: Case, resource: ComparedResource) -> Iterator[Unre
 def undetected(case: Case) -> tuple[HiddenDifference, ...]:
     """Fields of Synced resources that neither Git, nor a default, nor a known program sets.
 
-    With managedFields: what a person wrote, or what a former manager left. Without them, what no default, no
-    known controller and no bookkeeping explains; in more than a few objects that is the work of a program.
+    With managedFields: fields that a person wrote or a former manager left. Without them: fields that no
+    default and no known controller explains, unless they are in many objects, which points to a program.
     """
     recorded: list[HiddenDifference] = []
     unrecorded: list[HiddenDifference] = []
     for key, desired, live in _pairs(case, "Synced"):
         managers = items(live.meta.get("managedFields"))
         if managers:
-            if any(_is_hand(fields(entry)) for entry in managers):
+            if any(_is_manual(fields(entry)) for entry in managers):
                 recorded += _recorded(case, key, desired, live)
         elif live.ref.kind not in _FILLED_KINDS and not live.meta.get("ownerReferences"):
             unrecorded += _unrecorded(case, key, desired, live)
@@ -182,7 +182,7 @@ def undetected(case: Case) -> tuple[HiddenDifference, ...]:
 
 def _recorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[HiddenDifference]:
     for drift in _raw_drifts(key, desired, live):
-        if _is_no_drift(drift.pointer):
+        if _is_excluded(drift.pointer):
             continue
         writer = drift.writer
         by_hand = writer is not None and writer.kind in BY_HAND
@@ -197,9 +197,9 @@ def _unrecorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iter
 
 
 def _raw_drifts(key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
-    """The fields in which two sides differ that Argo CD calls equal; not those that the cluster lacks.
+    """Fields that differ in a Synced resource, without those that are not live.
 
-    Git's side is completed as the API server would, so that its defaults do not differ.
+    The desired object is defaulted as the API server would, so that defaults do not differ.
     """
     if desired.ref.kind == "Secret":
         desired = desired.with_body(normalize_secret(desired.body))
@@ -230,11 +230,11 @@ def _hidden_difference(drift: Drift) -> HiddenDifference:
 
 
 def _is_explained(case: Case, drift: Drift) -> bool:
-    """Does a default, a known controller, admission or some program's bookkeeping explain the field?"""
+    """Does a default, a known controller, admission or a program's bookkeeping explain the field?"""
     if drift.pointer == LAST_APPLIED_POINTER:
         return not (applies_server_side(case, drift.desired) and _is_outdated_copy(drift))
     parts = pointers.split(drift.pointer)
-    if _is_no_drift(drift.pointer) or (drift.ref.kind, drift.pointer) in _FILLED_FIELDS:
+    if _is_excluded(drift.pointer) or (drift.ref.kind, drift.pointer) in _FILLED_FIELDS:
         return True
     if parts[-2:-1] in (("annotations",), ("labels",)) and is_bookkeeping(parts[-1]):
         return True
@@ -243,18 +243,20 @@ def _is_explained(case: Case, drift: Drift) -> bool:
     if is_builtin(drift.ref):
         if is_known_default(drift):
             return True
-        # what looks like a default and is none; sidecars come into Pods, not into the workload's template
-        readings = _READINGS | {Mechanism.API_DEFAULT}
+        # known defaults are excluded above; sidecars are injected into Pods, not into templates
+        readings = _UNCLEAR_MECHANISMS | {Mechanism.API_DEFAULT}
         if mutating_webhook(case, drift.ref) is None:
             readings |= {Mechanism.INJECTED}
         return mechanism_of(case, drift) not in readings
     return mechanism_of(case, drift) not in (
-        _READINGS if crd_of(case, drift.ref) is not None else _READINGS | {Mechanism.CRD_DEFAULT}
+        _UNCLEAR_MECHANISMS
+        if crd_of(case, drift.ref) is not None
+        else _UNCLEAR_MECHANISMS | {Mechanism.CRD_DEFAULT}
     )
 
 
 def _is_outdated_copy(drift: Drift) -> bool:
-    """Is the last-applied annotation not what Git declares now? Server-side apply does not update it."""
+    """Does the last-applied annotation differ from Git? Server-side apply does not update it."""
     applied = last_applied(drift.live.body)
     return applied is None or any(
         applied.get(part) != drift.desired.body.get(part) for part in ("spec", "data")
@@ -262,15 +264,12 @@ def _is_outdated_copy(drift: Drift) -> bool:
 
 
 def _is_filled_by_injection(live: Manifest) -> bool:
-    """Marks by which programs are asked to fill in content, such as a CA bundle."""
+    """Does a label or annotation request injected content, such as a CA bundle?"""
     return any("inject" in name for name in (*live.labels, *live.annotations))
 
 
 def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[HiddenDifference]:
-    """Fields that Git declares, that live has otherwise, and that a rule of the Application hides.
-
-    Of rows with that status: one that is OutOfSync all the same is a riddle of its own.
-    """
+    """Differing fields of rows with that status that an ignore rule of the Application hides."""
     rules = tuple(application_rules(case.app.spec.ignore_differences))
     normalizer = case.own_ignore_rules
     if normalizer is None or not rules:
@@ -290,7 +289,7 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Hidden
             if (
                 declared
                 and difference.pointer not in still_different
-                and not _is_no_drift(difference.pointer)
+                and not _is_excluded(difference.pointer)
             ):
                 writer = writer_of(live.body, difference.pointer)
                 yield HiddenDifference(
@@ -304,7 +303,7 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Hidden
 
 
 def emptied_by_ignoring(case: Case) -> Iterator[HiddenDifference]:
-    """Maps and lists that only the cluster has, of OutOfSync rows, whose whole content a rule takes away."""
+    """Live maps and lists of OutOfSync rows that an ignore rule empties but does not remove."""
     rules = tuple(application_rules(case.app.spec.ignore_differences))
     normalizer = case.own_ignore_rules
     for key, desired, live in _pairs(case, "OutOfSync") if normalizer is not None and rules else ():
@@ -330,15 +329,15 @@ def _pairs(case: Case, status: str) -> Iterator[tuple[Key, Manifest, Manifest]]:
                 yield row.key, desired, live
 
 
-def _is_hand(entry: Object) -> bool:
+def _is_manual(entry: Object) -> bool:
     kind = kind_of(
         text(entry.get("manager")),
         operation=text(entry.get("operation")),
         subresource=text(entry.get("subresource")),
     )
-    applied = kind is WriterKind.KUBECTL_APPLY  # left over, if the app applies server-side
+    applied = kind is WriterKind.KUBECTL_APPLY  # a leftover if the app uses server-side apply
     return (kind in BY_HAND or applied) and entry.get("subresource") != "status"
 
 
-def _is_no_drift(pointer: str) -> bool:
-    return pointer.endswith(_RESTARTED) or any(pointers.within(pointer, parent) for parent in _NOT_DRIFT)
+def _is_excluded(pointer: str) -> bool:
+    return pointer.endswith(_RESTARTED) or any(pointers.within(pointer, parent) for parent in _EXCLUDED)

@@ -1,4 +1,4 @@
-"""The narrowest ignore rule for one field, paired with the option that makes a sync respect it."""
+"""The narrowest ignore rule for a field, with the sync option that makes a sync respect it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _SERVER_SIDE = "ServerSideApply=true"
 def ignore_fields(case: Case, ref: Ref, *pointers: str) -> tuple[Fix, ...]:
     """The ignore rule for these fields, unless a release changes one of them.
 
-    With `RespectIgnoreDifferences=true` Argo CD copies the live value into every sync: an ignored image that
-    Git declares is never deployed again, and nothing shows it.
+    With `RespectIgnoreDifferences=true` every sync applies the live value: an ignored image that Git declares
+    would never be deployed again, without any report.
     """
     if any(changes_with_releases(case, ref, pointer) for pointer in pointers):
         return ()
@@ -44,10 +44,10 @@ def changes_with_releases(case: Case, ref: Ref, pointer: str) -> bool:
 
 
 def ignore_field(case: Case, ref: Ref, *pointers: str, title: str = "", risk: str = "") -> Fix:
-    """Named down to the object: never a whole kind, never a whole block.
+    """An ignore rule for fields of one object, never of a whole kind.
 
-    Without `RespectIgnoreDifferences=true` a sync still writes the value from Git: then whoever
-    else writes the field and Argo CD go on fighting, unseen. What Git does not have, a sync does not write.
+    Without `RespectIgnoreDifferences=true` a sync still writes the value from Git, and Argo CD and the other
+    writer keep overwriting each other. Fields that Git does not declare are not written.
     """
     rule: Object = {"kind": ref.kind, "name": ref.name, **_paths(case, ref, pointers)}
     if ref.group:
@@ -62,27 +62,26 @@ def ignore_field(case: Case, ref: Ref, *pointers: str, title: str = "", risk: st
     return Fix.application(
         case.application.ref,
         *edits,
-        title=title
-        or f"Ignore {fields_text} of this one object" + (", also when syncing" if is_written else ""),
+        title=title or f"Ignore {fields_text} of this object" + (", also when syncing" if is_written else ""),
         risk=risk or _risk(case, ref, pointers),
     )
 
 
 def _risk(case: Case, ref: Ref, pointers: tuple[str, ...]) -> str:
-    """A sync keeps the live value of an ignored field: also against a newer commit."""
+    """A sync keeps the live value of an ignored field, also when a newer commit changes it."""
     desired = case.desired_of(ref.key)
     declared = desired is not None and any(
         not isinstance(desired.at(pointer), Missing) for pointer in pointers
     )
     if declared:
         return "later commits that change this field are not applied, and drift in it is not reported"
-    return "drift in this field is not reported any more"
+    return "drift in this field is no longer reported"
 
 
 def _is_written(case: Case, ref: Ref, pointer: str) -> bool:
-    """Would a sync write it? What Git declares, and elements of lists, which may be sent as a whole.
+    """Would a sync write it? Declared fields, and elements of lists, which may be sent as a whole.
 
-    A server-side apply also takes away what Argo CD once owned and Git declares no more.
+    Server-side apply also removes fields that Argo CD owned and Git no longer declares.
     """
     desired = case.desired_of(ref.key)
     overwriting = (_REPLACE, _SERVER_SIDE)
@@ -93,7 +92,7 @@ def _is_written(case: Case, ref: Ref, pointer: str) -> bool:
 
 
 def _paths(case: Case, ref: Ref, pointers: tuple[str, ...]) -> Object:
-    """A place in a list moves when something comes before it: elements are selected by a key or value."""
+    """List elements are selected by a key or value, because their index can change."""
     json_pointers: list[Json] = []
     jq_paths: list[Json] = []
     for pointer in pointers:
@@ -140,7 +139,7 @@ def _by_element(case: Case, ref: Ref, pointer: str) -> str:
 
 
 def _condition(elements: list[Json], element: Json | Missing, desired_element: Json | Missing) -> str:
-    """What only this element fulfils; `mine` is Git's element in the same place, which may be another one."""
+    """A condition that only this element meets; Git's element at that index may be another one."""
     if isinstance(element, str | int):
         return f". == {json.dumps(element)}" if elements.count(element) == 1 else ""
     for key in LIST_KEYS:

@@ -1,4 +1,4 @@
-"""What a registry answered to a pull: from the container's state, else from the events of its Pod."""
+"""Container images: the registry's response to a pull, and other tags of an image that run."""
 
 from __future__ import annotations
 
@@ -19,19 +19,32 @@ from whysync.messages.patterns.pods import ImagePull, PullProblem
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-_IN_WORDS = {
-    PullProblem.UNAUTHORIZED: "the registry refuses the login",
-    PullProblem.TOO_MANY_REQUESTS: "the registry limits the rate",
+_REASONS = {
+    PullProblem.NOT_FOUND: "the image does not exist",
+    PullProblem.UNAUTHORIZED: "the registry rejects the credentials",
+    PullProblem.TOO_MANY_REQUESTS: "the registry's rate limit is exceeded",
     PullProblem.UNREACHABLE: "the registry cannot be reached",
     PullProblem.TLS: "the registry's certificate is not trusted",
+    PullProblem.INVALID_NAME: "the image name is invalid",
+    PullProblem.PLATFORM: "the image does not exist for the node's platform",
+    PullProblem.NEVER_PULLED: "its pull policy is Never, and the image is not on the node",
+    PullProblem.UNTOLD: "",
 }
-_ANSWERED = frozenset(_IN_WORDS)
+# Reasons with several causes: the registry's response adds detail.
+_ANSWERED = frozenset(
+    {
+        PullProblem.UNAUTHORIZED,
+        PullProblem.TOO_MANY_REQUESTS,
+        PullProblem.UNREACHABLE,
+        PullProblem.TLS,
+    }
+)
 _NEAR: Final = 0.75
 _TEMPLATE: Final = "/spec/template/spec"
 
 
 class ImageRefusal(msgspec.Struct, frozen=True, kw_only=True):
-    """`answer` is the last part of the error: what the registry itself said. `secrets` are pull secrets."""
+    """`answer` is the registry's response, the last part of the error. `secrets` are the imagePullSecrets."""
 
     reason: PullProblem = PullProblem.UNTOLD
     answer: str = ""
@@ -40,20 +53,17 @@ class ImageRefusal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reason_text(self) -> str:
-        used = f" (imagePullSecret {', '.join(self.secrets)})" if self.secrets and self._is_login else ""
+        rejected = self.secrets and self.reason is PullProblem.UNAUTHORIZED
+        used = f" (imagePullSecret {', '.join(self.secrets)})" if rejected else ""
         return registry_reason(self.reason, self.answer) + used
 
     @property
     def root(self) -> str:
         return self.answer if self.reason in _ANSWERED else ""
 
-    @property
-    def _is_login(self) -> bool:
-        return self.reason is PullProblem.UNAUTHORIZED
-
 
 def image_refusal(case: Case, pod: Manifest, container: ContainerHistory) -> ImageRefusal:
-    """A container that backs off repeats nothing of the answer; the event of the failed pull has it."""
+    """The state of a container in back-off lacks the response; the event of the failed pull has it."""
     secrets = tuple(
         name for entry in items(pod.spec.get("imagePullSecrets")) if (name := text(dig(entry, "name")))
     )
@@ -77,41 +87,43 @@ def _texts(
     for manifest, event in reversed(case.events_about(pod.ref)):
         if event.type != "Normal" and container.image and container.image in event.says:
             pointer = "/message" if event.message else "/note"
-            yield event.says, (cite(manifest, pointer, says="the registry's answer"),)
+            yield event.says, (cite(manifest, pointer, says="the registry's response"),)
 
 
 def registry_reason(reason: PullProblem, answer: str) -> str:
-    """The answer adds something only where the reason has several causes."""
+    """The reason as text, with the registry's response if the reason has several causes."""
     detail = answer if reason in _ANSWERED else ""
-    parts = [part for part in (_IN_WORDS.get(reason, reason.value), detail) if part]
+    parts = [part for part in (_REASONS[reason], detail) if part]
     return f": {': '.join(parts)}" if parts else ""
 
 
 def registry_answer(message: str, image: str) -> str:
-    """The end of a wrapped pull error, behind the last mention of the image: what the registry said."""
+    """The registry's response: the end of a wrapped pull error, after the last mention of the image."""
     flat = " ".join(message.split())
     _, separator, answer = flat.rpartition(image) if image else ("", "", "")
     return both_ends(answer.strip('":. ')) if separator else ""
 
 
 def running_tag(case: Case, image: str) -> tuple[str, Evidence] | None:
-    """The only other tag that runs, or of several the one that is spelt nearly alike; else nothing."""
-    name, tag = _parted(image)
+    """The only other tag that runs, or the one of several that is spelled similarly."""
+    name, tag = _split_image(image)
     running: dict[str, Evidence] = {}
     for pod in case.live_of_kind("Pod"):
         for index, raw in enumerate(items(pod.status.get("containerStatuses"))):
             other = text(dig(raw, "image"))
-            if dig(raw, "ready") is True and other != image and _parted(other)[0] == name:
-                says = "another tag of it runs"
+            if dig(raw, "ready") is True and other != image and _split_image(other)[0] == name:
+                says = "another tag that runs"
                 running.setdefault(other, cite(pod, f"/status/containerStatuses/{index}/image", says=says))
     if len(running) > 1 and tag:
-        near = [image_name for image_name in running if _likeness(tag, _parted(image_name)[1]) >= _NEAR]
+        near = [
+            image_name for image_name in running if _similarity(tag, _split_image(image_name)[1]) >= _NEAR
+        ]
         running = {image_name: running[image_name] for image_name in near}
     return next(iter(running.items())) if len(running) == 1 else None
 
 
 def image_pointers(manifest: Manifest | None, image: str) -> Iterator[str]:
-    """Where a workload names it."""
+    """Pointers to the fields of a workload with this image."""
     for group in ("initContainers", "containers"):
         at = f"{_TEMPLATE}/{group}"
         for index, raw in enumerate(items(manifest.at(at) if manifest is not None else None)):
@@ -120,27 +132,27 @@ def image_pointers(manifest: Manifest | None, image: str) -> Iterator[str]:
 
 
 def git_has_another_tag(desired: Manifest | None, live: Manifest | None, image: str) -> bool:
-    """Does Git name another tag by now, where the live workload still names this one?
+    """Does Git have another tag, while the live workload still has this one?
 
-    Of a Pod alone nothing can be told: its image may have been written anew on the way, by a webhook.
+    The image of a Pod proves nothing: a webhook may have changed it.
     """
     images = [desired.at(pointer) for pointer in image_pointers(live, image)] if desired is not None else []
-    name = _parted(image)[0]
+    name = _split_image(image)[0]
     return bool(images) and all(
         isinstance(image_name, str)
         and image_name != image
         and "@" not in image
-        and _parted(image_name)[0] == name
+        and _split_image(image_name)[0] == name
         for image_name in images
     )
 
 
-def _likeness(tag: str, other: str) -> float:
+def _similarity(tag: str, other: str) -> float:
     return difflib.SequenceMatcher(None, tag, other).ratio()
 
 
-def _parted(image: str) -> tuple[str, str]:
-    """Name and tag; a colon before the last slash is that of a port."""
+def _split_image(image: str) -> tuple[str, str]:
+    """Name and tag; a colon before the last slash belongs to a port."""
     name, _, digest = image.partition("@")
     head, slash, last = name.rpartition("/")
     title, _, tag = last.partition(":")

@@ -19,7 +19,7 @@ _IS_DEFAULT_CLASS = "/metadata/annotations/ingressclass.kubernetes.io~1is-defaul
 
 
 class NoAddressReason(msgspec.Struct, frozen=True, kw_only=True):
-    """Why no address comes, as far as the cluster tells; `because` names what is wrong with somebody else."""
+    """Why an Ingress has no address; `because` are the symptoms of the object that causes it."""
 
     text: str
     confidence: Confidence = Confidence.MEDIUM
@@ -33,29 +33,35 @@ def why_no_address(case: Case, row: ResourceRow, live: Manifest) -> NoAddressRea
     if not name:
         return _without_class(case, row, live)
     pointer = CLASS if live.at(CLASS) else _CLASS_ANNOTATION
-    named = cite(live, pointer, says="the class whose controller should serve it")
+    named = cite(live, pointer, says="its class")
     ingress_class = case.live_named("IngressClass", "", name)
     controller = text(ingress_class.at("/spec/controller")) if ingress_class is not None else ""
     service = _pending_service_of(case, controller or name)
     if service is not None:
         return NoAddressReason(
-            text=f"{service.ref}, through which its controller takes traffic, has no address itself",
-            evidence=(named, cite(service, ADDRESS, says="the controller's own address is pending")),
-            fixes=(Fix.run(on_object("describe", service.ref), title="Get that Service its address first"),),
+            text=f"{service.ref}, the Service of its controller, has no address itself",
+            evidence=(named, cite(service, ADDRESS, says="the controller's Service has no address")),
+            fixes=(
+                Fix.run(on_object("describe", service.ref), title="Get an address for that Service first"),
+            ),
             because=symptoms_about(case, service.ref),
         )
     who = f"the controller of class {name}" + (f" ({controller})" if controller else "")
     return NoAddressReason(
-        text=f"{who} has written none; it does not run, does not serve it, or does not publish one",
+        text=f"{who} has not written an address; it does not run, does not serve it, or does not publish any",
         evidence=(
             named,
-            *((cite(ingress_class, "/spec/controller", says="who serves it"),) if ingress_class else ()),
+            *(
+                (cite(ingress_class, "/spec/controller", says="the controller of the class"),)
+                if ingress_class
+                else ()
+            ),
         ),
         fixes=(
             Fix.run(
                 on_object("describe", row.ref),
                 with_comment(kubectl("get", "pods", "-A"), f"does {who} run?"),
-                title="See whether its controller runs, and let it publish its address into the status",
+                title="Check that its controller runs, and let it publish its address to the status",
             ),
         ),
     )
@@ -64,32 +70,32 @@ def why_no_address(case: Case, row: ResourceRow, live: Manifest) -> NoAddressRea
 def _without_class(case: Case, row: ResourceRow, live: Manifest) -> NoAddressReason:
     classes = case.live_of_kind("IngressClass")
     default = next((manifest for manifest in classes if text(manifest.at(_IS_DEFAULT_CLASS)) == "true"), None)
-    nobody = bool(classes) and default is None
+    none_is_default = bool(classes) and default is None
     declared = case.desired_of(row.key)
     only = classes[0].ref.name if len(classes) == 1 else ""
     looked = Fix.run(
         kubectl("get", "ingressclass"),
-        title="See which classes there are, and name one in Git (ingressClassName)",
+        title="List the classes, and set one in Git (ingressClassName)",
     )
     named = (
-        Fix.change(row.ref, Set(pointer=CLASS, value=only), title=f"Name the class in Git: {only}")
-        if only and nobody and declared is not None
+        Fix.change(row.ref, Set(pointer=CLASS, value=only), title=f"Set the class in Git: {only}")
+        if only and none_is_default and declared is not None
         else looked
     )
-    reason = "it names no class, and no IngressClass is the default, so no controller serves it"
-    if not nobody:
+    reason = "it has no class, and no IngressClass is the default, so no controller serves it"
+    if not none_is_default:
         reason = (
-            "it names no class, and no controller has written one; often none takes Ingresses without a class"
+            "it has no class, and no controller has written an address; most ignore Ingresses without a class"
         )
     return NoAddressReason(
         text=reason,
-        confidence=Confidence.HIGH if nobody else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if none_is_default else Confidence.MEDIUM,
         evidence=(
             cite(live, "/spec", says="no ingressClassName"),
             *(
-                cite(manifest, "/metadata/name", says="a class, and not the default")
+                cite(manifest, "/metadata/name", says="a class that is not the default")
                 for manifest in classes[:3]
-                if nobody
+                if none_is_default
             ),
         ),
         fixes=(named,),
@@ -97,7 +103,7 @@ def _without_class(case: Case, row: ResourceRow, live: Manifest) -> NoAddressRea
 
 
 def _pending_service_of(case: Case, controller: str) -> Manifest | None:
-    """A Service of type LoadBalancer that waits too, and bears the name of the controller's product."""
+    """A LoadBalancer Service without an address whose name or label matches the controller."""
     product = controller.rpartition("/")[2].removesuffix("-controller")
     words = {word for word in (product, controller.partition("/")[0].partition(".")[0]) if len(word) > 3}
     for service in case.live_of_kind("Service"):

@@ -1,8 +1,8 @@
-"""Which commit brought the present version of a workload, and how the version before it was.
+"""Which commit introduced the current version of a workload, and whether the previous version was available.
 
-A Deployment that could not keep its pods says since when it is not available. Where that began with the
-present version, the one before it was well to the end, though none of its pods is left to show it. Where the
-present version was well at first, what ails it came later, and the one before it may be ill as well.
+The Available condition of a Deployment shows since when it is not available. If that began with the current
+version, the previous one worked to the end, even if none of its Pods is left. If the current version was
+available at first, the problem came later, and the previous version may have it too.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _REVISION: Final = "deployment.kubernetes.io/revision"
-_ROUNDED: Final = timedelta(seconds=2)
-"""Instants are written in whole seconds."""
-_AFTERWARDS: Final = timedelta(minutes=1)
+_ROUNDING: Final = timedelta(seconds=2)
+"""Times in Kubernetes objects have whole seconds."""
+_SYNC_MARGIN: Final = timedelta(minutes=1)
 _COMPLETE: Final = "NewReplicaSetAvailable"
-"""Why a rollout progresses no more: it was complete once. That stays so, whatever becomes of its Pods."""
+"""Reason of the Progressing condition after a complete rollout. It stays when Pods fail later."""
 _GRACE: Final = 30
-"""Seconds that Pods have to stop, where their template says nothing."""
+"""Kubernetes' default terminationGracePeriodSeconds."""
 
 
 def versions(case: Case, deployment: Manifest) -> list[Manifest]:
-    """Its ReplicaSets, the newest first."""
+    """The ReplicaSets of a Deployment, newest first."""
     sets = (
         replica_set for replica_set in case.owned_by(deployment.ref) if replica_set.ref.kind == "ReplicaSet"
     )
@@ -44,7 +44,7 @@ def number_of(replica_set: Manifest) -> int:
 
 
 def available_until(deployment: Manifest, new: Manifest) -> Evidence | None:
-    """The condition that shows it: not available since the new version came, and so available before."""
+    """The condition which shows that the Deployment was available until the new version was rolled out."""
     index_of_type = {
         text(fields(condition).get("type")): position
         for position, condition in enumerate(_conditions(deployment))
@@ -64,12 +64,12 @@ def available_until(deployment: Manifest, new: Manifest) -> Evidence | None:
     if (
         created is None
         or unavailable_since is None
-        or unavailable_since < created - _stopping(deployment, new) - _ROUNDED
+        or unavailable_since < created - _stopping(deployment, new) - _ROUNDING
     ):
         return None
-    if deployment_created is not None and created <= deployment_created + _ROUNDED:
+    if deployment_created is not None and created <= deployment_created + _ROUNDING:
         return None
-    says = "it was available until the present version came"
+    says = "it was available until the current version was rolled out"
     return cite(deployment, f"/status/conditions/{index_of_type['Available']}", says=says)
 
 
@@ -78,7 +78,7 @@ def _conditions(deployment: Manifest) -> list[Object]:
 
 
 def _stopping(deployment: Manifest, new: Manifest) -> timedelta:
-    """With the strategy Recreate, the new version is made when the last Pod of the old one has stopped."""
+    """With the strategy Recreate, the new ReplicaSet is created after the last old Pod has stopped."""
     if dig(deployment.spec, "strategy", "type") != "Recreate":
         return timedelta()
     seconds = integer(dig(new.spec, "template", "spec", "terminationGracePeriodSeconds"), _GRACE)
@@ -86,7 +86,7 @@ def _stopping(deployment: Manifest, new: Manifest) -> timedelta:
 
 
 def revision_introduced_by(case: Case, new: Manifest) -> Evidence | None:
-    """The revision in whose sync the version was made, and how to see and take back what came with it."""
+    """The synced revision that created this version, and how to list and revert its changes."""
     created = instant(new.meta.get("creationTimestamp"))
     history = case.app.status.history
     for index in range(len(history) - 1, 0, -1):
@@ -94,25 +94,25 @@ def revision_introduced_by(case: Case, new: Manifest) -> Evidence | None:
         if not entry.revision or entry.revision == before.revision:
             continue
         if created is not None and _is_within(created, entry.deploy_started_at, entry.deployed_at):
-            says = "; ".join((*_what_came(before.revision, entry.revision), _rollback(case, before.id)))
+            says = "; ".join((*_commits_text(before.revision, entry.revision), _rollback(case, before.id)))
             return cite(case.application, f"/status/history/{index}/revision", says=says)
     return None
 
 
-def _what_came(before: str, after: str) -> tuple[str, ...]:
-    """One sync may bring several commits; and a chart's version is no commit at all."""
+def _commits_text(before: str, after: str) -> tuple[str, ...]:
+    """One sync may contain several commits; a chart version is not a commit."""
     if is_commit(before) and is_commit(after):
-        return (f"what came with it: git log {before[:7]}..{after[:7]}", "git revert takes it back")
-    return (f"it came with {after}" + (f", after {before}" if before else ""),)
+        return (f"its commits: git log {before[:7]}..{after[:7]}", "git revert undoes them")
+    return (f"introduced by {after}" + (f", after {before}" if before else ""),)
 
 
 def _rollback(case: Case, id: int) -> str:
     if case.is_automated:
         return "argocd app rollback is refused while auto-sync is on"
-    return f"argocd app rollback {app_argument(case)} {id} holds until the next sync"
+    return f"argocd app rollback {app_argument(case)} {id} lasts until the next sync"
 
 
 def _is_within(time: datetime, began: datetime | None, ended: datetime | None) -> bool:
     if ended is None:
         return False
-    return (began or ended - _AFTERWARDS) - _ROUNDED <= time <= ended + _AFTERWARDS
+    return (began or ended - _SYNC_MARGIN) - _ROUNDING <= time <= ended + _SYNC_MARGIN

@@ -1,4 +1,4 @@
-"""What Git said of an object that it does not declare any more: client-side apply keeps a copy."""
+"""The last-applied configuration of a live object, as a manifest that can be restored in Git."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.merge.last_applied import last_applied, last_applied_text
 
-# Longer ones are nothing to read, let alone to paste.
+# Longer manifests are not readable in a report.
 _LONGEST = 10_000
 _MASKED = "<masked "
 
 
 def last_applied_manifest(live: Manifest | None) -> Object | None:
-    """The manifest that was applied last, without Argo CD's mark; `None` where it is not known in full."""
+    """The manifest without Argo CD's tracking id; `None` if it is absent, masked or too long."""
     if live is None or live.ref.kind == "Secret":
         return None
     annotation, applied = last_applied_text(live.body) or "", last_applied(live.body)

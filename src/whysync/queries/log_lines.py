@@ -1,4 +1,4 @@
-"""A line of a log as part of a sentence: without its time and level, and short enough to read."""
+"""Log lines as part of a sentence: without time and level, and shortened."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from whysync.messages.log_patterns import LogReason
 from whysync.messages.logs import LogFailure
 
 _LONGEST = 160
-_SAID_OF = {
+_PREFIXES = {
     LogReason.CONNECTION_REFUSED: "connection refused to",
-    LogReason.TIMEOUT: "no answer in time from",
+    LogReason.TIMEOUT: "no response in time from",
     LogReason.DNS: "no such host:",
     LogReason.AUTH_FAILED: "login rejected for",
     LogReason.MISSING_ENV: "environment variable missing:",
@@ -22,20 +22,20 @@ _SAID_OF = {
 }
 
 
-_OF_HOSTS = (LogReason.CONNECTION_REFUSED, LogReason.TIMEOUT, LogReason.DNS)
+_HOST_REASONS = (LogReason.CONNECTION_REFUSED, LogReason.TIMEOUT, LogReason.DNS)
 
 
 def root_cause_text(failure: LogFailure) -> str:
-    """`connection refused to 10.0.1.45:5432` where the line tells of what; else its own words."""
-    prefix = _SAID_OF.get(failure.reason)
-    is_informative = bool(prefix) and (failure.reason not in _OF_HOSTS or _is_address(failure.subject))
+    """`connection refused to 10.0.1.45:5432` if the line names the target, else the line itself."""
+    prefix = _PREFIXES.get(failure.reason)
+    is_informative = bool(prefix) and (failure.reason not in _HOST_REASONS or _is_address(failure.subject))
     if not is_informative or not failure.subject:
         return log_line_text(failure.text)
     return f"{prefix} {failure.subject}{_port(failure)}"
 
 
 def _port(failure: LogFailure) -> str:
-    """`host "10.0.1.45", port 5432`: the port belongs to the address, where the subject lacks it."""
+    """The port of `host "10.0.1.45", port 5432`, if the subject does not contain it."""
     _, separator, after = failure.text.partition(" port ")
     digits = after.split(" ", 1)[0].strip("?:,.)\"'")
     return f":{digits}" if separator and digits.isdigit() and ":" not in failure.subject else ""
@@ -52,7 +52,7 @@ def log_line_text(line: str) -> str:
 
 @cache
 def _prefix() -> re.Pattern[str]:
-    """A date and time, and a level, as most loggers write them."""
+    """Matches the date, time and level that most loggers write."""
     return re.compile(
         r"^[\[(]?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d| UTC)?[\])]?[\s|-]*"
         r"(?:\[?(?:ERROR|FATAL|CRITICAL|WARN(?:ING)?|INFO|ERR|PANIC)\]?[:\s|-]+)?",

@@ -1,7 +1,7 @@
-"""Checks for absent fields, put into a health script exactly where it stops: proposed only if it then runs.
+"""Nil checks for Lua health scripts: added at the line that fails, and proposed only if the script then runs.
 
-A script of somebody else is not understood here, only read line by line. The line that fails tells which
-fields it reads through; those that the object lacks are asked for first.
+The script is not parsed, only read line by line. The failing line shows which fields it reads; a check is
+added for those that the object does not have.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _BRANCH: Final = re.compile(r"^(\s*)(if|elseif)\s+(.*\S)\s+then\s*$")
 _LOOP: Final = re.compile(r"^(\s*for\b.*\bi?pairs\()(obj[\w.]{1,200})(\)\s*do\s*)$")
 _ASSIGNED: Final = re.compile(r"^(\s*)([A-Za-z_][\w.]{0,100}\s*=[^=].*\S)\s*$")
 _MOST: Final = 6
-"""Lines that may have to change; a script that needs more is one for its author."""
+"""The number of lines that may change; a script that needs more has to be fixed by its author."""
 
 
 def with_nil_checks(script: str, live: Manifest) -> tuple[str, HealthVerdict] | None:
-    """The script with its checks, and what it says of the object then."""
+    """The script with nil checks, and the health that it then returns for the object."""
     name = f"{live.ref.group}/{live.ref.kind}"
     lines = script.splitlines()
     for _ in range(_MOST + 1):
@@ -47,7 +47,7 @@ def with_nil_checks(script: str, live: Manifest) -> tuple[str, HealthVerdict] | 
 
 
 def _checked(line: str, live: Manifest) -> str | None:
-    """The line with a question before it for each field that it needs and that is not there."""
+    """The line with a nil check for each field that it reads and the object lacks."""
     loop = _LOOP.match(line)
     if loop is not None and " or {}" not in line:
         missing = _absent(loop[2], live, whole=True)
@@ -67,7 +67,7 @@ def _checked(line: str, live: Manifest) -> str | None:
 
 
 def _absent(line: str, live: Manifest, *, whole: bool = False) -> list[str]:
-    """`obj.status` of `obj.status.phase`, where the object has no status: the shortest that is missing."""
+    """The shortest absent path: `obj.status` of `obj.status.phase`, if the object has no status."""
     paths: dict[str, None] = {}
     for match in _PATH.finditer(line):
         parts = match[1].strip(".").split(".")

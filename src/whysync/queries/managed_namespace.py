@@ -1,4 +1,4 @@
-"""The labels and annotations of the destination's Namespace, where Argo CD manages them."""
+"""`managedNamespaceMetadata`: labels and annotations of the destination namespace that Argo CD sets."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def managed_metadata_differs(case: Case) -> bool:
-    """Does the policy name other metadata than the last sync wrote?
+    """Does the sync policy declare other metadata than the last sync wrote?
 
-    Mirrors the check at the end of `CompareAppState`, Argo CD 3.6: both must be there.
+    Mirrors the check at the end of `CompareAppState`, Argo CD 3.6: both must be set.
     """
     desired = case.app.spec.sync_policy.managed_namespace_metadata
     result = case.operation.sync_result if case.operation is not None else None
@@ -20,7 +20,7 @@ def managed_metadata_differs(case: Case) -> bool:
 
 
 def differing_metadata(case: Case) -> tuple[str, ...]:
-    """What differs there, in words: `label team`, `annotation owner`; nothing where that is not known."""
+    """The labels and annotations that differ: `label team`, `annotation owner`; empty if unknown."""
     desired = case.app.spec.sync_policy.managed_namespace_metadata
     result = case.operation.sync_result if case.operation is not None else None
     written = result.managed_namespace_metadata if result is not None else None

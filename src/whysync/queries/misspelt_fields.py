@@ -32,8 +32,8 @@ def intended_field(case: Case, ref: Ref, pointer: str) -> str | None:
     value = desired.at(pointer)
     if isinstance(value, Missing):
         return None
-    names = [field_name for field_name, fits in _beside(case, ref, pointer, value) if fits]
-    candidates = sorted(((_likeness(name, field_name), field_name) for field_name in names), reverse=True)
+    names = [field_name for field_name, fits in _fields_at_same_level(case, ref, pointer, value) if fits]
+    candidates = sorted(((_similarity(name, field_name), field_name) for field_name in names), reverse=True)
     if (
         not candidates
         or candidates[0][0] < _NEAR
@@ -44,12 +44,12 @@ def intended_field(case: Case, ref: Ref, pointer: str) -> str | None:
     return best if isinstance(desired.at(best), Missing) else None
 
 
-def _likeness(name: str, other: str) -> float:
+def _similarity(name: str, other: str) -> float:
     return difflib.SequenceMatcher(None, name.lower(), other.lower()).ratio()
 
 
-def _beside(case: Case, ref: Ref, pointer: str, value: Json) -> Iterator[tuple[str, bool]]:
-    """The fields that are known there, and whether such a value can be theirs."""
+def _fields_at_same_level(case: Case, ref: Ref, pointer: str, value: Json) -> Iterator[tuple[str, bool]]:
+    """The schema fields at that level, and whether the value fits their type."""
     schema_type = type_of(ref.api_version, ref.kind)
     if schema_type is not None:
         for part in pointers.split(pointer)[:-1]:
@@ -68,14 +68,14 @@ def _beside(case: Case, ref: Ref, pointer: str, value: Json) -> Iterator[tuple[s
     unknown = missing_in_crd(case, ref, pointer)
     parent = pointers.join(pointers.split(pointer)[:-1])
     if unknown is not None and missing_in_crd(case, ref, parent) is None:
-        # Where what is above it is unknown too, what is lacking is lacking there.
+        # If the parent is unknown too, the misspelled field is the parent.
         crd, place = unknown
         for name, schema in fields(crd.at(place)).items():
-            yield name, _is_of(text(fields(schema).get("type")), value)
+            yield name, _fits_crd_type(text(fields(schema).get("type")), value)
 
 
-def _is_of(kind: str, value: Json) -> bool:
-    """By the words of a CRD's schema; where it names no type, nothing is guessed."""
+def _fits_crd_type(kind: str, value: Json) -> bool:
+    """Does the value fit the type in a CRD's schema? A schema without a type fits nothing."""
     if isinstance(value, bool):
         return kind == "boolean"
     match kind:

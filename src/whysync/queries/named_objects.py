@@ -1,4 +1,4 @@
-"""From the words of an error (`Deployment.apps "api"`) to the object that the Case knows."""
+"""Objects that error messages name (`Deployment.apps "api"`), and whether a kind is namespaced."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _PODS = {"pods": "Pod", "pod": "Pod"}
 
 
 def named_ref(case: Case, named: Named, reported_on: Ref | None = None) -> Ref:
-    """The resource that a text names, completed by what the Case knows; else the one it was said of.
+    """The object that a message names, completed from the facts; else the one it was reported for.
 
-    Where a text names nothing at all, the Application itself is what it is about.
+    A message without any object is about the Application.
     """
     reported_on = case.as_in_row(reported_on) if reported_on is not None else None
     if reported_on is not None and (not named.name or named.name == reported_on.name):
@@ -55,7 +55,7 @@ def named_ref(case: Case, named: Named, reported_on: Ref | None = None) -> Ref:
         return reported_on or case.application.ref
     for key in (*case.rows, *case.desired_by_key, *case.index.live_keys_by_name.get(named.name, ())):
         if key.name == named.name and named.kind in ("", key.kind) and named.namespace in ("", key.namespace):
-            return Ref(group=key.group, kind=key.kind, namespace=_space(case, key), name=key.name)
+            return Ref(group=key.group, kind=key.kind, namespace=_namespace(case, key), name=key.name)
     if (
         reported_on is not None
         and reported_on.kind in _CREATORS
@@ -70,14 +70,15 @@ def named_ref(case: Case, named: Named, reported_on: Ref | None = None) -> Ref:
     )
 
 
-def _space(case: Case, key: Key) -> str:
-    """What Argo CD never gets to apply has no row, and has not been given its namespace either."""
+def _namespace(case: Case, key: Key) -> str:
+    """The namespace of a key; desired objects that were never applied have none yet."""
     if key.namespace or key in case.rows or key not in case.desired_by_key:
         return key.namespace
     return case.destination_namespace if is_namespaced(case, key.kind) else ""
 
 
 def is_namespaced(case: Case, kind: str) -> bool:
+    """Is the kind namespaced? From its live CRD, else from the list of built-in cluster-scoped kinds."""
     for crd in case.index.snapshot.live:
         if crd.ref.kind == "CustomResourceDefinition" and crd.at("/spec/names/kind") == kind:
             return crd.at("/spec/scope") != "Cluster"

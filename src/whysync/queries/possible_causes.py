@@ -1,7 +1,7 @@
-"""The causes that a pasted text can have: the rules' findings for every place in which the text can be.
+"""Possible causes of a pasted text: the rules' findings for every place in which the text can appear.
 
-A text without its place is tried in each place where Argo CD or Kubernetes could show it. What the rules find
-there whatever the text says is left out: it follows from the place, not from the text.
+A text without context is tried in each place where Argo CD or Kubernetes could show it. Findings that the
+rules report there for any text are left out: they follow from the place, not from the text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from whysync.queries.pasted_case import case_of_parts
 
 Diagnose = Callable[[Case], AppReport]
 
-_UNHEARD_OF = "zzyzx"
+_UNKNOWN_TEXT = "zzyzx"
 _SHORT = 500
 _MOST_QUOTED = 3
 _SIDE_OF_PLACE = {
@@ -38,8 +38,8 @@ _SIDE_OF_PLACE = {
     Place.HEALTH: Side.HEALTH,
     Place.CONTAINER_LOG: Side.HEALTH,
 }
-# Wrappers that any program prints; all others are words of Argo CD.
-_ANYBODYS = frozenset(
+# Wrappers that any program prints; all others are Argo CD's.
+_GENERIC_LAYERS = frozenset(
     {
         LayerKind.LOG,
         LayerKind.RPC,
@@ -49,7 +49,7 @@ _ANYBODYS = frozenset(
         LayerKind.RETRYING,
     }
 )
-_OF_A_SYNC = frozenset(
+_SYNC_LAYERS = frozenset(
     {
         LayerKind.SYNC_ERROR,
         LayerKind.DELETION_ERROR,
@@ -77,7 +77,7 @@ class PossibleCause(msgspec.Struct, frozen=True, kw_only=True):
 class NotUnderstood(msgspec.Struct, frozen=True, kw_only=True):
     """A text that no rule explains.
 
-    `reported_by` are the known words around it, `family` is what it was recognized as. A text without a
+    `reported_by` is the recognized wrapper around it, `family` the class of the error. A text without a
     reason only reports that something failed.
     """
 
@@ -105,7 +105,7 @@ class _Reading(msgspec.Struct, frozen=True, kw_only=True):
 def possible_causes(text: str, diagnose: Diagnose) -> TextAnswer:
     """`diagnose` runs the rules on a Case; `text` is masked."""
     pasted = read_paste(text)
-    reader = _Asked(pasted, diagnose)
+    reader = _Reader(pasted, diagnose)
     causes, unknown = reader.with_known_places()
     if not causes:
         causes = reader.anywhere(pasted.text)
@@ -119,18 +119,18 @@ def possible_causes(text: str, diagnose: Diagnose) -> TextAnswer:
     return TextAnswer(causes=causes, not_understood=unknown, is_cut=pasted.is_cut)
 
 
-class _Asked:
+class _Reader:
     def __init__(self, pasted: Pasted, diagnose: Diagnose) -> None:
         self._pasted = pasted
         self._diagnose = diagnose
 
     def with_known_places(self) -> tuple[tuple[PossibleCause, ...], tuple[NotUnderstood, ...]]:
-        """What the paste shows as a condition, an event, a state …, all of it together."""
+        """Findings for the parts of the paste whose place is known: conditions, events, container states."""
         if not self._pasted.parts:
             return (), ()
         reading = self._read(self._pasted.parts)
         events = (part for part in self._pasted.parts if part.place is Place.EVENT)
-        control = self._read(tuple(replace(part, text=_UNHEARD_OF, reason="") for part in events))
+        control = self._read(tuple(replace(part, text=_UNKNOWN_TEXT, reason="") for part in events))
         always = {_without("", finding) for finding in control.report.findings}
         findings = [finding for finding in reading.report.findings if _without("", finding) not in always]
         roots = [finding for finding in findings if not finding.caused_by] or findings
@@ -143,14 +143,14 @@ class _Asked:
         return _distinct(causes), unknown
 
     def anywhere(self, text: str) -> tuple[PossibleCause, ...]:
-        """A text without its place; the likeliest place first."""
+        """Findings for a text without context; the most likely place first."""
         side, certain = _side_of(text)
         causes: list[PossibleCause] = []
         for part in readings_of(text):
             if certain and _SIDE_OF_PLACE[part.place] is not side:
                 continue
             if part.place is Place.CONTAINER_LOG and any(c.finding.side is Side.HEALTH for c in causes):
-                continue  # what Kubernetes reports is not what a program logs
+                continue  # a text that Kubernetes reports is not a program's log
             causes += self._because_of(part)
         return _weighed(_distinct(sorted(causes, key=_rank)))
 
@@ -158,9 +158,9 @@ class _Asked:
         reading = self._read((part,))
         if not reading.report.findings:
             return
-        unheard_of = "" if part.place in (Place.EVENT, Place.CONTAINER) else part.reason
-        control = self._read((replace(part, text=_UNHEARD_OF, reason=unheard_of),))
-        always = {_without(_UNHEARD_OF, finding) for finding in control.report.findings}
+        control_reason = "" if part.place in (Place.EVENT, Place.CONTAINER) else part.reason
+        control = self._read((replace(part, text=_UNKNOWN_TEXT, reason=control_reason),))
+        always = {_without(_UNKNOWN_TEXT, finding) for finding in control.report.findings}
         rules = {finding.rule for finding in control.report.findings}
         for finding in reading.report.findings:
             vague = finding.rule in rules and finding.confidence is Confidence.LOW
@@ -178,7 +178,7 @@ class _Asked:
             text=text,
             side=side,
             reported_by=layers[-1].text.rstrip(": ") if layers else "",
-            family=_words_of(known) if known is not None else "",
+            family=_type_text(known) if known is not None else "",
             has_reason=bool(message.failures),
             case=case_of_parts((part,) if part is not None else (), application=self._pasted.application),
         )
@@ -189,12 +189,12 @@ class _Asked:
 
 
 def _without(text: str, finding: Finding) -> tuple[str, ...]:
-    """What the finding says besides the text itself."""
+    """The finding without the text itself, to compare findings of different texts."""
     return (finding.rule, finding.verdict.replace(text, ""), (finding.root or "").replace(text, ""))
 
 
 def _rank(cause: PossibleCause) -> tuple[bool, bool]:
-    """News never hide trouble; then the place where such a cause is usually reported."""
+    """Problems before information; then the place where such a cause is usually reported."""
     finding = cause.finding
     return finding.severity is Severity.INFO, finding.side is not _SIDE_OF_PLACE[cause.places[0]]
 
@@ -207,14 +207,14 @@ def _cause(finding: Finding, reading: _Reading) -> PossibleCause:
 
 
 def _side_of(text: str) -> tuple[Side, bool]:
-    """The side that the wrappers of Argo CD around a text name, and whether there are any."""
+    """The side that Argo CD's wrappers around a text show, and whether there are any."""
     kinds = {layer.kind for layer in understand(text).layers}
-    if kinds & _OF_A_SYNC:
+    if kinds & _SYNC_LAYERS:
         return Side.APPLY, True
-    return (Side.COMPARE, True) if kinds - _ANYBODYS else (Side.NONE, False)
+    return (Side.COMPARE, True) if kinds - _GENERIC_LAYERS else (Side.NONE, False)
 
 
-def _words_of(failure: Failure) -> str:
+def _type_text(failure: Failure) -> str:
     """`ProgressDeadline` as `progress deadline`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(failure).__name__).lower()
 
@@ -237,7 +237,7 @@ def _distinct(causes: Iterator[PossibleCause] | Sequence[PossibleCause]) -> tupl
 
 
 def _weighed(causes: tuple[PossibleCause, ...]) -> tuple[PossibleCause, ...]:
-    """The confidence where the place is a guess: several places, or a container that may not crash at all."""
+    """Lowers the confidence if the place is a guess: several places, or a container that may not crash."""
     several = len({cause.places[0] for cause in causes}) > 1
     return tuple(
         replace(cause, finding=replace(cause.finding, confidence=Confidence.MEDIUM))

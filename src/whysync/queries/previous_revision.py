@@ -1,9 +1,9 @@
-"""The version of a workload that ran before the present one: the safest way back.
+"""The previous version of a workload, and the edits of Git that revert to it.
 
-A rollout that fails leaves the Pods of the version before it in place. Their ReplicaSet (of a StatefulSet:
-its ControllerRevision) holds the whole template, so what Git has to say to have that version again is known
-to the last field, and that it runs has been seen. Where none of its Pods is left, such as with the strategy
-Recreate, it counts only if the Deployment was available until the present version came.
+A failing rollout keeps the Pods of the previous version. Their ReplicaSet (of a StatefulSet: its
+ControllerRevision) contains the whole template, so the edits are known exactly, and that it runs is proven.
+If none of its Pods is left, as with the strategy Recreate, it counts only if the Deployment was available
+until the current version was rolled out.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ _MASK = b"<masked "
 
 
 class PreviousRevision(msgspec.Struct, frozen=True, kw_only=True):
-    """`edits` bring the manifest in Git back to it; `done` when Git says so already, and was not synced."""
+    """`edits` revert the manifest in Git to it; `in_git` if Git already has it but is not synced."""
 
     manifest: Manifest
     edits: tuple[Edit, ...]
     in_git: bool
     evidence: tuple[Evidence, ...]
     still_runs: bool = True
-    """It still does; else it did until the present version came."""
+    """False if it ran until the current version was rolled out."""
 
     @property
     def description(self) -> str:
-        return "what still runs" if self.still_runs else "what ran before"
+        return "the version that still runs" if self.still_runs else "the version that ran before"
 
     @property
     def summary(self) -> str:
-        """`image shop:1.4.2`, `resources.limits.memory 512Mi`: what differs most tellingly, and how much."""
-        words = [_in_words(edit) for edit in self.edits if edit.pointer.endswith("/image")]
-        words = words or [_in_words(edit) for edit in self.edits]
+        """The main differences: `image shop:1.4.2`, `resources.limits.memory 512Mi`."""
+        words = [_edit_text(edit) for edit in self.edits if edit.pointer.endswith("/image")]
+        words = words or [_edit_text(edit) for edit in self.edits]
         more = f" and {len(self.edits) - _NAMED} more" if len(self.edits) > _NAMED else ""
         return ", ".join(words[:_NAMED]) + (more if len(words) > _NAMED else "")
 
 
 def with_revert(case: Case, finding: Finding, *, first: bool = True) -> Finding:
-    """The finding with the way back as its first fix (or its last), where its workload has one."""
+    """The finding with a revert as its first (or last) fix, if the workload has a previous version."""
     previous = previous_revision_of(case, finding.about)
     if previous is None or finding.already_fixed is not None:
         return finding
@@ -74,12 +74,14 @@ def with_revert(case: Case, finding: Finding, *, first: bool = True) -> Finding:
             already_fixed=sync_again(
                 case,
                 True,
-                f"Git has gone back by now to {previous.description} ({previous.summary})",
-                f"Sync: Git has {previous.description}",
+                f"Git is already reverted to {previous.description} ({previous.summary})",
+                f"Sync: Git is reverted to {previous.description}",
                 *finding.fixes,
             ),
         )
-    revert = replace(way_back(finding.about, previous), afterwards=tuple(_stuck(case, finding.about)))
+    revert = replace(
+        revert_fix(finding.about, previous), afterwards=tuple(_pods_to_delete(case, finding.about))
+    )
     others = [fix for fix in finding.fixes if fix.edits != revert.edits]
     return replace(
         finding,
@@ -88,40 +90,43 @@ def with_revert(case: Case, finding: Finding, *, first: bool = True) -> Finding:
     )
 
 
-def _stuck(case: Case, ref: Ref) -> Iterator[str]:
-    """A StatefulSet does not replace a Pod that is not ready, not even to go back: somebody has to."""
+def _pods_to_delete(case: Case, ref: Ref) -> Iterator[str]:
+    """Deletes Pods that are not ready: a StatefulSet does not replace them, not even for a revert."""
     live = case.live_of(ref.key)
     if live is None or ref.kind != "StatefulSet" or live.spec.get("podManagementPolicy") == "Parallel":
         return
     new = text(live.status.get("updateRevision"))
     for story in case.pods_of(ref):
         if text(story.pod.labels.get("controller-revision-hash")) == new and not _is_ready(story.pod):
-            yield with_comment(on_object("delete", story.pod.ref), "it is not replaced while it is not ready")
+            yield with_comment(
+                on_object("delete", story.pod.ref),
+                "the StatefulSet does not replace it while it is not ready",
+            )
 
 
-def way_back(ref: Ref, previous: PreviousRevision) -> Fix:
+def revert_fix(ref: Ref, previous: PreviousRevision) -> Fix:
     image = any(edit.pointer.endswith("/image") for edit in previous.edits)
     return Fix.change(
         ref,
         *previous.edits,
-        title=f"Go back in Git to {previous.description}: {previous.summary}",
-        risk="what the new version has changed elsewhere, such as in a database, stays changed"
+        title=f"Revert Git to {previous.description}: {previous.summary}",
+        risk="changes that the new version made elsewhere, such as in a database, are not reverted"
         if image
         else "",
     )
 
 
 def previous_revision_of(case: Case, ref: Ref) -> PreviousRevision | None:
-    """`None` too where Git asks for a third version by now, or where not all that differs is known."""
+    """`None` also if Git declares a third version, or if not all differences are known."""
     live, declared = case.live_of(ref.key), case.desired_of(ref.key)
     if live is None or declared is None:
         return None
     current_template = fields(live.at(_TEMPLATE))
-    for kept, template, evidence in _kept(case, live):
+    for kept, template, evidence in _previous_versions(case, live):
         if same(template, current_template):
             continue
         steps = tuple(_steps(declared.at(_TEMPLATE), current_template, template, _TEMPLATE))
-        if not steps or len(steps) > _MOST_EDITS or any(_is_out_of_reach(edit) for edit, _ in steps):
+        if not steps or len(steps) > _MOST_EDITS or any(_cannot_be_proposed(edit) for edit, _ in steps):
             return None
         remaining = [(edit, current) for edit, current in steps if not _is_done(declared, edit)]
         if not all(current for _, current in remaining):
@@ -134,16 +139,16 @@ def previous_revision_of(case: Case, ref: Ref) -> PreviousRevision | None:
     return None
 
 
-def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[Evidence, ...]]]:
-    """What still has ready Pods below the workload, with its template, the newest first; else what had."""
+def _previous_versions(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[Evidence, ...]]]:
+    """Previous versions with their template: those with ready Pods, newest first, else the last available."""
     sets = versions(case, live)
-    # The newest one is not that of the present version where its own could not be made.
+    # The newest ReplicaSet is an older version if the one of the current version could not be created.
     present = bool(sets) and same(_plain(sets[0].at(_TEMPLATE)), _plain(live.at(_TEMPLATE)))
     commit = revision_introduced_by(case, sets[0]) if present else None
     introduced_by = (commit,) if commit is not None else ()
     running = [manifest for manifest in sets if integer(manifest.status.get("readyReplicas"))]
     for manifest in running:
-        evidence = cite(manifest, "/status/readyReplicas", says="the version before it still runs")
+        evidence = cite(manifest, "/status/readyReplicas", says="the previous version still runs")
         yield manifest, _plain(manifest.at(_TEMPLATE)), (evidence, *introduced_by)
     if len(sets) > 1 and present and not running:
         available = available_until(live, sets[0])
@@ -159,7 +164,7 @@ def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[
                     text(story.pod.labels.get("controller-revision-hash")) == current and not story.failing
                 )
                 if ready and _is_ready(story.pod):
-                    evidence = cite(story.pod, "/status/phase", says="the version before it still runs")
+                    evidence = cite(story.pod, "/status/phase", says="the previous version still runs")
                     yield manifest, _plain(dig(manifest.body, "data", "spec", "template")), (evidence,)
                     return
 
@@ -172,10 +177,7 @@ def _is_ready(pod: Manifest) -> bool:
 
 
 def _plain(value: Json | Missing) -> Object:
-    """The template as its workload has it: without the label that tells ReplicaSets apart.
-
-    A ControllerRevision is a patch, and says so inside.
-    """
+    """The template without the pod-template-hash label, and without the `$patch` of a ControllerRevision."""
     template = {key: part for key, part in fields(value).items() if key != "$patch"}
     meta = fields(template.get("metadata"))
     labels = {key: part for key, part in fields(meta.get("labels")).items() if key != _HASH}
@@ -185,7 +187,7 @@ def _plain(value: Json | Missing) -> Object:
 def _steps(
     git: Json | Missing, now: Json | Missing, then: Json | Missing, at: str
 ) -> Iterator[tuple[Edit, bool]]:
-    """Edits of Git, from the present template to the one before; and whether Git still has the present."""
+    """Edits of Git from the current template to the previous one, and whether Git has the current value."""
     if same(now, then) or at.endswith(_NOT_OF_GIT):
         return
     git_parts, current_parts, previous_parts = _by_name(git), _by_name(now), _by_name(then)
@@ -202,7 +204,7 @@ def _steps(
     elif isinstance(then, Missing):
         yield Remove(pointer=at), _agree(git, now)
     else:
-        # In a list of named parts, those that did not change stay as Git writes them: without defaults.
+        # Unchanged elements of a named list stay as in Git: without defaults.
         kept = [
             git_parts[n] if n in git_parts and same(current_parts.get(n), part) else part
             for n, part in previous_parts.items()
@@ -211,19 +213,19 @@ def _steps(
 
 
 def _by_name(values: Json | Missing) -> dict[str, Json]:
-    """A list of named parts; empty where it is none."""
+    """List elements by name; empty if they have no unique names."""
     by_name = {text(fields(value).get("name")): value for value in items(values)}
     return by_name if "" not in by_name and len(by_name) == len(items(values)) else {}
 
 
 def _agree(git: Json | Missing, now: Json | Missing) -> bool:
     if isinstance(git, (dict, list)) or isinstance(now, (dict, list)):
-        return True  # what lies inside is Git's, with defaults filled in
+        return True  # a map or list is Git's with defaults added
     return same(git, now) or equivalence_of(git, now) is not None
 
 
-def _is_out_of_reach(edit: Edit) -> bool:
-    """A checksum of something else, which would have to go back too; a value that nobody may see."""
+def _cannot_be_proposed(edit: Edit) -> bool:
+    """Can the edit not be proposed? A checksum of another object, or a masked value."""
     parts = split(edit.pointer)
     annotated = parts[2:4] == ("metadata", "annotations")
     if annotated and any(word in parts[-1].lower() for word in _OF_CONTENT):
@@ -236,7 +238,7 @@ def _is_done(declared: Manifest, edit: Edit) -> bool:
     return isinstance(value, Missing) if isinstance(edit, Remove) else same(value, edit.value)
 
 
-def _in_words(edit: Edit) -> str:
+def _edit_text(edit: Edit) -> str:
     parts = [part for part in split(edit.pointer)[3:] if not part.isdecimal()]
     name = ".".join(parts[1:] if parts[:1] in (["containers"], ["initContainers"]) else parts)
     if isinstance(edit, Remove):

@@ -1,4 +1,4 @@
-"""Probes: which container is not ready, whether it crashes as well, and which probe Git should declare."""
+"""Probes: which container is not ready or restarted because of one, and the probe that Git should declare."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONTAINERS = "/spec/template/spec/containers"
 
 
 class ProbeCorrection(msgspec.Struct, frozen=True, kw_only=True):
-    """The probe as it should be in Git; `synced` is false where Git has it already, and the cluster not."""
+    """The correction of a probe; `synced` is false if Git already has it and the cluster does not."""
 
     title: str
     verdict: str = ""
@@ -27,7 +27,7 @@ class ProbeCorrection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def startup_probes(case: Case, ref: Ref, failure: ProbeFailed) -> Iterator[Fix]:
-    """A startupProbe gives a container five minutes that the liveness probe kills before it listens."""
+    """A startupProbe of five minutes for a container that the liveness probe kills before it listens."""
     declared = case.desired_of(ref.key)
     if declared is None or failure.probe != "liveness" or "refused" not in failure.detail:
         return
@@ -41,12 +41,12 @@ def startup_probes(case: Case, ref: Ref, failure: ProbeFailed) -> Iterator[Fix]:
         yield Fix.change(
             ref,
             Set(pointer=pointer, value={**action, "periodSeconds": 10, "failureThreshold": 30}),
-            title="If it only starts slowly: give it five minutes with a startupProbe, in Git",
+            title="If it only starts slowly: add a startupProbe of five minutes in Git",
         )
 
 
 def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection | None:
-    """The correction of a refused probe: the only port that the container declares, or a startupProbe."""
+    """The correction of a probe whose connection is refused: the declared port, or a startupProbe."""
     declared, live = case.desired_of(ref.key), case.live_of(ref.key)
     if declared is None or live is None or "refused" not in failure.detail:
         return None
@@ -55,7 +55,7 @@ def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection 
         if not isinstance(declared.at(startup), Missing) and isinstance(live.at(startup), Missing):
             return ProbeCorrection(
                 title="Sync: Git has a startupProbe",
-                verdict="Git gives it time to start by now",
+                verdict="Git adds a startupProbe",
                 synced=False,
             )
         ports = [fields(port) for port in items(fields(raw).get("ports"))]
@@ -67,14 +67,14 @@ def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection 
             container_port = ports[0].get("name"), ports[0].get("containerPort")
             if probe_port in container_port and live.at(pointer) not in container_port:
                 return ProbeCorrection(
-                    title="Sync: Git asks at another port",
-                    verdict=f"Git asks at port {probe_port} by now",
+                    title="Sync: Git changes the port of the probe",
+                    verdict=f"Git probes port {probe_port} now",
                     synced=False,
                 )
             if probe_port not in container_port:
                 port = container_port[0] or container_port[1]
                 return ProbeCorrection(
-                    title=f"Let the probe ask at port {port}, the one that the container declares",
+                    title=f"Probe port {port}, which the container declares",
                     pointer=pointer,
                     value=port,
                 )
@@ -82,7 +82,7 @@ def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection 
 
 
 def also_crashes(case: Case, about: Ref, explains: tuple[SymptomId, ...]) -> bool:
-    """Does the same resource crash again and again? Which of the two came first, nothing tells."""
+    """Does the same resource crash repeatedly? Which of the two came first is unknown."""
     if any(c.waiting == "CrashLoopBackOff" for story in case.pods_of(about) for c in story.containers):
         return True
     refs = {s.ref.key for s in case.symptoms if s.id in explains and s.ref is not None}
@@ -91,7 +91,7 @@ def also_crashes(case: Case, about: Ref, explains: tuple[SymptomId, ...]) -> boo
 
 def running_but_not_ready(story: PodHistory) -> tuple[str, str, str] | None:
     if story.failing:
-        return None  # it does not run, or has ended before: that is the story
+        return None  # it does not run or has crashed: another rule reports that
     probes = {
         text(fields(raw).get("name")): f"/spec/containers/{index}/readinessProbe"
         for index, raw in enumerate(items(story.pod.spec.get("containers")))
@@ -107,10 +107,10 @@ def running_but_not_ready(story: PodHistory) -> tuple[str, str, str] | None:
 
 
 def killed_by_probe(case: Case, workload: Ref, probe: str = "") -> Evidence | None:
-    """Of its Pods, one whose container failed that probe (or any that kills) and was restarted for it."""
+    """The kubelet's event that a container was restarted because of that probe (or any that restarts)."""
     kinds = (probe,) if probe else ("liveness", "startup")
     for story in case.pods_of(workload):
         for manifest, event in case.events_about(story.pod.ref):
             if any(f"failed {kind} probe, will be restarted" in event.says for kind in kinds if kind):
-                return cite(manifest, "/message", says="the kubelet kills it for the probe")
+                return cite(manifest, "/message", says="the kubelet restarts it because of the probe")
     return None

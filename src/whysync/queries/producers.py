@@ -1,4 +1,4 @@
-"""Who creates an object that does not exist: a custom resource, its operator, or a program that copies it."""
+"""What a missing object is created from: a custom resource, its operator, or a program that copies it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OPERATED = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim", "
 
 
 class Producer(msgspec.Struct, frozen=True, kw_only=True):
-    """`certain` when a field or an annotation names the missing object, not its name alone."""
+    """`certain` if a field or an annotation refers to the missing object, not only a similar name."""
 
     manifest: Manifest
     certain: bool = True
@@ -105,8 +105,8 @@ def _by_name(case: Case, kind: str, namespace: str, name: str) -> Iterator[Produ
     near = [m for m in _custom(case) if kind in _OPERATED and _is_near(case, m, namespace)]
     alike = [m for m in near if name == m.ref.name or name.startswith(f"{m.ref.name}-")]
     for manifest in sorted(alike, key=lambda m: -len(m.ref.name)):
-        knows_its_target = (manifest.ref.group, manifest.ref.kind) in _TARGETS
-        if not knows_its_target and manifest.ref.group != "argoproj.io" and not is_ready(case, manifest):
+        has_known_target = (manifest.ref.group, manifest.ref.kind) in _TARGETS
+        if not has_known_target and manifest.ref.group != "argoproj.io" and not is_ready(case, manifest):
             yield Producer(manifest=manifest, certain=False)
 
 

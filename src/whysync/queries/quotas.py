@@ -1,4 +1,4 @@
-"""Room in a quota: how much it would have to allow, and how much of a workload it lets run as it is."""
+"""Quotas: the hard limits that a workload needs, and how many of its replicas run now."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MI: Final = 2**20
 
 
 def ready_and_desired(case: Case, ref: Ref) -> tuple[int, int] | None:
-    """How many replicas of a workload run, and how many are wanted, where it is the same version of all.
+    """Ready and desired replicas of a workload that has too few; `None` during a rollout.
 
-    In the middle of a rollout the numbers tell nothing: pods of the version before it count too.
+    During a rollout, Pods of the previous version count too.
     """
     live = case.live_of(ref.key)
     if live is None or ref.kind not in ("Deployment", "ReplicaSet", "StatefulSet"):
@@ -32,9 +32,9 @@ def ready_and_desired(case: Case, ref: Ref) -> tuple[int, int] | None:
 
 
 def required_hard_limits(quota: Manifest, requested: str, times: int) -> dict[str, str] | None:
-    """What the quota would have to allow for so many more of what was asked for; only what is too little.
+    """The hard limits that `times` more of the requested amounts need; only those that are too low.
 
-    Nothing where all of it fits; `None` where that cannot be counted.
+    Empty if everything fits; `None` if an amount is unknown.
     """
     result: dict[str, str] = {}
     for pair in requested.split(","):
@@ -49,12 +49,12 @@ def required_hard_limits(quota: Manifest, requested: str, times: int) -> dict[st
             return None
         needed = used_value + requested_value * times
         if needed > hard_value:
-            result[name] = _written(name, needed)
+            result[name] = _quantity_text(name, needed)
     return result
 
 
-def _written(name: str, value: Fraction) -> str:
-    """As people write it: bytes in Mi where they are whole ones, shares of a CPU in thousandths."""
+def _quantity_text(name: str, value: Fraction) -> str:
+    """A readable quantity: bytes in Mi if possible, fractions of a CPU in thousandths."""
     if ("memory" in name or "storage" in name) and value.denominator == 1 and value.numerator % _MI == 0:
         return canonical_quantity(f"{value.numerator // _MI}Mi")
     if value.denominator == 1:

@@ -34,7 +34,7 @@ _DEEPEST_FIELD = 5
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """One object of a chain; `how` says what the object before it has to do with it."""
+    """One object of a chain; `how` is its relation to the object before it."""
 
     ref: Ref
     how: str = ""
@@ -107,7 +107,7 @@ def _reason(case: Case, ref: Ref, manifest: Manifest | None) -> Reason | None:
     return reason_of(case, ref, manifest)
 
 
-# --- where the walk goes on ----------------------------------------------------------------------
+# --- next objects ----------------------------------------------------------------------
 
 
 def _next(case: Case, manifest: Manifest) -> Iterator[_Step]:
@@ -158,13 +158,13 @@ def _of_pods(case: Case, manifest: Manifest) -> Iterator[_Step]:
     for reference in references_of(manifest):
         target = case.live_named(reference.kind, namespace, reference.name)
         if target is not None:
-            yield _Step(manifest=target, how=f"{manifest.ref} needs it")
+            yield _Step(manifest=target, how=f"needed by {manifest.ref}")
         elif is_absent(case, reference, namespace):
             producer = producer_of(case, reference.kind, namespace, reference.name)
             if producer is not None:
                 yield _Step(
                     manifest=producer.manifest,
-                    how=f"{reference.kind} {reference.name}, which {manifest.ref} needs, comes from it",
+                    how=f"{reference.kind} {reference.name}, which {manifest.ref} needs, is created from it",
                 )
 
 
@@ -233,5 +233,5 @@ def _application_reason(manifest: Manifest) -> Reason | None:
         if row.health is not None and row.health.status == "Degraded" and row.health.message:
             pointer = f"/status/resources/{index}/health/message"
             text = f"{row.ref}: {row.health.message}"
-            return Reason(text=text, evidence=cite(manifest, pointer, says="a resource of it"))
+            return Reason(text=text, evidence=cite(manifest, pointer, says="one of its resources"))
     return None

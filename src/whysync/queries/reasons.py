@@ -1,7 +1,7 @@
-"""The reason that an object gives for not being ready: its events, conditions, status and containers.
+"""The reason why an object is not ready: its events, conditions, status and containers.
 
-Conditions and phases are read as kstatus reads them, so that a kind nobody knows here is understood too:
-`Ready=False`, `Stalled=True`, `phase: Failed` mean the same wherever they are.
+Conditions and phases are read as kstatus reads them, which works for unknown kinds too: `Ready=False`,
+`Stalled=True` and `phase: Failed` mean the same for every kind.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _FAILURES = (
     "disruptiontarget",
     "nonstructural",
 )
-# Types whose False is ordinary: work that is not under way, or not finished.
+# Types whose False is normal: work that has not started, or not finished.
 _NEUTRAL = (
     "progress",
     "reconciling",
@@ -113,7 +113,7 @@ _BAD_PHASES = frozenset(
 )
 _ERRORS = ("error", "errorMessage", "lastError", "failureMessage", "failureReason", "lastErrorMessage")
 _MOST_ENTRIES = 100
-_TELLING = 300
+_MOST_TEXT = 300
 # Events that only repeat that something failed before.
 _REPEATS = frozenset({"BackOff", "BackoffLimitExceeded"})
 
@@ -127,7 +127,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def weight(self) -> tuple[int, int]:
-        return self.rank, min(len(self.text), _TELLING)
+        return self.rank, min(len(self.text), _MOST_TEXT)
 
 
 def reason_of(case: Case, ref: Ref, manifest: Manifest | None) -> Reason | None:
@@ -152,7 +152,7 @@ def _weight(reason: Reason) -> tuple[int, int]:
 
 
 def is_ready(case: Case, manifest: Manifest) -> bool:
-    """As Argo CD judges its health; of a kind without a health check, as its status reads."""
+    """Argo CD's health; for a kind without a health check, its conditions and phase."""
     if manifest.meta.get("deletionTimestamp"):
         return False
     verdict = case.health_of(manifest)
@@ -201,7 +201,7 @@ def _warnings(case: Case, ref: Ref) -> Iterator[Reason]:
 def _conditions(manifest: Manifest) -> Iterator[Reason]:
     for index, condition in failing_conditions(manifest):
         if manifest.ref.kind == "Pod" and text(condition.get("reason")) == "ContainersNotReady":
-            continue  # the containers report more
+            continue  # the containers have more detail
         message, code = text(condition.get("message")), text(condition.get("reason"))
         yield Reason(
             text=message or code or f"{text(condition.get('type'))} is {text(condition.get('status'))}",
@@ -223,7 +223,7 @@ def _status(manifest: Manifest) -> Iterator[Reason]:
         return
     message, code = text(status.get("message")), text(status.get("reason"))
     if not message and not code and text(status.get(phase)).lower() not in _BAD_PHASES:
-        return  # Pending, Creating: on its way
+        return  # Pending, Creating: in progress
     words = f"{code}: {message}" if message and code else message or code
     pointer = "message" if message else "reason" if code else phase
     yield Reason(
@@ -274,7 +274,7 @@ def _parts(value: Json, path: tuple[str, ...], depth: int) -> Iterator[tuple[tup
 
 
 def _containers(manifest: Manifest) -> Iterator[Reason]:
-    """What containers of a Pod wait for, or how they ended."""
+    """Why containers of a Pod wait, or how they exited."""
     if manifest.ref.kind != "Pod":
         return
     for group in ("initContainerStatuses", "containerStatuses"):
@@ -289,7 +289,7 @@ def _containers(manifest: Manifest) -> Iterator[Reason]:
                 yield Reason(
                     text=f"container {text(status.get('name'))}: {message or code}",
                     evidence=cite(
-                        manifest, f"/status/{group}/{index}/state/waiting", says="a container waits"
+                        manifest, f"/status/{group}/{index}/state/waiting", says="state of a container"
                     ),
                     rank=1 if message and code not in ("CrashLoopBackOff", "ImagePullBackOff") else 0,
                 )
@@ -305,16 +305,16 @@ def _ended(manifest: Manifest, pointer: str, status: Object, state: Object) -> I
     )
     yield Reason(
         text=f"container {text(status.get('name'))} {how}" + (f": {message}" if message else ""),
-        evidence=cite(manifest, f"{pointer}/terminated", says="how a container ended"),
+        evidence=cite(manifest, f"{pointer}/terminated", says="how the container exited"),
         rank=2 if message else 1,
     )
 
 
 def _deletion(manifest: Manifest) -> Iterator[Reason]:
-    held = [text(name) for name in items(manifest.meta.get("finalizers"))]
-    if manifest.meta.get("deletionTimestamp") and held:
+    finalizers = [text(name) for name in items(manifest.meta.get("finalizers"))]
+    if manifest.meta.get("deletionTimestamp") and finalizers:
         yield Reason(
-            text=f"it is being deleted, and {', '.join(held)} has not been removed",
+            text=f"it is being deleted, and finalizer {', '.join(finalizers)} has not been removed",
             evidence=cite(manifest, "/metadata/finalizers", says="finalizers that remain"),
             rank=1,
         )

@@ -1,8 +1,8 @@
-"""What changed since the app was healthy: syncs, commits, charts, images, parameters, settings, the project.
+"""Recent changes: syncs, commits, charts, images, parameters, settings and project since the app was healthy.
 
-Every time is one that the facts contain: Argo CD's history, the operation, `managedFields`, the creation of a
-ReplicaSet, an event. The list starts after the version before the one that was deployed when the trouble
-began, because that one may have caused it. What the facts cannot tell is a gap.
+All times are from the facts: Argo CD's history, the operation, `managedFields`, the creation of a ReplicaSet,
+an event. The list includes the deployment that was current when the problem began, because it may be the
+cause. What the facts do not contain is a gap.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from whysync.queries.introducing_commit import versions
 from whysync.queries.sources import is_commit, repository_secret
 from whysync.queries.timestamps import instant
 
-_ROUNDED = timedelta(seconds=2)
-"""Instants are written in whole seconds."""
+_ROUNDING = timedelta(seconds=2)
+"""Times in Kubernetes objects have whole seconds."""
 _MOST_PARAMETERS = 20
 _MOST = 100
 # Programs that a person uses to change a live object.
-_PEOPLE = frozenset(
+_MANUAL_WRITERS = frozenset(
     {
         WriterKind.KUBECTL_EDIT,
         WriterKind.KUBECTL_APPLY,
@@ -71,7 +71,7 @@ class ChangeKind(StrEnum):
     PARAMETER = "parameter"
     """A field of the source: a parameter, a path, a value."""
     NEW_COMMIT = "new-commit"
-    """Git has it, and Argo CD has not compared with it."""
+    """A commit in Git that Argo CD has not compared."""
     IMAGE = "image"
     TEMPLATE = "template"
     """A field of a Pod template other than an image."""
@@ -83,7 +83,7 @@ class ChangeKind(StrEnum):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """`time` is `None` where the facts do not contain it; `before` and `after` where there is no value."""
+    """`time` is `None` if it is unknown; `before` and `after` if there is no value."""
 
     kind: ChangeKind
     what: str
@@ -96,7 +96,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecentChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """`began` is the earliest time at which Argo CD reports trouble, in the field `shown_by`."""
+    """`began` is the earliest time of a reported problem, in the field `shown_by`."""
 
     began: datetime | None
     shown_by: str
@@ -115,15 +115,15 @@ class _Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recent_changes(case: Case) -> RecentChanges | None:
-    """The newest first; `None` where nothing is wrong with the app."""
+    """Changes, newest first; `None` for an app without symptoms."""
     if not case.symptoms:
         return None
-    began, shown_by = trouble_began(case)
+    began, shown_by = problem_began(case)
     start = _start(case, began)
     changes = [
         change
         for change in _changes(case)
-        if change.time is None or start is None or change.time > start + _ROUNDED
+        if change.time is None or start is None or change.time > start + _ROUNDING
     ]
     changes.sort(key=lambda change: (change.time is None, -change.time.timestamp() if change.time else 0))
     return RecentChanges(
@@ -131,8 +131,8 @@ def recent_changes(case: Case) -> RecentChanges | None:
     )
 
 
-def trouble_began(case: Case) -> tuple[datetime | None, str]:
-    """The earliest time at which Argo CD reports trouble, and the field: condition, operation or health."""
+def problem_began(case: Case) -> tuple[datetime | None, str]:
+    """The earliest time of a reported problem, and its field: condition, operation or health."""
     status = case.app.status
     candidates = [
         (condition.last_transition_time, f"/status/conditions/{index}/lastTransitionTime")
@@ -149,18 +149,18 @@ def trouble_began(case: Case) -> tuple[datetime | None, str]:
 
 
 def _start(case: Case, began: datetime | None) -> datetime | None:
-    """When the version before the suspect was deployed; `None` where the history does not go back so far."""
+    """When the deployment before the suspected one was made; `None` if the history is too short."""
     deployed = [entry.deployed_at for entry in case.app.status.history if entry.deployed_at]
-    before = [time for time in deployed if began is None or time <= began + _ROUNDED]
+    before = [time for time in deployed if began is None or time <= began + _ROUNDING]
     return before[-2] if len(before) > 1 else None
 
 
 def _changes(case: Case) -> Iterator[Change]:
-    yield from _of_syncs(case)
-    yield from _of_the_spec(case)
+    yield from _sync_changes(case)
+    yield from _spec_changes(case)
     yield from _new_commits(case)
-    yield from _of_templates(case)
-    yield from _written(case)
+    yield from _template_changes(case)
+    yield from _object_writes(case)
     yield from _events(case)
 
 
@@ -198,12 +198,12 @@ def _deployments(case: Case) -> list[_Deployment]:
 
 
 def _is_recorded(case: Case, operation: OperationState) -> bool:
-    """Is it the last entry of the history? Syncs that failed, and those of self-heal, are in none."""
+    """Is it the last entry of the history? Failed syncs and self-heal syncs are not recorded."""
     recorded = [entry.deployed_at for entry in case.app.status.history if entry.deployed_at]
     ended = operation.finished_at
     if operation.phase != "Succeeded" or ended is None:
         return False
-    return bool(recorded) and ended <= recorded[-1] + _ROUNDED
+    return bool(recorded) and ended <= recorded[-1] + _ROUNDING
 
 
 def _sources(body: Object) -> tuple[Object, ...]:
@@ -211,7 +211,7 @@ def _sources(body: Object) -> tuple[Object, ...]:
     return several or ((fields(body.get("source")),) if body.get("source") else ())
 
 
-def _of_syncs(case: Case) -> Iterator[Change]:
+def _sync_changes(case: Case) -> Iterator[Change]:
     deployments = _deployments(case)
     about = case.application.ref
     for before, after in pairwise((None, *deployments)):
@@ -222,11 +222,11 @@ def _of_syncs(case: Case) -> Iterator[Change]:
         what = f"{after.name} to {at}" if at.strip(", ") else after.name
         yield Change(kind=ChangeKind.SYNC, what=what, about=about, time=after.time, who=who)
         if before is not None:
-            yield from _of_revisions(case, before, after)
-            yield from _of_sources(before.sources, after.sources, about, after.time)
+            yield from _revision_changes(case, before, after)
+            yield from _source_changes(before.sources, after.sources, about, after.time)
 
 
-def _of_revisions(case: Case, before: _Deployment, after: _Deployment) -> Iterator[Change]:
+def _revision_changes(case: Case, before: _Deployment, after: _Deployment) -> Iterator[Change]:
     if len(before.revisions) != len(after.revisions):
         return
     several = len(after.revisions) > 1
@@ -249,7 +249,7 @@ def _of_revisions(case: Case, before: _Deployment, after: _Deployment) -> Iterat
         )
 
 
-def _of_sources(
+def _source_changes(
     before: tuple[Object, ...], after: tuple[Object, ...], about: Ref, time: datetime | None
 ) -> Iterator[Change]:
     """Fields of the sources, where both are known."""
@@ -270,12 +270,12 @@ def _of_sources(
         )
 
 
-def _of_the_spec(case: Case) -> Iterator[Change]:
-    """What the Application asks for now, and did not when it was deployed last; nothing tells the time."""
+def _spec_changes(case: Case) -> Iterator[Change]:
+    """Fields of the source that differ from the last deployment; the time of the change is unknown."""
     deployments = [deployment for deployment in _deployments(case) if deployment.sources]
     if deployments:
         now = _sources(fields(case.application.at("/spec")))
-        yield from _of_sources(deployments[-1].sources, now, case.application.ref, None)
+        yield from _source_changes(deployments[-1].sources, now, case.application.ref, None)
 
 
 def _new_commits(case: Case) -> Iterator[Change]:
@@ -301,7 +301,7 @@ def _value(value: Json | Missing) -> Json:
 # --- workloads ------------------------------------------------------------------------------------------
 
 
-def _of_templates(case: Case) -> Iterator[Change]:
+def _template_changes(case: Case) -> Iterator[Change]:
     for row in case.app.status.resources:
         live = case.live_of(row.key)
         if live is None:
@@ -334,7 +334,7 @@ def _versions(case: Case, live: Manifest) -> tuple[Object, Object, datetime | No
 
 
 def _plain(template: Object) -> Object:
-    """Without the label that tells ReplicaSets apart."""
+    """The template without the pod-template-hash label."""
     meta = fields(template.get("metadata"))
     labels = {key: value for key, value in fields(meta.get("labels")).items() if key != _HASH}
     return {**template, "metadata": {**meta, "labels": labels}}
@@ -343,7 +343,7 @@ def _plain(template: Object) -> Object:
 # --- who wrote objects ----------------------------------------------------------------------------------
 
 
-def _written(case: Case) -> Iterator[Change]:
+def _object_writes(case: Case) -> Iterator[Change]:
     yield from _writes(case.application, ChangeKind.APPLICATION, ("f:spec",))
     if case.project_manifest is not None:
         yield from _writes(case.project_manifest, ChangeKind.PROJECT, ("f:spec",))
@@ -371,7 +371,7 @@ def _settings(case: Case) -> Iterator[Manifest]:
 def _writes(
     manifest: Manifest, kind: ChangeKind, parts: tuple[str, ...], *, people: bool = False
 ) -> Iterator[Change]:
-    """The last write of each manager that owns one of these parts; creating the object is no change."""
+    """The last write of each manager that owns one of these parts, except the creation."""
     created = instant(manifest.meta.get("creationTimestamp"))
     for raw in items(manifest.meta.get("managedFields")):
         entry = fields(raw)
@@ -379,9 +379,9 @@ def _writes(
         writer = writer_from(entry)
         if writer.time is None or writer.time.tzinfo is None or not any(part in owned for part in parts):
             continue
-        if people and writer.kind not in _PEOPLE:
+        if people and writer.kind not in _MANUAL_WRITERS:
             continue
-        if created is None or writer.time > created + _ROUNDED:
+        if created is None or writer.time > created + _ROUNDING:
             yield Change(
                 kind=kind,
                 what=f"{manifest.ref} was written",
@@ -401,13 +401,13 @@ def _events(case: Case) -> Iterator[Change]:
             yield Change(kind=ChangeKind.EVENT, what=what, about=case.application.ref, time=event.seen_at)
 
 
-# --- what the facts cannot tell -------------------------------------------------------------------------
+# --- what the facts do not contain -------------------------------------------------------------------------
 
 
 def _gaps(case: Case, start: datetime | None) -> Iterator[Gap]:
     name = case.application.ref.name
     if start is None:
-        yield _gap("earlier deployed versions", "status.history does not go back so far")
+        yield _gap("earlier deployed versions", "status.history is too short")
     if not case.application.meta.get("managedFields"):
         yield _gap(
             "when the Application was edited, and by which program",
@@ -419,7 +419,7 @@ def _gaps(case: Case, start: datetime | None) -> Iterator[Gap]:
     if case.settings("argocd-cm") is None:
         yield _gap("changes of Argo CD's settings", "argocd-cm is not in the facts")
     if not case.index.snapshot.heads:
-        yield _gap("commits that Argo CD has not seen", "the facts contain no Git heads")
+        yield _gap("commits that Argo CD has not compared", "the facts contain no Git heads")
 
 
 def _gap(what: str, why: str, how_to_get: str = "") -> Gap:

@@ -1,4 +1,4 @@
-"""What an object names and cannot do without: a Pod its Secrets and claims, an autoscaler its target."""
+"""References to objects that must exist: Secrets and claims of a Pod, the target of an autoscaler."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WORKLOADS = (
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
-    """`pointer` leads to the name, inside the referrer."""
+    """A reference; `pointer` is the field with the name."""
 
     kind: str
     name: str
@@ -41,9 +41,9 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def references_of(manifest: Manifest) -> Iterator[Reference]:
-    """The objects without which its Pods do not start; what is marked `optional` is left out.
+    """Objects that its Pods need to start, without those marked `optional`.
 
-    Of an autoscaler, what it scales; of an Ingress, its class.
+    For an autoscaler its target, for an Ingress its class.
     """
     if manifest.ref.kind == "HorizontalPodAutoscaler":
         target = fields(manifest.spec.get("scaleTargetRef"))
@@ -73,8 +73,8 @@ def references_of(manifest: Manifest) -> Iterator[Reference]:
             yield from _container(fields(container), f"{base}/{group}/{index}")
 
 
-def keys_asked_of(manifest: Manifest, kind: str, name: str) -> list[str]:
-    """The keys of one Secret or ConfigMap that its Pods ask for by name; a volume may take all."""
+def referenced_keys(manifest: Manifest, kind: str, name: str) -> list[str]:
+    """The keys of a Secret or ConfigMap that its Pods refer to by name; a volume may use all."""
     keys: set[str] = set()
     for reference in references_of(manifest):
         if (reference.kind, reference.name) == (kind, name):
@@ -85,7 +85,7 @@ def keys_asked_of(manifest: Manifest, kind: str, name: str) -> list[str]:
 
 
 def is_absent(case: Case, reference: Reference, namespace: str) -> bool:
-    """It is not live, though others of its kind in that namespace are: so the listing is no gap."""
+    """Is it missing? Only if other objects of its kind in that namespace are live: then they were listed."""
     scope = namespace if reference.is_namespaced else ""
     live_names = case.index.live_names.get((reference.kind, scope))
     return bool(live_names) and reference.name not in live_names

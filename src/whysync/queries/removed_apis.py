@@ -1,4 +1,4 @@
-"""API versions of built-in kinds that Kubernetes has removed, and the release that did it."""
+"""API versions of built-in kinds that Kubernetes removed, and the release that removed them."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ _REMOVED: dict[str, dict[str, str]] = {
 
 
 def removal_of(api_version: str, kind: str) -> str | None:
-    """The release of Kubernetes that does not serve it any more; `None` where none is known."""
+    """The Kubernetes release that removed it; `None` if none did."""
     kinds = _REMOVED.get(api_version, {})
     return kinds.get(kind) or kinds.get("*")

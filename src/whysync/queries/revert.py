@@ -1,7 +1,7 @@
-"""Revert a change that the API server refuses: Git gets the values of the live object.
+"""Reverts a change that the API server rejected: sets Git to the live values.
 
-Nothing of such a change has arrived, so the cluster shows what was before it. That holds only where Git has
-moved on since the last sync: other differences have other makers, and would be written into Git with it.
+Nothing of such a change was applied, so the live object has the previous values. That is true only for
+differences of a new commit: other differences were made by others, and must not be written to Git.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def revert_in_git(case: Case, ref: Ref) -> Fix | None:
     return Fix.change(
         ref,
         *live_values(drifts),
-        title="Or take the change back: in Git as it runs",
-        risk="what the change was for is not there then",
+        title="Or revert the change: set Git to the live values",
+        risk="the purpose of the change is lost",
     )
 
 
 def is_reverted_in_git(case: Case, ref: Ref, explains: Iterable[SymptomId]) -> bool:
-    """Was the sync of this object refused, and does Git say by now what runs? Then it is not written again.
+    """Was the sync of this object rejected, and is the change already reverted in Git?
 
-    What is refused later, such as its Pods, is another story: there Git and the cluster never differed.
+    Objects that are rejected later, such as its Pods, do not count: Git and the cluster never differed.
     """
     if not any(explain.kind is SymptomKind.RESULT for explain in explains):
         return False

@@ -1,4 +1,4 @@
-"""Who should answer behind a Service: the workloads whose Pods it selects."""
+"""Backends of a Service: the workloads whose Pods it selects."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def is_selected(labels: Object, selector: Object) -> bool:
 
 
 def scaled_to_zero(case: Case, service: Manifest) -> tuple[Manifest, int] | None:
-    """The only workload behind it, where that is at 0 replicas; and how many it had, else 1."""
+    """The only workload behind it, if it has 0 replicas, and how many it had before, at least 1."""
     manifests = list(workloads_behind(case, service))
     if len(manifests) != 1 or manifests[0].spec.get("replicas") != 0:
         return None
@@ -49,7 +49,7 @@ def scaled_to_zero(case: Case, service: Manifest) -> tuple[Manifest, int] | None
 
 
 def _declared(case: Case, workload: Manifest) -> int:
-    """As Git has it, or as it was last applied."""
+    """Replicas as declared in Git, or as last applied."""
     desired = case.desired_of(workload.key)
     if desired is not None:
         return integer(desired.spec.get("replicas"), 1)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _SECRET_TYPE = "argocd.argoproj.io/secret-type"
 _COMMIT = re.compile("[0-9a-f]{40}")
 _REF = re.compile(r"\w[\w./+-]{0,250}")
-"""A branch, a tag or a commit; no constraint such as `v1.*`, which only Argo CD resolves."""
+"""A branch, a tag or a commit; not a constraint such as `v1.*`, which only Argo CD resolves."""
 
 
 def failing_source(case: Case, message: Message, *, url: str = "") -> Source | None:
-    """By `source 2 of 3` in the text, by the address it names, or because there is only one."""
+    """The source that failed: by `source 2 of 3` in the text, by its URL, or the only one."""
     sources = case.app.sources
     layer = message.layer(LayerKind.SOURCE_N_OF_M)
     if layer is not None and layer.index is not None and 0 < layer.index <= len(sources):
@@ -38,14 +38,14 @@ def failing_source(case: Case, message: Message, *, url: str = "") -> Source | N
 
 
 def source_pointer(case: Case, source: Source) -> str:
-    """Where it stands in the Application."""
+    """The pointer to the source in the Application."""
     if not case.app.spec.sources:
         return "/spec/source"
     return f"/spec/sources/{case.app.spec.sources.index(source)}"
 
 
 def source_flag(case: Case, source: Source | None) -> str:
-    """What `argocd app set` asks for where there are several sources; it counts from 1."""
+    """The `--source-position` flag of `argocd app set` for apps with several sources; counts from 1."""
     if not case.app.spec.sources:
         return ""
     is_listed = source is not None and source in case.app.spec.sources
@@ -54,7 +54,7 @@ def source_flag(case: Case, source: Source | None) -> str:
 
 
 def synced_commit(case: Case, source: Source | None) -> str:
-    """The commit of this source that was synced last; empty where that is not known, or is no commit."""
+    """The last synced commit of this source; empty if unknown or not a commit."""
     history = case.app.status.history
     if source is None or source.chart or not history:
         return ""
@@ -70,39 +70,39 @@ def is_commit(revision: str) -> bool:
 
 
 def commits_since_last_sync(case: Case, source: Source | None) -> tuple[str, ...]:
-    """The command that lists them, where it is known what was synced last: one of them broke it."""
+    """The command that lists the commits since the last sync, if that is known."""
     revision = synced_commit(case, source)
     if source is None or not revision:
         return ()
     until = source.target_revision if _REF.fullmatch(source.target_revision) else "HEAD"
     command = f"git log --oneline {revision[:8]}..{quote(until)} -- {quote(source.path or '.')}"
-    return (with_comment(command, "what changed since it was last synced"),)
+    return (with_comment(command, "changes since the last sync"),)
 
 
 def repository_address(url: str, source: Source | None) -> str:
-    """The repository of the source if `url` is that, is below it, or is not told; else `url` as it is."""
+    """The repository of the source if `url` is empty, equal or below it; else `url` itself."""
     if source is not None and (not url or _plain(url).startswith(_plain(source.repo_url))):
         return source.repo_url
     return url
 
 
 def is_oci(url: str) -> bool:
-    """A registry: no `helm repo add` knows it. Argo CD writes the address of OCI charts without a scheme."""
+    """Is it an OCI registry? Argo CD writes the URL of OCI charts without a scheme."""
     return url.startswith("oci://") or (bool(url) and "://" not in url and not url.startswith("git@"))
 
 
 def oci_chart(url: str, chart: str) -> str:
-    """The address of a chart in a registry; errors name the chart with the registry in front."""
+    """The URL of a chart in a registry; in errors, the chart name already contains the registry."""
     registry = url.removeprefix("oci://").rstrip("/")
     chart = chart.removeprefix("oci://")
     return f"oci://{chart}" if chart.startswith(f"{registry}/") else f"oci://{registry}/{chart}"
 
 
 def repository_secret(case: Case, url: str) -> Manifest | None:
-    """The secret whose address is this repository's, else the credential template with the longest prefix.
+    """The Secret of this repository, else the credential template with the longest matching prefix.
 
-    Mirrors `util/db` of Argo CD 3.6: an exact `repository` secret wins over every `repo-creds`. Only a
-    secret whose address can be read is found: `sources/` masks what looks like a credential.
+    Mirrors `util/db` of Argo CD 3.6: an exact `repository` Secret takes precedence over every `repo-creds`. A
+    Secret whose URL is masked is not found.
     """
     best: tuple[int, Manifest | None] = (0, None)
     for secret in case.index.snapshot.settings:

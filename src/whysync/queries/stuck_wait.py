@@ -15,6 +15,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import Awaited
 from whysync.messages.patterns.pods import ImagePull
+from whysync.queries.images import registry_reason
 from whysync.queries.sidecars import RunningSidecar, sidecar_of_finished_job
 from whysync.queries.timestamps import age_at
 from whysync.queries.unschedulable import missing_node_label, why_unschedulable
@@ -139,9 +140,9 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
                     if isinstance(failure, ImagePull)
                 ]
                 if pull_failures:
-                    why = f": {pull_failures[0].reason}" if pull_failures[0].reason else ""
                     return StuckWait(
-                        reason=f"its Pod cannot pull {container.image}{why}",
+                        reason=f"its Pod cannot pull {container.image}"
+                        + registry_reason(pull_failures[0].reason, ""),
                         evidence=evidence,
                         action="Set an image that exists in Git",
                         image=container.image,

@@ -1,4 +1,4 @@
-"""Sync options of one object, in its annotation: whether one is set, and the edit that sets it."""
+"""Sync options in the annotation of an object: whether one is set, and the edit that sets it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def with_options(manifest: Manifest, *options: str) -> Set:
 
 LOST_WITH = {
     "PersistentVolumeClaim": "the data of its volume",
-    "PersistentVolume": "what keeps its volume known",
+    "PersistentVolume": "the reference to its volume",
     "Namespace": "everything in it",
     "CustomResourceDefinition": "all objects of its kind",
 }
-"""What is lost with an object of this kind."""
+"""What is lost when an object of this kind is deleted."""
 _KEEPING = ("Prune=false", "Prune=confirm", "Delete=false")
 
 

@@ -1,4 +1,4 @@
-"""Instants that stand in objects as text: read where they can be trusted, else not at all."""
+"""Timestamps in objects, and ages as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def instant(value: Json | Missing) -> datetime | None:
-    """`None` for what is no instant, or does not tell its time zone."""
+    """Parses a timestamp; `None` if it is invalid or has no time zone."""
     try:
         time = datetime.fromisoformat(text(value))
     except ValueError:
@@ -22,7 +22,7 @@ def instant(value: Json | Missing) -> datetime | None:
 
 
 def age_at(case: Case, manifest: Manifest | None, pointer: str) -> timedelta | None:
-    """How long ago the instant at that pointer was."""
+    """The age of the timestamp at that pointer."""
     return case.age(instant(manifest.at(pointer))) if manifest is not None else None
 
 

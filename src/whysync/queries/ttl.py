@@ -1,4 +1,4 @@
-"""Objects that the cluster deletes by itself some time after they finished."""
+"""Time to live: objects that the cluster deletes some time after they finished."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _TTL = ("/spec/ttlSecondsAfterFinished", "/spec/ttlStrategy", "/spec/ttlSecondsA
 
 
 def ttl_pointer(manifest: Manifest) -> str | None:
-    """The pointer of the field by which a finished Job or Workflow is deleted."""
+    """The pointer of the TTL field of a Job or Workflow; `None` if it has none."""
     for pointer in _TTL:
         if not isinstance(manifest.at(pointer), Missing):
             return pointer

@@ -1,4 +1,4 @@
-"""Why no node takes a Pod, in terms of the nodes at hand: which label none has, which amount is too large."""
+"""Why a Pod is unschedulable: the node label that no node has, or the request that is too large for all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def missing_node_label(case: Case, pod: Manifest) -> str:
-    """`pool=load-tests`, which its selector asks for; empty where a node has each, or none is at hand."""
+    """The label of its nodeSelector that no node has, `pool=load-tests`; empty if no nodes are known."""
     nodes = case.live_of_kind("Node")
     for label, value in sorted(fields(pod.spec.get("nodeSelector")).items()):
         if nodes and not any(node.labels.get(label) == value for node in nodes):
@@ -22,7 +22,7 @@ def missing_node_label(case: Case, pod: Manifest) -> str:
 
 
 def why_unschedulable(case: Case, pod: Manifest) -> str:
-    """Empty where the nodes are not at hand, or where it is a matter of what else runs on them."""
+    """Empty if no nodes are known, or if it depends on what else runs on them."""
     nodes = case.live_of_kind("Node")
     if not nodes:
         return ""
@@ -44,7 +44,7 @@ def why_unschedulable(case: Case, pod: Manifest) -> str:
         ]
         largest_value, largest = max(((size or 0, words) for size, words in allocatable), default=(0, "none"))
         if requested > largest_value:
-            return f"it asks for more {resource} than any node has ({largest} at most)"
+            return f"it requests more {resource} than any node has ({largest} at most)"
     return ""
 
 

@@ -10,7 +10,7 @@ import msgspec
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.json_tree import Object
-from whysync.queries.recent_changes import trouble_began
+from whysync.queries.recent_changes import problem_began
 from whysync.reports import output
 from whysync.reports.json_yaml import tree
 from whysync.reports.markdown_text import BLANK, Md, md, page, row, rule
@@ -73,7 +73,7 @@ def row_of(report: AppReport) -> Row:
 
 def since(report: AppReport) -> datetime | None:
     """When the problem began, from the conditions, operation and health in the Application's status."""
-    return trouble_began(report.case)[0]
+    return problem_began(report.case)[0]
 
 
 def _age(report: AppReport) -> timedelta:

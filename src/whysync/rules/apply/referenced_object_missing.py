@@ -41,7 +41,7 @@ from whysync.queries.missing_objects import (
 )
 from whysync.queries.producers import Producer
 from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain, symptoms_on
-from whysync.queries.references import keys_asked_of
+from whysync.queries.references import referenced_keys
 from whysync.queries.sync_position import (
     phase_and_wave,
 )
@@ -192,5 +192,5 @@ def _fixes(
         f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"
     )
     referrer = user or (case.live_of(need.needed_by.key) if need.needed_by is not None else None)
-    keys = keys_asked_of(referrer, need.kind, need.name) if referrer is not None else []
+    keys = referenced_keys(referrer, need.kind, need.name) if referrer is not None else []
     yield Fix.run(*creation_commands(need, keys), sync_command, title=f"{action}, then sync")

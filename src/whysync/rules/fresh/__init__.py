@@ -1,1 +1,1 @@
-"""Argo CD has not looked, or looks elsewhere."""
+"""Stale status: the app was not reconciled, or compared with something else."""

@@ -1,21 +1,20 @@
-"""No controller looks at this app: its status is far older than the interval allows.
+"""No controller reconciles this app: its status is much older than the reconciliation interval.
 
 ## What happens
-The application controller compares each app every few minutes and writes the time of it. When that time
-stands still, nobody does: the controller is down or overloaded, its shard is gone, its queue is stuck, or it
-does not serve the app's cluster or namespace. The status shows the past, and what is asked for is not done.
+The application controller compares each app every few minutes and records the time. If that time does not
+advance, no controller reconciles the app: it is down or overloaded, its shard is missing, its queue is stuck,
+or it does not serve the app's cluster or namespace. The status is outdated, and requests are not processed.
 
 ## How whysync knows
-`status.reconciledAt` is many times older than `timeout.reconciliation` plus jitter at the instant when the
-facts were collected, and reconciling is not switched off. A refresh that was asked for and not taken up
-makes it certain.
+When the facts were collected, `status.reconciledAt` was many times older than `timeout.reconciliation` plus
+jitter, and reconciliation is not disabled. A requested refresh that was not processed makes it certain.
 
 ## Fix
-Look at the controller: is it running, restarting, out of memory; do its shards (`replicas`,
+Check the controller: is it running, restarting, out of memory; do its shards (`replicas`,
 `ARGOCD_CONTROLLER_REPLICAS`) agree; is its work queue growing? Restart it, then refresh the app.
 
 ## When it is something else
-`timeout.reconciliation: 0` switches polling off. `skip-reconcile` on the app is somebody's choice.
+`timeout.reconciliation: 0` disables polling. `skip-reconcile` on the app is set on purpose.
 """
 
 from collections.abc import Iterator
@@ -47,12 +46,12 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
         explains=(OVERDUE, *behind),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if refresh_requested or (settings_known and behind) else Confidence.MEDIUM,
-        verdict=f"no controller has looked at this app for {age_text(age)}"
-        + (": a refresh that was asked for has not been taken up" if refresh_requested else ""),
+        verdict=f"no controller has reconciled this app for {age_text(age)}"
+        + (", although a refresh was requested" if refresh_requested else ""),
         evidence=(
-            cite(case.application, "/status/reconciledAt", says="last compared then"),
+            cite(case.application, "/status/reconciledAt", says="last reconciled"),
             *(
-                (cite(case.application, ASKED, says="still waiting to be taken up"),)
+                (cite(case.application, ASKED, says="the requested refresh is still pending"),)
                 if refresh_requested
                 else ()
             ),
@@ -62,35 +61,35 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
                 kubectl("get", "pods", "-l", CONTROLLER_PODS, namespace=namespace),
                 kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=namespace),
                 refresh(case),
-                title="Look at the application controller, then refresh the app",
+                title="Check the application controller, then refresh the app",
             ),
         ),
     )
 
 
 def _never(case: Case) -> Iterator[Finding]:
-    """It was made long ago, in a namespace that Argo CD serves, and has no status at all."""
+    """It was created long ago, in a namespace that Argo CD serves, and has no status."""
     age = never_reconciled(case)
     if age is None or NEVER_RECONCILED not in case.symptom_ids:
         return
     if not (is_served(case) or case.app.namespace in ("", argocd_namespace(case))):
-        return  # the namespace explains it
+        return  # its namespace is the cause
     namespace = argocd_namespace(case)
     yield Finding(
         about=case.application.ref,
         explains=(NEVER_RECONCILED,),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        verdict=f"no controller has ever looked at this app, which was made {age_text(age)} ago",
+        verdict=f"no controller has ever reconciled this app, which was created {age_text(age)} ago",
         evidence=(
-            cite(case.application, "/metadata/creationTimestamp", says="when it was made"),
-            cite(case.application, "/status", says="no status at all"),
+            cite(case.application, "/metadata/creationTimestamp", says="when it was created"),
+            cite(case.application, "/status", says="no status"),
         ),
         fixes=(
             Fix.run(
                 kubectl("get", "pods", "-l", CONTROLLER_PODS, namespace=namespace),
                 kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=namespace),
-                title="Look at the application controller: does it run, does a shard serve this cluster?",
+                title="Check that the application controller runs, and that a shard serves this cluster",
             ),
         ),
     )

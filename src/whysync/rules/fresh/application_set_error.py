@@ -1,19 +1,19 @@
-"""The ApplicationSet that makes this app reports an error.
+"""The ApplicationSet that creates this app reports an error.
 
 ## What happens
-The app belongs to an ApplicationSet, which writes its spec. When a generator, a template or a Git call
-fails there, the set stops: changes to the template do not arrive, new apps are not made, old ones are not
-removed. The app itself may look well and be out of date.
+The app belongs to an ApplicationSet, which writes its spec. When a generator, a template or a Git request
+fails there, the set stops: changes to the template are not applied, new apps are not created, old ones are
+not removed. The app itself may be Healthy and out of date.
 
 ## How whysync knows
-The app's owner is at hand and has the condition `ErrorOccurred`, with the reason and message of the
-ApplicationSet controller.
+The app's ApplicationSet is in the facts and has the condition `ErrorOccurred`, with the reason and message of
+the ApplicationSet controller.
 
 ## Fix
-Mend what the message names, in the ApplicationSet. The app follows by itself.
+Fix what the message names, in the ApplicationSet. The app is then updated.
 
 ## When it is something else
-The set is well and the app is held back by its rollout steps: then the app waits for its turn.
+The set has no error and the app waits for its rollout step.
 """
 
 from collections.abc import Iterator
@@ -34,14 +34,14 @@ def application_set_error(case: Case) -> Iterator[Finding]:
         about=troubled.manifest.ref,
         explains=(APPLICATION_SET_FAILED,),
         confidence=Confidence.HIGH,
-        verdict=f"{troubled.manifest.ref}, which makes this app, fails: {message}",
+        verdict=f"{troubled.manifest.ref}, which creates this app, fails: {message}",
         root=message or None,
         evidence=(cite(troubled.manifest, troubled.pointer, says="its controller reports an error"),),
         fixes=(
             Fix.run(
                 on_object("describe", troubled.manifest.ref),
                 on_object("edit", troubled.manifest.ref),
-                title="Mend what the message names in the ApplicationSet",
+                title="Fix what the message names, in the ApplicationSet",
             ),
         ),
     )

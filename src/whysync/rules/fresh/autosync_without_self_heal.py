@@ -1,21 +1,21 @@
-"""Auto-sync is on and will not undo this: the commit was already synced.
+"""Auto-sync does not revert the drift: the commit was already synced, and self-heal is off.
 
 ## What happens
-Auto-sync acts once for each commit. When the cluster drifts afterwards, or an object is deleted, the commit
-is the same, and without self-heal Argo CD leaves it as it is, in silence. The app stays OutOfSync until the
-next commit or a sync by hand.
+Auto-sync syncs each commit once. When the cluster drifts afterwards, or an object is deleted, the commit is
+the same, and without self-heal Argo CD does nothing and reports nothing. The app stays OutOfSync until the
+next commit or a manual sync.
 
 ## How whysync knows
-Auto-sync is on, self-heal is off, the last operation succeeded at the very revision that is compared, and
+Auto-sync is on, self-heal is off, the last operation succeeded at the revision that is compared, and
 resources differ or are missing.
 
 ## Fix
-Sync by hand, once the reason of the drift is known; or switch on self-heal, if the cluster shall always
-follow Git.
+Sync manually when the reason for the drift is known; or turn on self-heal, if the cluster must always match
+Git.
 
 ## When it is something else
-The last sync failed at this commit: then Argo CD says so in a SyncError. A sync window may be closed, or an
-operation is under way. Where only pruning is due, automatic pruning is off.
+The last sync failed at this commit: then Argo CD reports a SyncError. A sync window may be closed, or an
+operation is running. If only pruning is left, automatic pruning is off.
 """
 
 from collections.abc import Iterator
@@ -41,19 +41,19 @@ def autosync_without_self_heal(case: Case) -> Iterator[Finding]:
         because=drifted,
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
-        verdict=f"auto-sync will not undo this: {revision[:8]} was already synced, and self-heal is off",
+        verdict=f"auto-sync will not revert this: {revision[:8]} was already synced, and self-heal is off",
         evidence=(
-            cite(case.application, "/spec/syncPolicy/automated", says="automatic, without self-heal"),
-            cite(case.application, "/status/operationState/syncResult/revision", says="synced already"),
-            cite(case.application, "/status/sync/revision", says="and compared with the same"),
+            cite(case.application, "/spec/syncPolicy/automated", says="auto-sync without self-heal"),
+            cite(case.application, "/status/operationState/syncResult/revision", says="the synced commit"),
+            cite(case.application, "/status/sync/revision", says="the compared commit"),
         ),
         fixes=(
-            Fix.run(sync(case), title="Sync by hand, once the reason of the drift is known"),
+            Fix.run(sync(case), title="Sync manually, when the reason for the drift is known"),
             Fix.application(
                 case.application.ref,
                 Set(pointer="/spec/syncPolicy/automated/selfHeal", value=True),
-                title="Let Argo CD undo every drift: switch on self-heal",
-                risk="whoever else writes a field that Git declares will be fought from then on",
+                title="Turn on self-heal, so that Argo CD reverts every drift",
+                risk="Argo CD then overwrites every other writer of a field that Git declares",
             ),
         ),
     )

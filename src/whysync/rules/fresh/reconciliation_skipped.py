@@ -1,19 +1,19 @@
-"""Reconciling is switched off for this app by an annotation.
+"""Reconciliation of this app is disabled by an annotation.
 
 ## What happens
-`argocd.argoproj.io/skip-reconcile: "true"` on the Application makes the controller leave it alone: no
-comparison, no sync, no health. What the status says stays as it was, however the cluster or Git change, and
-operations that are asked for never start.
+With `argocd.argoproj.io/skip-reconcile: "true"` on the Application, the controller ignores it: no comparison,
+no sync, no health. Its status stays as it was, however the cluster or Git change, and requested operations
+never start.
 
 ## How whysync knows
-The annotation is there, with a value that Argo CD reads as true.
+The annotation is set to a value that Argo CD reads as true.
 
 ## Fix
-Remove the annotation, and Argo CD looks again within moments. If somebody set it on purpose (a migration,
-work by hand), ask first.
+Remove the annotation; Argo CD then reconciles within moments. If somebody set it on purpose (a migration,
+manual work), ask first.
 
 ## When it is something else
-No annotation, and still nobody looks: the controller is stuck or does not serve this app.
+Without the annotation, an app that is not reconciled has a controller that is stuck or does not serve it.
 """
 
 from collections.abc import Iterator
@@ -41,30 +41,30 @@ def reconciliation_skipped(case: Case) -> Iterator[Finding]:
         explains=(RECONCILIATION_SKIPPED, *behind),
         severity=Severity.WARNING if others or operation_requested else Severity.INFO,
         confidence=Confidence.HIGH,
-        verdict=f"reconciling is switched off for this app: {_how_old(case)}{_unseen(case)}"
-        + (", and the operation that was asked for will not start" if operation_requested else ""),
+        verdict=f"reconciliation is disabled for this app: {_status_age(case)}{_new_commit(case)}"
+        + (", and the requested operation will not start" if operation_requested else ""),
         evidence=(
-            cite(case.application, POINTER, says="the controller leaves it alone"),
-            cite(case.application, "/status/reconciledAt", says="it was last compared then"),
+            cite(case.application, POINTER, says="the controller skips the app"),
+            cite(case.application, "/status/reconciledAt", says="when it was last reconciled"),
         ),
         fixes=(
             Fix.application(
                 case.application.ref,
                 Remove(pointer=POINTER),
-                title="Let Argo CD look again",
-                risk="with auto-sync on, it acts at once on all that changed meanwhile",
+                title="Remove the annotation, so that Argo CD reconciles the app",
+                risk="with auto-sync on, everything that changed in the meantime is synced immediately",
             ),
         ),
     )
 
 
-def _how_old(case: Case) -> str:
+def _status_age(case: Case) -> str:
     age = case.age(case.app.status.reconciled_at)
     old = age is not None and age >= timedelta(minutes=1)
-    return f"its status is {age_text(age)} old" if old else "its status is as old as that"
+    return f"its status is {age_text(age)} old" if old else "its status is not updated"
 
 
-def _unseen(case: Case) -> str:
-    """The commit that people wait for."""
+def _new_commit(case: Case) -> str:
+    """The commit that is not compared."""
     behind = [symptom.text for symptom in case.symptoms if symptom.kind is SymptomKind.BEHIND]
     return f"; {behind[0]}" if behind else ""

@@ -1,21 +1,21 @@
-"""The app follows another revision than the app that makes it.
+"""The app tracks another revision than its parent app.
 
 ## What happens
-In an app of apps the parent follows one branch, and its children name a branch of their own. Whoever tests
-a branch with the parent alone still gets the children's manifests from theirs. All is Synced, and the change
-that people look for is not there.
+In an app of apps the parent tracks one branch, and its children set a branch of their own. Whoever tests a
+branch with the parent alone still gets the children's manifests from theirs. Everything is Synced, but the
+expected change is missing.
 
 ## How whysync knows
-The Application carries the tracking mark of another Application at hand, both take their manifests from one
-repository, and they follow different revisions.
+The Application has the tracking id of another Application, both use the same repository, and they track
+different revisions.
 
 ## Fix
 Give the children the parent's revision (a Helm value or a Kustomize replacement for `targetRevision`), if
-that is what is wanted.
+that is intended.
 
 ## When it is something else
-Children that are pinned on purpose: nothing is wrong then, and this is only a note. An app that follows a
-branch or a commit of its own, without a parent, is no finding at all.
+Children that are pinned on purpose: then nothing is wrong, and this is only a note. An app without a parent
+is never reported.
 """
 
 from collections.abc import Iterator
@@ -55,18 +55,16 @@ def revision_differs_from_parent(case: Case) -> Iterator[Finding]:
         field=REVISION,
         severity=Severity.INFO,
         confidence=Confidence.LOW,
-        verdict=f"this app follows {own_revision}, while {parent.name}, which makes it,"
-        f" follows {parent_revision}",
+        verdict=f"this app tracks {own_revision}, but its parent {parent.name} tracks {parent_revision}",
         evidence=(
-            cite(case.application, REVISION, says="what this app follows"),
-            cite(manifest, REVISION, says="what its parent follows, of the same repository"),
+            cite(case.application, REVISION, says="the revision of this app"),
+            cite(manifest, REVISION, says="the revision of its parent, in the same repository"),
         ),
         fixes=(
             Fix.application(
                 case.application.ref,
                 Set(pointer=REVISION, value=parent_revision),
-                title=f"Follow {parent_revision} too, if that is wanted:"
-                f" change it where the parent renders it",
+                title=f"If intended, track {parent_revision} too: change it where the parent renders it",
             ),
         ),
     )

@@ -1,20 +1,20 @@
-"""Argo CD calls a resource OutOfSync, and compared here nothing differs.
+"""Argo CD reports a resource as OutOfSync, but nothing differs.
 
 ## What happens
-The row says OutOfSync. Both objects are at hand, and compared by the rules that Argo CD has today they are
-the same. Then the row is older than the objects (somebody has just mended it, or nobody has compared since),
-or this Argo CD compares by other rules: an older version, other settings, a server-side diff that sees more.
+The row is OutOfSync. Both objects are in the facts, and they are equal by the rules of the current Argo CD.
+Then the row is older than the objects (the drift was just fixed, or nothing was compared since), or this
+Argo CD compares differently: an older version, other settings, a server-side diff.
 
 ## How whysync knows
-It compares Git's object and the live one itself, as Argo CD does, and then field by field without any rules.
-Nothing else that it knows explains the row.
+It compares the desired and the live object as Argo CD does, and then field by field without any rules. No
+other rule explains the row.
 
 ## Fix
 Refresh. If the row stays OutOfSync, let Argo CD show its own difference: `argocd app diff`.
 
 ## When it is something else
-A Secret's values are masked here, so a difference inside them cannot be seen. Rows that an ignore rule should
-hide: ignore-rule-miss.
+The values of a Secret are masked here, so a difference in them is not visible. Rows that an ignore rule
+should hide: ignore-rule-miss.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from whysync.queries.waiting_on import is_running
 @rule(cause="stale-state", since="0.1", last_resort=True, on_absence=True)
 def stale_out_of_sync(case: Case) -> Iterator[Finding]:
     if is_running(case) or any(c.type.endswith("Error") for c in case.app.status.conditions):
-        return  # it will be compared anew, or could not be
+        return  # it will be compared again, or could not be compared
     for row in case.app.status.resources:
         symptom = SymptomId.differs(row.key)
         live = case.live_of(row.key)
@@ -45,29 +45,29 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
             about=row.ref,
             explains=(symptom,),
             confidence=Confidence.MEDIUM if written_at else Confidence.LOW,
-            verdict=f"{row.ref} is called OutOfSync, and compared here nothing differs:"
+            verdict=f"{row.ref} is reported as OutOfSync, but nothing differs:"
             + (
-                " it has changed since Argo CD compared it"
+                " it was changed after Argo CD compared it"
                 if written_at
-                else " the comparison is old, or this Argo CD compares by other rules"
+                else " the comparison is stale, or this Argo CD compares differently"
             ),
             evidence=(
-                row_evidence(case, row, says="what Argo CD says"),
-                cite(case.application, "/status/reconciledAt", says="when it compared"),
+                row_evidence(case, row, says="Argo CD's status"),
+                cite(case.application, "/status/reconciledAt", says="when it was compared"),
                 *((cite(live, written_at, says="when it was last written"),) if written_at else ()),
             ),
             fixes=(
                 Fix.run(
                     refresh(case),
                     f"argocd app diff {app_argument(case)}",
-                    title="Compare anew; if it stays OutOfSync, see what Argo CD itself shows",
+                    title="Refresh; if it stays OutOfSync, let Argo CD show the difference",
                 ),
             ),
         )
 
 
 def _written_since(case: Case, live: Manifest) -> str:
-    """Where the live object says that somebody wrote it after Argo CD compared; empty where it does not."""
+    """The time of a write after Argo CD compared, as a pointer into managedFields; empty if there is none."""
     compared = case.app.status.reconciled_at
     for index, _ in enumerate(items(live.meta.get("managedFields"))):
         pointer = f"/metadata/managedFields/{index}/time"

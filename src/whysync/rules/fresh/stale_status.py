@@ -1,21 +1,22 @@
-"""What Argo CD says of the app contradicts itself.
+"""The status of the app contradicts itself.
 
 ## What happens
-The parts of an app's status are written together; when they contradict each other, some of them are old. The
-app is OutOfSync and every resource is Synced; or all is compared with a source that the spec does not
-name any more. It happens after a crash of the controller, a cache that was lost, or a change of version.
+The parts of an app's status are written together; if they contradict each other, some are stale. The app is
+OutOfSync although every resource is Synced; or it was compared with a source that the spec no longer has. It
+happens after a crash of the controller, the loss of a cache, or an upgrade.
 
 ## How whysync knows
-The app is OutOfSync, no row is, no metadata of a managed namespace differs, and no sync is under way; or the
-status was compared to another repository, path or revision than the spec names now.
+The app is OutOfSync, no row is, the metadata of a managed namespace does not differ, and no sync is running;
+or the status was compared with another repository, path or revision than the spec has now.
 
 ## Fix
-The ladder, from harmless to harsh: refresh; hard refresh (drops cached manifests); restart the application
-controller; delete the Application without cascade and create it again (`--cascade=false` keeps its objects).
+In this order, from harmless to disruptive: refresh; hard refresh (drops cached manifests); restart the
+application controller; delete the Application without cascade and create it again (`--cascade=false` keeps
+its objects).
 
 ## When it is something else
-Seconds after a change of the spec this is normal. A row that is Unknown is one that the project does not
-permit. Labels of a managed namespace differ without a row.
+This is normal seconds after a change of the spec. A row that is Unknown is one that the project does not
+permit. Labels of a managed namespace can differ without a row.
 """
 
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ def stale_status(case: Case) -> Iterator[Finding]:
         return
     rows = case.app.status.resources
     if not rows or any(row.status == "Unknown" for row in rows):
-        return  # nothing is known of the rows, or the project hides one of them: another story
+        return  # the rows are unknown, or the project hides one of them: another cause
     if any(s.kind is SymptomKind.OPERATION or s.kind is SymptomKind.CONDITION for s in case.symptoms):
         return
     if undetected(case):
@@ -45,25 +46,25 @@ def stale_status(case: Case) -> Iterator[Finding]:
         about=case.application.ref,
         explains=(APP_DIFFERS,),
         confidence=Confidence.MEDIUM if changed else Confidence.LOW,
-        verdict="the app was compared to another source than it names now: the status is old"
+        verdict="the app was compared with another source than its spec has now: its status is stale"
         if changed
-        else "the app is OutOfSync and none of its resources is: a part of the status is old",
+        else "the app is OutOfSync but no resource is: its status is stale",
         evidence=(
-            cite(case.application, "/status/sync", says="what Argo CD says of the whole"),
+            cite(case.application, "/status/sync", says="the app's sync status"),
             *changed,
-            cite(case.application, "/status/reconciledAt", says="and when"),
+            cite(case.application, "/status/reconciledAt", says="when it was compared"),
         ),
         fixes=(
             Fix.run(refresh(case), hard_refresh(case), title="Refresh, then hard refresh"),
             Fix.run(
                 kubectl("rollout", "restart", "statefulset", "argocd-application-controller",
                         namespace=argocd_namespace(case)),
-                title="If it stays so: restart the application controller",
-                risk="all apps are compared anew: a burst of load",
+                title="If that does not help: restart the application controller",
+                risk="all apps are compared again, which causes load",
             ),
             Fix.run(
                 f"argocd app delete {app_argument(case)} --cascade=false",
-                title="At last: delete the Application without its objects, and create it again",
+                title="Last resort: delete the Application without its objects, and create it again",
                 risk="without --cascade=false all objects of the app are deleted",
                 destroys=("the app's history and operation state",),
             ),
@@ -75,10 +76,10 @@ def _compared_to_another(case: Case) -> tuple[Evidence, ...]:
     compared = case.app.status.sync.compared_to
     if compared is None or compared.source is None or case.app.spec.source is None:
         return ()
-    if _place(compared.source) == _place(case.app.spec.source):
+    if _source_key(compared.source) == _source_key(case.app.spec.source):
         return ()
-    return (cite(case.application, "/spec/source", says="the spec names another one now"),)
+    return (cite(case.application, "/spec/source", says="the source in the spec"),)
 
 
-def _place(source: Source) -> tuple[str, ...]:
+def _source_key(source: Source) -> tuple[str, ...]:
     return (source.repo_url, source.path, source.target_revision, source.chart)

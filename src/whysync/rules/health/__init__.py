@@ -1,1 +1,1 @@
-"""Applied, but not healthy."""
+"""Health problems: the resources are applied, but not Healthy."""

@@ -1,20 +1,20 @@
-"""A container starts, ends, and is started again, over and over.
+"""A container crashes and is restarted repeatedly.
 
 ## What happens
-The program in the container exits (or is killed); Kubernetes waits longer and longer before it starts it
-again (`CrashLoopBackOff`). The workload never gets ready; after its progress deadline it is Degraded. A
-sync changes nothing about it.
+The program in the container exits (or is killed). Kubernetes restarts it with increasing delays
+(`CrashLoopBackOff`). The workload never becomes ready; after its progress deadline it is Degraded. Another
+sync does not change that.
 
 ## How whysync knows
-A container of the workload's Pods waits with `CrashLoopBackOff`, or has ended with an error and been
-restarted. Its log, if it is at hand, names the reason in its last run.
+A container of the workload's Pods waits with `CrashLoopBackOff`, or has exited with an error and was
+restarted. The log of its last run, if it is in the facts, names the reason.
 
 ## Fix
-Mend what the log names. If a new image or a new setting brought it: go back to the version before.
+Fix the error shown in the log. If a new image or setting caused it: revert to the previous version.
 
 ## When it is something else
-Exit code 137 with reason `OOMKilled` is too little memory. A container that never started
-(`ImagePullBackOff`, `CreateContainerConfigError`) has other causes. A failed hook Job is a failed hook.
+Exit code 137 with reason `OOMKilled` is a memory limit. A container that never started (`ImagePullBackOff`,
+`CreateContainerConfigError`) has other causes. A failed hook Job is a failed hook.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
             continue
         crash = _crashing(case, symptom.ref)
         if crash is not None:
-            below = tuple(_said_below(case, symptom.id))
+            below = tuple(_pod_events(case, symptom.id))
             explained.update((symptom.id, *below))
             finding = _from_pod(symptom.ref, (symptom.id, *below), *crash)
             if killed_by_probe(case, symptom.ref) is not None:
@@ -63,7 +63,7 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
         if report.ref is None or not explained.isdisjoint(report.symptoms):
             continue
         if any(c.exit_reason == "OOMKilled" for story in case.pods_of(report.ref) for c in story.containers):
-            continue  # killed for memory, which is another cause
+            continue  # OOM killed, which is another cause
         unhealthy = [
             s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids and s not in explained
         ]
@@ -73,9 +73,9 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
             explains=tuple(dict.fromkeys([*unhealthy, *report.symptoms])),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if root_cause else Confidence.MEDIUM,
-            verdict=f"a container of {report.ref} crashes again and again{_ending(root_cause)}",
+            verdict=f"a container of {report.ref} crashes repeatedly{_ending(root_cause)}",
             root=root_cause.failure.text if root_cause else None,
-            evidence=(report.cite(says="Kubernetes gives it ever longer pauses"), *_cited(root_cause)),
+            evidence=(report.cite(says="the kubelet delays its restarts"), *_cited(root_cause)),
             fixes=(_look(report.ref, report.ref.name),),
         )
 
@@ -90,8 +90,8 @@ def _crashing(case: Case, ref: Ref) -> tuple[PodHistory, ContainerHistory] | Non
     return None
 
 
-def _said_below(case: Case, symptom: SymptomId) -> Iterator[SymptomId]:
-    """Events about the Pods of a row say the same of each of them."""
+def _pod_events(case: Case, symptom: SymptomId) -> Iterator[SymptomId]:
+    """Events about the row's Pods that report the same crash."""
     for report in case.failures(CrashLoop):
         row = owning_row_of(case, report.ref) if report.ref is not None else None
         if row is not None and SymptomId.unhealthy(row.key) == symptom:
@@ -109,8 +109,8 @@ def _from_pod(
         explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        verdict=f"container {container.name} of {story.pod.ref} ends{exit_code} again and"
-        f" again{_ending(root_cause)}",
+        verdict=f"container {container.name} of {story.pod.ref} crashes repeatedly{exit_code}"
+        + _ending(root_cause),
         root=root_cause.failure.text if root_cause else container.exit_message or None,
         evidence=(
             cite(story.pod, container.pointer, says=f"restarted {container.restarts} times"),
@@ -126,7 +126,7 @@ def _ending(root_cause: LogRootCause | None) -> str:
 
 def _cited(root_cause: LogRootCause | None) -> tuple[Evidence, ...]:
     return (
-        (cite_line(root_cause.log, root_cause.failure.line, says="its log names the reason"),)
+        (cite_line(root_cause.log, root_cause.failure.line, says="the log line with the reason"),)
         if root_cause
         else ()
     )
@@ -136,5 +136,5 @@ def _look(ref: Ref, container: str, pod: Manifest | None = None) -> Fix:
     target = (ref.name, "-c", container) if pod is not None else (f"{ref.kind.lower()}/{ref.name}",)
     return Fix.run(
         kubectl("logs", *target, "--previous", namespace=ref.namespace or "default"),
-        title="Mend what its log names; if the last commit brought it, revert that commit",
+        title="Fix the error shown in its log; if the last commit caused it, revert that commit",
     )

@@ -1,19 +1,19 @@
-"""A container is killed because it uses more memory than it may.
+"""A container is killed because it exceeds its memory limit.
 
 ## What happens
-The kernel kills a container that goes beyond its memory limit (`OOMKilled`, exit code 137). It is started
-again and killed again. It looks like a crash loop, but its log ends in the middle of a sentence.
+The kernel kills a container that exceeds its memory limit (`OOMKilled`, exit code 137). It is restarted and
+killed again. It looks like a crash loop, but its log ends abruptly.
 
 ## How whysync knows
-The container's last state says `OOMKilled`, or an event does.
+The container's last state has the reason `OOMKilled`, or an event reports it.
 
 ## Fix
-If a smaller limit or a new version brought it, and the version before still runs: go back to that. Else give
-it a higher limit in Git (and a request to match), or make the program use less. How much it needs, `kubectl
-top` tells while it runs.
+If a lower limit or a new version caused it, and the previous version still runs: revert to that. Otherwise
+raise the limit in Git (and the request with it), or make the program use less. `kubectl top` shows how much
+it uses while it runs.
 
 ## When it is something else
-Exit code 137 without `OOMKilled` is somebody else's kill: a failing liveness probe, a node under pressure.
+Exit code 137 without `OOMKilled` is another kill: a failing liveness probe, or a node under pressure.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
         for story in case.pods_of(symptom.ref):
             killed = next((c for c in story.containers if c.exit_reason == "OOMKilled"), None)
             if killed is not None:
-                explains = (symptom.id, *_said_below(case, symptom.ref))
+                explains = (symptom.id, *_pod_events(case, symptom.ref))
                 explained.update(explains)
                 yield _from_pod(case, symptom.ref, tuple(dict.fromkeys(explains)), story, killed)
                 break
@@ -63,9 +63,9 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
             explains=explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"a container of {report.ref} is killed for memory",
+            verdict=f"a container of {report.ref} is OOM killed",
             root="OOMKilled",
-            evidence=(report.cite(says="the node says so"),),
+            evidence=(report.cite(says="the node's event"),),
             fixes=(_look(report.ref, report.failure.container or "CONTAINER"),),
         )
 
@@ -80,8 +80,8 @@ def _from_pod(
         explains=explains,
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        verdict=f"container {killed.name} of {story.pod.ref} is killed for memory"
-        + (f": its limit is {limit}" if limit else ""),
+        verdict=f"container {killed.name} of {story.pod.ref} is OOM killed"
+        + (f": its memory limit is {limit}" if limit else ""),
         root="OOMKilled",
         evidence=(cite(story.pod, killed.pointer, says=f"killed, restarted {killed.restarts} times"),),
         fixes=(look,),
@@ -94,14 +94,18 @@ def _from_pod(
         return replace(
             finding,
             already_fixed=sync_again(
-                case, True, f"Git gives it {declared_limit} by now", "Sync: Git gives it more memory", look
+                case,
+                True,
+                f"Git raises the limit to {declared_limit}",
+                "Sync: Git raises the memory limit",
+                look,
             ),
         )
     return with_revert(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
 
 
-def _said_below(case: Case, row: Ref) -> Iterator[SymptomId]:
-    """Events about the Pods of a row tell the same kills, or the pauses after them."""
+def _pod_events(case: Case, row: Ref) -> Iterator[SymptomId]:
+    """Events about the row's Pods that report the same kills, or the back-off after them."""
     for report in (*case.failures(OomKilled), *case.failures(CrashLoop)):
         if report.ref is not None and owning_row_of(case, report.ref) == row:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
@@ -115,7 +119,7 @@ def _limit(manifest: Manifest, containers: str, name: str) -> str:
 
 
 def _more(case: Case, ref: Ref, container: str, limit: str) -> Iterator[Fix]:
-    """Twice as much is a start; how much it takes, nobody has seen."""
+    """Doubles the memory limit: the amount that it needs is unknown."""
     declared = case.desired_of(ref.key)
     amount = limit.rstrip("KMGTPEi")
     if declared is None or not amount.isdecimal() or _limit(declared, CONTAINERS, container) != limit:
@@ -126,8 +130,8 @@ def _more(case: Case, ref: Ref, container: str, limit: str) -> Iterator[Fix]:
             yield Fix.change(
                 ref,
                 Set(pointer=f"{CONTAINERS}/{index}/resources/limits/memory", value=doubled),
-                title=f"Give it more memory in Git: twice as much, {doubled}, is a start",
-                risk="if the program leaks, this only takes longer",
+                title=f"Double its memory limit in Git, to {doubled}",
+                risk="if the program leaks memory, it only takes longer until the next kill",
             )
 
 
@@ -135,5 +139,5 @@ def _look(ref: Ref, container: str) -> Fix:
     return Fix.run(
         kubectl("top", "pod", "--containers", namespace=ref.namespace or "default")
         + f" | grep {quote(container)}",
-        title="Raise resources.limits.memory of the container in Git, or make the program use less",
+        title="Raise resources.limits.memory of the container in Git, or reduce its memory use",
     )

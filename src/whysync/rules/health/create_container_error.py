@@ -1,21 +1,21 @@
-"""A container cannot be made from its spec.
+"""A container cannot be created from its spec.
 
 ## What happens
-The image is there, and still the container cannot be created or started: its command does not exist, a
-key is missing in a ConfigMap or Secret, it must not run as root and would, a mount is impossible. Kubernetes
-tries again and again (`CreateContainerConfigError`, `CreateContainerError`, `RunContainerError`).
+The image is present, but the container cannot be created or started: its command does not exist, a key is
+missing in a ConfigMap or Secret, it must not run as root but would, or a mount is impossible. Kubernetes
+keeps retrying (`CreateContainerConfigError`, `CreateContainerError`, `RunContainerError`).
 
 ## How whysync knows
-A container of the workload's Pods waits for such a reason, with the runtime's own message; or an event
-says so. For a key, whysync looks which keys the object has.
+A container of the workload's Pods waits for such a reason, with the runtime's message; or an event reports
+it. For a missing key, whysync lists the keys that the object has.
 
 ## Fix
-Mend what the message names, in the manifest: ask for a key that is there, or add the key; name a user who is
-not root. If the version before still runs, going back to that is safe.
+Fix what the message names in the manifest: refer to an existing key, or add the key; set a non-root user. If
+the previous version still runs, reverting to it is safe.
 
 ## When it is something else
-A Secret or ConfigMap that does not exist at all is a missing dependency. An image that cannot be pulled has a
-rule of its own.
+A Secret or ConfigMap that does not exist is a missing dependency. An image that cannot be pulled has its own
+rule.
 """
 
 from collections.abc import Iterator
@@ -51,34 +51,34 @@ def create_container_error(case: Case) -> Iterator[Finding]:
             explains=error.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{error.container} cannot be made: {plain_message(error.message) or error.reason}",
+            verdict=f"{error.container} cannot be created: {plain_message(error.message) or error.reason}",
             root=plain_message(error.message) or None,
             evidence=error.evidence,
             fixes=(_look(error.pod or error.about),),
         )
-        yield _more_exactly(case, finding, error.message)
+        yield _with_specific_fix(case, finding, error.message)
 
 
 def _look(ref: Ref) -> Fix:
-    return Fix.run(on_object("describe", ref), title="Mend what the message names in the manifest in Git")
+    return Fix.run(on_object("describe", ref), title="Fix what the message names, in the manifest in Git")
 
 
-def _more_exactly(case: Case, finding: Finding, message: str) -> Finding:
+def _with_specific_fix(case: Case, finding: Finding, message: str) -> Finding:
     if any(
         missing_dependency.key and missing_dependency.name
         for missing_dependency in missing_dependencies(message)
     ):
-        return _about_its_key(case, finding, message)
+        return _with_key_fix(case, finding, message)
     if NON_ROOT in message:
-        return _about_its_user(case, finding)
+        return _with_user_fix(case, finding)
     return with_revert(case, finding)
 
 
 # --- users ---------------------------------------------------------------------------------------
 
 
-def _about_its_user(case: Case, finding: Finding) -> Finding:
-    """Which user the program can do with nobody knows: any but root is let in."""
+def _with_user_fix(case: Case, finding: Finding) -> Finding:
+    """Sets a non-root user; which one the program supports is unknown."""
     declared = case.desired_of(finding.about.key)
     if declared is None or not isinstance(declared.at(TEMPLATE), dict):
         return finding
@@ -89,16 +89,16 @@ def _about_its_user(case: Case, finding: Finding) -> Finding:
             already_fixed=sync_again(
                 case,
                 True,
-                f"Git names user {user} by now",
-                "Sync: Git names a user who is not root",
+                f"Git sets user {user} now",
+                "Sync: Git sets a non-root user",
                 *finding.fixes,
             ),
         )
     set_user = Fix.change(
         finding.about,
         Set(pointer=USER, value=1000),
-        title="Name a user who is not root, in Git, or in the image (USER 1000)",
-        risk="the program may need files or ports that only root may use",
+        title="Set a non-root user in Git, or in the image (USER 1000)",
+        risk="the program may need files or ports that require root",
     )
     return with_revert(case, replace(finding, fixes=(set_user,)), first=False)
 
@@ -106,8 +106,8 @@ def _about_its_user(case: Case, finding: Finding) -> Finding:
 # --- keys ----------------------------------------------------------------------------------------
 
 
-def _about_its_key(case: Case, finding: Finding, message: str) -> Finding:
-    """Which keys there are instead, and whether one of them is meant."""
+def _with_key_fix(case: Case, finding: Finding, message: str) -> Finding:
+    """Adds the keys that exist, and the one that is probably meant."""
     missing = next(
         missing_dependency
         for missing_dependency in missing_dependencies(message)
@@ -132,26 +132,26 @@ def _about_its_key(case: Case, finding: Finding, message: str) -> Finding:
             already_fixed=sync_again(
                 case,
                 True,
-                f"Git asks for {similar} by now",
-                f"Sync: Git asks for {similar} by now",
+                f"Git refers to key {similar} now",
+                f"Sync: Git refers to key {similar} now",
                 *finding.fixes,
             ),
         )
     fixes = (
         *_renamed(workload, pointer, similar, missing),
         Fix.run(
-            # described, not printed: values of Secrets do not belong on a screen
+            # describe does not print the values of Secrets
             with_comment(
                 kubectl("describe", missing.kind.lower(), missing.name, namespace=namespace), "its keys"
             ),
             sync(case),
-            title=f"Add key {missing.key} to {missing.kind} {missing.name} where that is made, then sync",
+            title=f"Add key {missing.key} to {missing.kind} {missing.name} at its source, then sync",
         ),
     )
     finding = replace(
         finding,
         field=pointer or None,
-        evidence=(*_keys_there(source), *finding.evidence),
+        evidence=(*_existing_keys(source), *finding.evidence),
         fixes=fixes,
     )
     return finding if similar and pointer else with_revert(case, finding)
@@ -164,12 +164,12 @@ def _renamed(
         yield Fix.change(
             workload.ref,
             Set(pointer=pointer, value=similar),
-            title=f"Ask for key {similar}, which {missing.kind} {missing.name} has",
+            title=f"Refer to key {similar}, which exists in {missing.kind} {missing.name}",
         )
 
 
-def _keys_there(source: Manifest | None) -> Iterator[Evidence]:
-    """Names only, also of a ConfigMap: what they hold does not matter here."""
+def _existing_keys(source: Manifest | None) -> Iterator[Evidence]:
+    """The names of its keys, without values."""
     if source is not None:
         names = ", ".join(keys_of(source)[:10]) or "none"
-        yield cite(source, "/metadata/name", says=f"the keys that it has: {names}")
+        yield cite(source, "/metadata/name", says=f"its keys: {names}")

@@ -1,19 +1,19 @@
-"""A Warning event whose text whysync does not know, but whose reason it does.
+"""A Warning event whose text whysync does not recognize, but whose reason it does.
 
 ## What happens
-A controller or the kubelet reports a problem with an object. The text is new to whysync; the reason of
-the event (`FailedScheduling`, `FailedMount`, `ProvisioningFailed`) says which step failed.
+A controller or the kubelet reports a problem with an object. The text is not in whysync's patterns; the
+reason of the event (`FailedScheduling`, `FailedMount`, `ProvisioningFailed`) shows which step failed.
 
 ## How whysync knows
-The reason of the event. The finding has the usual cause for that reason, quotes the text, and has low
+The reason of the event. The finding has the usual cause of that reason, quotes the text, and has low
 confidence.
 
 ## Fix
 Read the conditions and events of the object with the command shown.
 
 ## When it is something else
-The words in the finding are exact; the cause is the usual one for the reason. If they say something
-else, believe the words.
+The quoted text is exact; the cause is the usual one for the reason. If the text contradicts the cause, trust
+the text.
 """
 
 from collections.abc import Iterator

@@ -1,20 +1,20 @@
-"""A custom resource says that it is not well, and Argo CD has no check to read it.
+"""A custom resource reports a failure, but Argo CD has no health check for its kind.
 
 ## What happens
-Argo CD judges the kinds that it knows, and those for which `argocd-cm` has a check. Any other custom resource
-has no health: it never makes the app unhealthy, and in a wave it counts as done the moment it is applied. So
-the app is Healthy while the resource failed, and later waves start before it is ready.
+Argo CD assesses the kinds that it knows and those with a health check in `argocd-cm`. Any other custom
+resource has no health: it never makes the app unhealthy, and in a wave it counts as done as soon as it is
+applied. The app is Healthy although the resource failed, and later waves start before it is ready.
 
 ## How whysync knows
-The object's own status has a condition such as `Ready` that is `False`, or a `phase` such as `Failed`, and
-neither Argo CD nor the settings at hand have a check for its kind.
+The object's status has a condition such as `Ready` that is `False`, or a `phase` such as `Failed`, and
+neither Argo CD nor its settings have a health check for the kind.
 
 ## Fix
-Add a check for the kind to `argocd-cm`. The one proposed reads the very condition or phase that the object
-has. whysync has run it on the live object: it is offered only if it calls that object Degraded.
+Add a health check for the kind to `argocd-cm`. The proposed one reads the condition or phase that the object
+has. whysync runs it on the live object and offers it only if the result is Degraded.
 
 ## When it is something else
-The condition is `Unknown` or young: then the resource is still on its way.
+The condition is `Unknown` or recent: then the resource is still in progress.
 """
 
 import json
@@ -34,7 +34,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 
-_TELLING = ("Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled")
+_SUMMARIES = ("Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled")
 _PHASES = ("phase", "state")
 _BAD = ("Failed", "Error", "Degraded", "Unhealthy", "Invalid", "Rejected")
 _GOOD = ("Ready", "Running", "Active", "Available", "Bound", "Healthy", "Succeeded", "Completed", "Done")
@@ -67,8 +67,8 @@ return hs
 """
 
 
-class _Word(msgspec.Struct, frozen=True, kw_only=True):
-    """What the object says of itself, where, and the script that reads it."""
+class _ReportedFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A failure in the object's status, its pointer, and a health script that reads it."""
 
     pointer: str
     says: str
@@ -87,7 +87,7 @@ def health_check_missing(case: Case) -> Iterator[Finding]:
         if row.group == "argoproj.io":
             continue  # Applications have no health on purpose
         live = case.live_of(row.key)
-        failure = _unwell(live) if live is not None else None
+        failure = _reported_failure(live) if live is not None else None
         if live is None or failure is None or case.health_of(live) is not None:
             continue
         reported.add((row.group, row.kind))
@@ -98,34 +98,34 @@ def health_check_missing(case: Case) -> Iterator[Finding]:
             ),
             severity=Severity.INFO,
             confidence=Confidence.MEDIUM,
-            verdict=f"{row.ref} says that {failure.says}, and Argo CD has no health check for its kind",
-            evidence=(cite(live, failure.pointer, says="its own word"),),
+            verdict=f"{row.ref} reports that {failure.says}, but Argo CD has no health check for its kind",
+            evidence=(cite(live, failure.pointer, says="its own status"),),
             fixes=tuple(_fixes(settings, row.ref, live, failure)),
         )
 
 
-def _fixes(settings: Manifest, ref: Ref, live: Manifest, failure: _Word) -> Iterator[Fix]:
-    """The script is run on the object first; `resource.customizations` wants it to judge rightly."""
+def _fixes(settings: Manifest, ref: Ref, live: Manifest, failure: _ReportedFailure) -> Iterator[Fix]:
+    """The health script for the kind, if it assesses the live object as Degraded."""
     key = f"resource.customizations.health.{ref.group}_{ref.kind}"
     result = health_of(live.body, {f"{ref.group}/{ref.kind}": ResourceOverride(health_lua=failure.script)})
     if result is None or result.code is not HealthCode.DEGRADED:
         return
     yield Fix(
-        title=f"Add a health check for {ref.kind} that reads this; run on {ref.name}, it says Degraded",
+        title=f"Add a health check for {ref.kind}; for {ref.name} it returns Degraded",
         kind=FixKind.SETTINGS,
         target=settings.ref,
         edits=(Set(pointer=join(("data", key)), value=failure.script),),
-        risk="apps with such resources become Degraded where they looked Healthy",
+        risk="apps with such resources can become Degraded where they were Healthy",
     )
 
 
-def _unwell(live: Manifest) -> _Word | None:
-    """The telling condition that is False, or the phase that is bad."""
+def _reported_failure(live: Manifest) -> _ReportedFailure | None:
+    """The summary condition that is False, or the phase that reports a failure."""
     for index, raw in enumerate(items(live.status.get("conditions"))):
         condition = fields(raw)
         name, message = text(condition.get("type")), text(condition.get("message"))
-        if name in _TELLING and text(condition.get("status")) == "False":
-            return _Word(
+        if name in _SUMMARIES and text(condition.get("status")) == "False":
+            return _ReportedFailure(
                 pointer=f"/status/conditions/{index}",
                 says=f"it is not {name}" + (f" ({one_line(message)})" if message else ""),
                 script=_BY_CONDITION.format(condition=name),
@@ -134,7 +134,7 @@ def _unwell(live: Manifest) -> _Word | None:
         value = text(live.status.get(phase))
         if value in _BAD:
             script = _BY_PHASE.format(phase=phase, bad=_lua_set(_BAD), good=_lua_set(_GOOD))
-            return _Word(pointer=f"/status/{phase}", says=f"its {phase} is {value}", script=script)
+            return _ReportedFailure(pointer=f"/status/{phase}", says=f"its {phase} is {value}", script=script)
     return None
 
 

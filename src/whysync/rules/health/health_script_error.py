@@ -1,17 +1,17 @@
-"""A health check written in Lua fails or answers nonsense.
+"""A Lua health check fails or returns an invalid result.
 
 ## What happens
-Argo CD runs a Lua script to judge a custom resource. The script stops with an error (often it reads a field
-that is not there yet, such as `obj.status.phase` before there is a status), or returns what is no health.
-The resource is Unknown, and in some versions the whole comparison fails.
+Argo CD runs a Lua script to assess a custom resource. The script stops with an error (often it reads a field
+that is not there yet, such as `obj.status.phase` before there is a status), or returns no valid health. The
+resource is Unknown, and in some versions the whole comparison fails.
 
 ## How whysync knows
-The Lua error with its line in Argo CD's own words, and, for scripts of `argocd-cm`, the key they stand under.
+The Lua error with its line, as Argo CD reports it, and, for scripts in `argocd-cm`, their key.
 
 ## Fix
-Correct the script so that it checks for absent fields first; then refresh. Where the script and the object
-are at hand, whysync proposes the check, and has run the script with it on the object. `whysync health` runs
-it on an object without a cluster. If it is a script that Argo CD ships, override it with your own.
+Correct the script so that it checks for absent fields first, then refresh. If the script and the object are
+in the facts, whysync proposes the check after running the script with it on the object. `whysync health` runs
+a script on an object without a cluster. Override a script that Argo CD ships with your own.
 
 ## When it is something else
 A resource without any script has no health at all, and does not count.
@@ -45,7 +45,7 @@ def health_script_error(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, named, report.ref)
         explains = tuple(dict.fromkeys((*report.symptoms, *symptoms_about(case, ref))))
         if not explained.isdisjoint(explains):
-            continue  # the condition and the row say the same
+            continue  # the condition and the row report the same error
         explained.update(explains)
         line = f" at line {failure.line}" if failure.line else ""
         live = case.live_of(ref.key)
@@ -60,12 +60,12 @@ def health_script_error(case: Case) -> Iterator[Finding]:
                 report.cite(says="the Lua error, as Argo CD reports it"),
                 *_script_at(case, ref),
             ),
-            fixes=(*_guarded(case, ref, live), _by_hand(case, ref)),
+            fixes=(*_with_nil_checks(case, ref, live), _correct_manually(case, ref)),
             already_fixed=refresh_again(
                 case,
                 live is not None and _runs_now(case, live),
-                "the script of the settings runs well on it by now",
-                "Let Argo CD look again",
+                "the script in argocd-cm runs on it without an error now",
+                "Refresh",
             ),
         )
 
@@ -90,30 +90,30 @@ def _name_of(ref: Ref) -> str:
 def _script_at(case: Case, ref: Ref) -> Iterator[Evidence]:
     settings = case.settings("argocd-cm")
     if settings is not None and _name_of(ref) in _settings_data(case):
-        yield cite(settings, join(("data", _name_of(ref))), says="the script")
+        yield cite(settings, join(("data", _name_of(ref))), says="the health script")
 
 
-def _guarded(case: Case, ref: Ref, live: Manifest | None) -> Iterator[Fix]:
-    """The script with a question for what this object lacks, where it runs on it then."""
+def _with_nil_checks(case: Case, ref: Ref, live: Manifest | None) -> Iterator[Fix]:
+    """The script with checks for absent fields, if it then runs on this object."""
     settings, script = case.settings("argocd-cm"), _settings_data(case).get(_name_of(ref), "")
     fixed = with_nil_checks(script, live) if live is not None and script else None
     if settings is None or fixed is None:
         return
     checked, verdict = fixed
     yield Fix(
-        title=f"Let the script ask first whether the field is there; on {ref.name} it says {verdict.code}",
+        title=f"Check for the absent field in the script; for {ref.name} it then returns {verdict.code}",
         kind=FixKind.SETTINGS,
         target=settings.ref,
         edits=(Set(pointer=join(("data", _name_of(ref))), value=checked),),
-        risk="it holds for all resources of this kind",
+        risk="applies to all resources of this kind",
     )
 
 
-def _by_hand(case: Case, ref: Ref) -> Fix:
+def _correct_manually(case: Case, ref: Ref) -> Fix:
     return Fix.run(
         kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=case.app.namespace)
         + " > argocd-cm.yaml",
-        comment(f"correct {_name_of(ref)}: check absent fields first"),
+        comment(f"correct {_name_of(ref)}: check for absent fields first"),
         "whysync health OBJECT.yaml --settings argocd-cm.yaml",
-        title="Correct the script, and try it on the object without a cluster",
+        title="Correct the script, and test it on the object without a cluster",
     )

@@ -1,20 +1,21 @@
 """An image cannot be pulled.
 
 ## What happens
-The node cannot get the container's image: the tag does not exist, the registry refuses the credentials,
-limits the rate, or cannot be reached. The Pod waits (`ErrImagePull`, `ImagePullBackOff`), the rollout
-stands still. Old Pods go on running.
+The node cannot pull the container's image: the tag does not exist, or the registry rejects the credentials,
+limits the rate or cannot be reached. The Pod waits (`ErrImagePull`, `ImagePullBackOff`), and the rollout does
+not progress. Old Pods keep running.
 
 ## How whysync knows
-A container of the workload's Pods waits for that reason, or an event says so; the registry's answer is in
-its message.
+A container of the workload's Pods waits for that reason, or an event reports it; the message contains the
+registry's response.
 
 ## Fix
 For a tag that does not exist: set one that does. For credentials: an `imagePullSecrets` entry that the
 registry accepts, in the same namespace. For rate limits: log in, or use a mirror.
 
 ## When it is something else
-`ErrImageNeverPull` is the Pod's own policy. A digest instead of a tag in the diff is a webhook's work.
+`ErrImageNeverPull` is the Pod's own pull policy. A digest instead of a tag in the diff is written by a
+webhook.
 """
 
 from collections.abc import Iterator
@@ -60,10 +61,9 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             explained.add(symptom.id)
             rows.add(symptom.ref)
             refusal = image_refusal(case, story.pod, waiting)
-            reason = f": {refusal.reason}" if refusal.reason else ""
             finding = Finding(
                 about=symptom.ref,
-                explains=(symptom.id, *_said_below(case, symptom.ref)),
+                explains=(symptom.id, *_pod_events(case, symptom.ref)),
                 severity=Severity.CRITICAL,
                 confidence=Confidence.HIGH,
                 verdict=f"{story.pod.ref} cannot pull {waiting.image or 'its image'}{refusal.reason_text}",
@@ -74,13 +74,13 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
                 ),
                 fixes=(*_credentials(story.pod, refusal), *_fixes(story.pod.ref, waiting.image)),
             )
-            yield with_revert(case, _with_tag_that_runs(case, finding, waiting.image, reason))
+            yield with_revert(case, _with_running_tag(case, finding, waiting.image, refusal))
             break
     for report in case.failures(ImagePull):
         if report.ref is None or not explained.isdisjoint(report.symptoms):
             continue
         if owning_row_of(case, report.ref) in rows:
-            continue  # the Pod itself has told it, or the hook that it belongs to
+            continue  # already reported for the row, or by the hook
         unhealthy = [s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids]
         if not explained.isdisjoint(unhealthy):
             continue
@@ -93,15 +93,17 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             verdict=f"{report.ref} cannot pull {image or 'its image'}"
             + registry_reason(report.failure.reason, registry_answer(report.failure.text, image)),
             root=report.failure.text,
-            evidence=(report.cite(says="the node says so"),),
+            evidence=(report.cite(says="the node's event"),),
             fixes=_fixes(report.ref, image),
         )
 
 
-def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -> Finding:
-    """Where this one does not exist, and another tag of it runs: in this cluster, whatever the namespace."""
+def _with_running_tag(case: Case, finding: Finding, image: str, refusal: ImageRefusal) -> Finding:
+    """Proposes another tag of a missing image that runs in this cluster, in any namespace."""
     desired = case.desired_of(finding.about.key)
-    running = running_tag(case, image) if "not-found" in reason and desired is not None else None
+    running = (
+        running_tag(case, image) if refusal.reason is PullProblem.NOT_FOUND and desired is not None else None
+    )
     if running is None:
         return finding
     if git_has_another_tag(desired, case.live_of(finding.about.key), image):
@@ -110,32 +112,32 @@ def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -
             already_fixed=sync_again(
                 case,
                 True,
-                "Git names another image by now",
-                "Sync: Git names another image by now",
+                "Git has another image now",
+                "Sync: Git has another image now",
                 *finding.fixes,
             ),
         )
     pointers = tuple(image_pointers(desired, image))
     if not pointers:
-        return finding  # whoever makes the Pods writes the image in another way
+        return finding  # the image of the Pods is not written like this in Git
     use_running_tag = Fix.change(
         finding.about,
         *(Set(pointer=pointer, value=running[0]) for pointer in pointers),
-        title=f"Is {running[0]} meant, which runs here? Then name it in Git",
-        risk="another version may be wanted: see which tags the registry has",
+        title=f"If {running[0]} is meant, which runs in this cluster: set it in Git",
+        risk="another version may be intended: check the tags in the registry",
     )
     return replace(finding, evidence=(*finding.evidence, running[1]), fixes=(use_running_tag, *finding.fixes))
 
 
-def _said_below(case: Case, row: Ref) -> tuple[SymptomId, ...]:
-    """Events about the Pods of a row say the same of each of them."""
+def _pod_events(case: Case, row: Ref) -> tuple[SymptomId, ...]:
+    """Events about the row's Pods that report the same problem."""
     reports = (report for report in case.failures(ImagePull) if report.ref is not None)
     below = (report for report in reports if report.ref and owning_row_of(case, report.ref) == row)
     return tuple(dict.fromkeys(id for one in below for id in one.symptoms if id in case.symptom_ids))
 
 
 def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
-    """A registry that refuses the login: the Secret that the kubelet logged in with, if any."""
+    """For a rejected login: the imagePullSecret that the kubelet used, if any."""
     if refusal.reason is not PullProblem.UNAUTHORIZED:
         return
     namespace = pod.ref.namespace or "default"
@@ -146,25 +148,25 @@ def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
                 kubectl("get", "serviceaccount", account, "-o", "yaml", namespace=namespace),
                 "its pull secrets",
             ),
-            title="Give the Pod an imagePullSecret that the registry accepts: it has none",
+            title="Add an imagePullSecret that the registry accepts: the Pod has none",
         )
         return
     yield Fix.run(
         *(kubectl("describe", "secret", name, namespace=namespace) for name in refusal.secrets),
         comment(
-            "renew it where it is created; a registry token that expires needs a job or an operator for that"
+            "renew it at its source; a registry token that expires needs a job or an operator that renews it"
         ),
-        kubectl("delete", "pod", pod.ref.name, namespace=namespace) + "   # pulls again at once",
+        kubectl("delete", "pod", pod.ref.name, namespace=namespace) + "   # pulls again immediately",
         title=f"Renew the credentials in imagePullSecret {', '.join(refusal.secrets)}",
     )
 
 
 def _fixes(ref: Ref, image: str) -> tuple[Fix, ...]:
-    inspect = with_comment(f"docker manifest inspect {quote(image)}", "does it exist, and may you read it?")
+    inspect = with_comment(f"docker manifest inspect {quote(image)}", "does it exist, and can you read it?")
     return (
         Fix.run(
             *((inspect,) if image else ()),
             kubectl("describe", ref.kind.lower(), ref.name, namespace=ref.namespace or "default"),
-            title="Set an image in Git that exists, or give the Pod credentials that the registry accepts",
+            title="Set an image that exists in Git, or add credentials that the registry accepts",
         ),
     )

@@ -1,24 +1,24 @@
 """An Ingress waits for an address that no ingress controller writes.
 
 ## What happens
-Argo CD calls an Ingress Progressing until its controller writes an address into `status.loadBalancer`.
-Where no controller serves the Ingress (it names no class and none is the default, or the class belongs to
-nobody that runs), or where the controller does not publish an address, it stays Progressing for ever: the app
-never gets Healthy, and a sync wave behind it never starts.
+Argo CD reports an Ingress as Progressing until its controller writes an address to `status.loadBalancer`. If
+no controller serves the Ingress (it has no class and none is the default, or no running controller serves its
+class), or if the controller does not publish an address, it stays Progressing forever: the app never becomes
+Healthy, and the next sync wave never starts.
 
 ## How whysync knows
 The Ingress is Progressing and `status.loadBalancer` is empty. Without the live object, Progressing alone
-proves that: Argo CD's health check knows no other reason. Which class it names, which classes there are, and
-whether the controller's own Service has an address are looked up where the facts have them.
+proves that: Argo CD's health check has no other reason. Its class, the existing classes, and whether the
+controller's own Service has an address are looked up if they are in the facts.
 
 ## Fix
-Name a class that a running controller serves. If the controller serves it and routes traffic already, let it
+Set a class that a running controller serves. If the controller serves it and already routes traffic, let it
 publish its address (ingress-nginx `--publish-service`, Traefik `ingressEndpoint.publishedService`, NGINX Inc.
-`reportIngressStatus`). Where no address will ever come: a health check of your own in `argocd-cm`.
+`reportIngressStatus`). If there will never be an address: a custom health check in `argocd-cm`.
 
 ## When it is something else
-Minutes after a sync this is normal. The class is named and does not exist: dependency-missing. A Service of
-type LoadBalancer waits: lb-pending.
+This is normal in the first minutes after a sync. A class that does not exist is dependency-missing. A Service
+of type LoadBalancer that waits is lb-pending.
 """
 
 from collections.abc import Iterator
@@ -47,9 +47,9 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
         if live is None:
-            yield _from_the_row(case, row, symptom)
+            yield _without_live_object(case, row, symptom)
             continue
-        if not live.spec or _has_address(live) or _lacks_its_class(case, live):
+        if not live.spec or _has_address(live) or _class_is_missing(case, live):
             continue
         reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         blocked = (OPERATION,) if case.operation and row.name in case.operation.message else ()
@@ -67,21 +67,21 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, ADDRESS, says="empty"),
-                *(report.cite(says="why, as the cluster tells") for report in reports),
+                *(report.cite(says="the reason in the event") for report in reports),
                 *reason.evidence,
             ),
             fixes=reason.fixes,
             already_fixed=sync_again(
                 case,
                 _has_new_class(case, row, live),
-                "Git names another class now",
-                "Sync: apply the new class",
+                "Git sets another class now",
+                "Sync: Git sets another class",
             ),
         )
 
 
-def _from_the_row(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
-    """Argo CD's check knows one reason for Progressing, so the row proves it without the object."""
+def _without_live_object(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
+    """Argo CD's health check has one reason for Progressing, so the row proves it without the object."""
     return Finding(
         about=row.ref,
         field=ADDRESS,
@@ -94,18 +94,18 @@ def _from_the_row(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
         fixes=(
             Fix.run(
                 kubectl("describe", "ingress", row.name, namespace=row.namespace or "default"),
-                title="Check its class, and whether the controller of it runs and publishes an address",
+                title="Check its class, and whether its controller runs and publishes an address",
             ),
         ),
     )
 
 
 def _has_address(live: Manifest) -> bool:
-    """Some controllers write one entry without anything in it; old versions of Argo CD wait on, then."""
+    """Does it have an address? An empty entry, which some controllers write, does not count."""
     return any(fields(entry) for entry in items(live.at(f"{ADDRESS}/ingress")))
 
 
-def _lacks_its_class(case: Case, live: Manifest) -> bool:
+def _class_is_missing(case: Case, live: Manifest) -> bool:
     return any(is_absent(case, reference, "") for reference in references_of(live))
 
 

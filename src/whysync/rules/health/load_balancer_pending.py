@@ -1,23 +1,23 @@
 """A Service waits for an address from a load balancer.
 
 ## What happens
-A Service of type LoadBalancer counts as Progressing until something writes an address into its
-`status.loadBalancer`. Where no controller does that (a bare cluster, a cloud that refuses), it stays
-Progressing for ever, and a wave behind it never starts. The same holds for an Ingress of which no more is
-known than that it waits.
+A Service of type LoadBalancer is Progressing until a controller writes an address to its
+`status.loadBalancer`. If no controller does that (a cluster without a load balancer, a cloud that refuses),
+it stays Progressing forever, and the next sync wave never starts. The same applies to an Ingress of which
+only the status is known.
 
 ## How whysync knows
 The object is Progressing and its `status.loadBalancer` is empty; without the live object, Progressing alone
-proves that for a Service. An event may say why. Controllers that hand
-out addresses say so in events from the first moment: where there are none, nobody does it here.
+proves that for a Service. An event may contain the reason. Controllers that assign addresses write events
+from the start: if there are none, no controller does it here.
 
 ## Fix
-Give the cluster something that hands out addresses (MetalLB, the cloud's controller). Where no address will
-ever come: another Service type, or a health check of your own in `argocd-cm`.
+Install a controller that assigns addresses (MetalLB, the cloud's controller). If there will never be an
+address: another Service type, or a custom health check in `argocd-cm`.
 
 ## When it is something else
-Minutes after its creation this is normal: clouds take their time. An Ingress whose class or controller is to
-blame: ingress-pending.
+This is normal in the first minutes after its creation. An Ingress whose class or controller is the cause is
+ingress-pending.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ from whysync.queries.timestamps import age_at
 ADDRESS = "/status/loadBalancer"
 TYPE = "/spec/type"
 BALANCED = "LoadBalancer"
-NOBODY = "no controller has taken note of it, as if nothing here handed out addresses"
+NO_CONTROLLER = "no controller has reported on it, so probably none assigns addresses in this cluster"
 LATE = timedelta(minutes=5)
 REMEMBERED = timedelta(minutes=55)
 
@@ -52,16 +52,16 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
         is_service = row.kind == "Service" and row.group == ""
         is_ingress = row.kind == "Ingress" and row.group in ("networking.k8s.io", "extensions")
         if is_service and live is None:
-            yield _from_the_row(case, row, symptom)
+            yield _without_live_object(case, row, symptom)
         if not (is_service or is_ingress) or live is None or live.at(f"{ADDRESS}/ingress"):
             continue
         if is_ingress and live.spec:
-            continue  # ingress_without_address knows more
+            continue  # ingress_without_address reports it with more detail
         reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         blocked = (OPERATION,) if case.operation and row.name in case.operation.message else ()
         declared = case.desired_of(row.key)
         if is_service and declared is not None and declared.at(TYPE) not in (BALANCED, live.at(TYPE)):
-            continue  # Git wants no address any more: what is left is to sync
+            continue  # Git no longer needs an address: a sync is enough
         why = reports[0].failure.text if reports else _why(case, live)
         yield Finding(
             about=row.ref,
@@ -69,25 +69,26 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
             explains=(symptom, *blocked, *(s for report in reports for s in report.symptoms)),
             severity=Severity.INFO if case.synced_recently else Severity.WARNING,
             confidence=Confidence.HIGH,
-            verdict=f"{row.ref} has no address yet: " + (why or "nothing has written one into its status"),
+            verdict=f"{row.ref} has no address yet: "
+            + (why or "no controller has written one to its status"),
             root=why or None,
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, ADDRESS, says="empty"),
-                *(report.cite(says="why, as the cluster tells") for report in reports),
+                *(report.cite(says="the reason in the event") for report in reports),
             ),
             fixes=(
                 Fix.run(
                     kubectl("describe", row.kind.lower(), row.name, namespace=row.namespace or "default"),
-                    title=_look(is_service=is_service, nobody=bool(why) and not reports),
+                    title=_title(is_service=is_service, no_controller=bool(why) and not reports),
                 ),
-                *_inside(row.ref, declared, is_service=is_service),
+                *_cluster_ip(row.ref, declared, is_service=is_service),
             ),
         )
 
 
-def _from_the_row(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
-    """Argo CD's check knows one reason for Progressing, so the row proves it without the object."""
+def _without_live_object(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
+    """Argo CD's health check has one reason for Progressing, so the row proves it without the object."""
     return Finding(
         about=row.ref,
         field=ADDRESS,
@@ -100,35 +101,35 @@ def _from_the_row(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
         fixes=(
             Fix.run(
                 kubectl("describe", "service", row.name, namespace=row.namespace or "default"),
-                title="See who should provide the address",
+                title="Find the controller that should assign the address",
             ),
         ),
     )
 
 
-def _look(*, is_service: bool, nobody: bool) -> str:
+def _title(*, is_service: bool, no_controller: bool) -> str:
     if not is_service:
-        return "Let the ingress controller publish its address into the status"
-    if nobody:
-        return "Install what hands out addresses here: the cloud's controller, or MetalLB"
-    return "See who should hand out the address"
+        return "Let the ingress controller publish its address to the status"
+    if no_controller:
+        return "Install a controller that assigns addresses: the cloud's controller, or MetalLB"
+    return "Find the controller that should assign the address"
 
 
 def _why(case: Case, live: Manifest) -> str:
-    """Events last an hour: a young Service about which nobody has said anything has nobody."""
+    """Events are kept for an hour: a Service of that age without any event has no controller."""
     age = age_at(case, live, "/metadata/creationTimestamp")
-    if age is None or age < timedelta():  # the clocks differ, or nobody tells: as old as the sync, then
+    if age is None or age < timedelta():  # clock skew, or unknown: use the age of the sync
         age = case.age(case.operation.started_at) if case.operation is not None else None
     young = age is not None and LATE <= age <= REMEMBERED
     silent = case.has(Fact.EVENTS) and not case.events_about(live.ref)
-    return NOBODY if young and silent else ""
+    return NO_CONTROLLER if young and silent else ""
 
 
-def _inside(ref: Ref, declared: Manifest | None, *, is_service: bool) -> Iterator[Fix]:
+def _cluster_ip(ref: Ref, declared: Manifest | None, *, is_service: bool) -> Iterator[Fix]:
     if is_service and declared is not None and declared.at(TYPE) == BALANCED:
         yield Fix.change(
             ref,
             Set(pointer=TYPE, value="ClusterIP"),
-            title="If nobody outside the cluster needs it: make it a ClusterIP Service in Git",
-            risk="it cannot be reached from outside any more, unless through an Ingress",
+            title="If it is only used inside the cluster: make it a ClusterIP Service in Git",
+            risk="it is then reachable from outside only through an Ingress",
         )

@@ -55,14 +55,14 @@ def pod_evicted(case: Case) -> Iterator[Finding]:
         about = (owning_row_of(case, group.ref) if group.ref is not None else None) or group.ref
         if about is None or any(story.failing for story in case.pods_of(about)):
             continue
-        found = _Eviction(message=group.failure.detail, pods=[group.ref or about], evidence=[])
-        evictions.setdefault(about, found).evidence.extend(group.cited(says="why the node evicted it"))
+        reported = _Eviction(message=group.failure.detail, pods=[group.ref or about], evidence=[])
+        evictions.setdefault(about, reported).evidence.extend(group.cited(says="why the node evicted it"))
     for about, eviction in evictions.items():
         yield _finding(case, about, eviction)
 
 
 def _of_pods(case: Case, ref: Ref) -> _Eviction | None:
-    """Evicted Pods stay for days: they count only while no other Pod of the workload fails."""
+    """Evicted Pods are kept for days: they count only while no other Pod of the workload fails."""
     stories = case.pods_of(ref)
     evicted = [story.pod for story in stories if story.pod.status.get("reason") == REASON]
     if not evicted or any(story.failing for story in stories):
@@ -94,12 +94,12 @@ def _finding(case: Case, about: Ref, eviction: _Eviction) -> Finding:
             Fix.run(
                 on_object("describe", pods[0]),
                 comment(f"requests and limits of {resource or 'the resource'} in the Pod template; commit"),
-                title=f"Request and limit {resource or 'what the message names'}, or let the Pod use less",
+                title=f"Set requests and limits of {resource or 'this resource'}, or reduce its use",
             ),
             Fix.run(
                 "kubectl describe nodes | grep -A8 Conditions",
                 kubectl("get", "pods", "-A", "--field-selector", "status.phase=Failed"),
-                title="If other workloads use up the node: find them",
+                title="If other workloads exhaust the node: find them",
             ),
         ),
     )

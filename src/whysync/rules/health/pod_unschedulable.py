@@ -1,21 +1,22 @@
-"""No node takes the Pod.
+"""The Pod is unschedulable.
 
 ## What happens
-The scheduler finds no node for the Pod: too little CPU or memory left, a taint that it does not tolerate, a
-selector or affinity that no node meets, a volume in another zone. The Pod stays Pending, the workload
+The scheduler finds no node for the Pod: too little free CPU or memory, a taint that it does not tolerate, a
+selector or affinity that no node matches, a volume in another zone. The Pod stays Pending, the workload
 Progressing, later Degraded.
 
 ## How whysync knows
-The Pod's `PodScheduled` condition or the scheduler's event says which reason rules out how many nodes. Where
-the nodes are at hand, whysync says which label none of them has, or which amount is too large for them all.
+The Pod's `PodScheduled` condition or the scheduler's event shows which reason excludes how many nodes. If the
+nodes are in the facts, whysync names the label that none of them has, or the request that is too large for
+all of them.
 
 ## Fix
-Ask for less, add nodes, tolerate the taint, or correct the selector: the reason that rules out most nodes
-comes first.
+Reduce the requests, add nodes, tolerate the taint, or correct the selector. Start with the reason that
+excludes most nodes.
 
 ## When it is something else
-A claim that is not bound yet keeps a Pod from being scheduled: then the claim is the cause. In a Pod's first
-two minutes this is normal: a volume is being made, an autoscaler brings a node.
+A claim that is not bound keeps a Pod from being scheduled: then the claim is the cause. This is normal in the
+first two minutes of a Pod: a volume is being created, or an autoscaler adds a node.
 """
 
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ from whysync.queries.timestamps import age_at
 from whysync.queries.unschedulable import why_unschedulable
 from whysync.queries.waiting_on import awaited_hook
 
-PATIENCE = timedelta(minutes=2)
+GRACE = timedelta(minutes=2)
 
 
 @rule(cause="unschedulable", since="0.1")
@@ -52,11 +53,11 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
             explained.add(symptom.id)
             finding = Finding(
                 about=symptom.ref,
-                explains=(symptom.id, *_said_of(case, story.pod.ref)),
+                explains=(symptom.id, *_pod_events(case, story.pod.ref)),
                 because=(symptom.id,) if _waits_for_claim(message) else (),
                 severity=_severity(case, story.pod, message),
                 confidence=Confidence.HIGH,
-                verdict=f"no node takes {story.pod.ref}: {why or message}",
+                verdict=f"{story.pod.ref} is unschedulable: {why or message}",
                 root=why or message,
                 evidence=(evidence,),
                 fixes=(_look(story.pod.ref.namespace, story.pod.ref.name),),
@@ -70,7 +71,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
             continue
         hook = awaited_hook(case)
         if hook is not None and owning_row_of(case, report.ref) == hook:
-            continue  # the sync waits for it: hook_stuck says why
+            continue  # the sync waits for it: hook_stuck reports it
         yield Finding(
             about=report.ref,
             explains=report.symptoms,
@@ -78,20 +79,20 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
                 case, case.live_named("Pod", report.ref.namespace, report.ref.name), report.failure.text
             ),
             confidence=Confidence.HIGH,
-            verdict=f"no node takes {report.ref}: {report.failure.text.strip()}",
+            verdict=f"{report.ref} is unschedulable: {report.failure.text.strip()}",
             root=report.failure.text.strip(),
-            evidence=(report.cite(says="the scheduler says so"),),
+            evidence=(report.cite(says="the scheduler's message"),),
             fixes=(_look(report.ref.namespace, report.ref.name),),
         )
 
 
 def _severity(case: Case, pod: Manifest | None, message: str) -> Severity:
-    """A Pod that waits for its claim is the claim's story, which comes first.
+    """WARNING for a Pod that waits for its claim: the claim is the cause.
 
-    In its first minutes this is normal: a volume is being made, an autoscaler brings a node.
+    INFO in its first minutes, which is normal: a volume is being created, or an autoscaler adds a node.
     """
     age = age_at(case, pod, "/metadata/creationTimestamp")
-    if age is not None and age < PATIENCE:
+    if age is not None and age < GRACE:
         return Severity.INFO
     return Severity.WARNING if _waits_for_claim(message) else Severity.CRITICAL
 
@@ -100,8 +101,8 @@ def _waits_for_claim(message: str) -> bool:
     return "PersistentVolumeClaim" in message
 
 
-def _said_of(case: Case, pod: Ref) -> Iterator[SymptomId]:
-    """Events of the scheduler about this very Pod say the same."""
+def _pod_events(case: Case, pod: Ref) -> Iterator[SymptomId]:
+    """The scheduler's events about this Pod."""
     for report in case.failures(Unschedulable):
         if report.ref is not None and (report.ref.namespace, report.ref.name) == (pod.namespace, pod.name):
             yield from (id for id in report.symptoms if id in case.symptom_ids)
@@ -112,7 +113,7 @@ def _condition(pod: Manifest) -> tuple[Evidence, str] | None:
         condition = fields(raw)
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             message = text(condition.get("message")) or "the scheduler gives no reason"
-            return cite(pod, f"/status/conditions/{index}", says="the scheduler says so"), message
+            return cite(pod, f"/status/conditions/{index}", says="the scheduler's message"), message
     return None
 
 
@@ -120,5 +121,5 @@ def _look(namespace: str, name: str) -> Fix:
     return Fix.run(
         kubectl("describe", "pod", name, namespace=namespace or "default"),
         "kubectl describe nodes | grep -A6 'Allocated resources'",
-        title="Ask for less, add nodes, or mend the taint, selector or affinity that the scheduler names",
+        title="Reduce requests, add nodes, or fix the taint, selector or affinity that the scheduler names",
     )

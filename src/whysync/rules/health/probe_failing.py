@@ -1,20 +1,20 @@
-"""A probe fails, so the container does not count as ready or is killed.
+"""A probe fails, so the container is not ready or is restarted.
 
 ## What happens
-Kubernetes asks the container whether it is ready, alive or started. A readiness probe that fails keeps the
-Pod out of its Service, and the rollout waits; a liveness or startup probe that fails has the container killed
-and started again.
+Kubernetes probes whether the container is ready, alive or started. A failing readiness probe keeps the Pod
+out of its Service, and the rollout waits; after a failing liveness or startup probe the kubelet kills and
+restarts the container.
 
 ## How whysync knows
-The kubelet's events name the probe and its answer, and say so where it killed the container for it. Without
-events: the container runs, is not ready long after the sync, and has a readiness probe.
+The kubelet's events name the probe and its result, and report when it killed the container. Without events:
+the container runs, is not ready long after the sync, and has a readiness probe.
 
 ## Fix
-Look at the answer: a wrong port or path is mended in the manifest, a slow start needs a `startupProbe` or a
-longer `initialDelaySeconds`, a 500 is the program's own trouble and stands in its log.
+Look at the result: correct a wrong port or path in the manifest; a slow start needs a `startupProbe` or a
+longer `initialDelaySeconds`; a 500 is an error of the program, which its log shows.
 
 ## When it is something else
-In the first minutes after a start, readiness probes may fail: that is what they are for.
+In the first minutes after a start, failing readiness probes are normal.
 """
 
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ from whysync.queries.probes import (
     startup_probes,
 )
 
-_DOWN = "while it is down, it is not ready"
-_EITHER = "killed for the probe, or failing it because it is down"
+_DOWN = "while it restarts, it is not ready"
+_EITHER = "either it is killed because of the probe, or the probe fails because it is down"
 
 
 @rule(cause="probe-failing", since="0.1")
@@ -53,12 +53,12 @@ def probe_failing(case: Case) -> Iterator[Finding]:
         ref, failure = group.ref, group.failure
         kill = killed_by_probe(case, about, failure.probe)
         if about.key in killed and kill is None:
-            continue  # what is killed over and over is not ready either
+            continue  # a container that is killed repeatedly is not ready either
         others = (id for other, same in groups if kill is not None and same == about for id in other.explains)
         explains = tuple(dict.fromkeys((*group.explains, *others, *symptoms_about(case, about))))
         explained.update(explains)
         crashes = also_crashes(case, about, explains)
-        is_consequence = crashes and failure.probe == "readiness"  # which kills nothing
+        is_consequence = crashes and failure.probe == "readiness"  # a readiness probe restarts nothing
         finding = Finding(
             about=about,
             explains=explains,
@@ -67,20 +67,20 @@ def probe_failing(case: Case) -> Iterator[Finding]:
             confidence=Confidence.MEDIUM if crashes and kill is None else Confidence.HIGH,
             verdict=f"the {failure.probe or 'health'} probe of {ref or about} fails"
             + (f": {one_line(failure.detail)}" if failure.detail else "")
-            + ("; it is killed for that, and started again" if kill is not None else "")
+            + ("; the kubelet restarts the container because of it" if kill is not None else "")
             + (
-                f"; it crashes too: {_DOWN if is_consequence else _EITHER}"
+                f"; the container also crashes: {_DOWN if is_consequence else _EITHER}"
                 if crashes and kill is None
                 else ""
             ),
             root=one_line(failure.detail) or None,
             evidence=(
                 *((kill,) if kill is not None else ()),
-                *group.cited(says="the kubelet tells what the probe got"),
+                *group.cited(says="the result of the probe"),
             ),
             fixes=(*(startup_probes(case, about, failure) if kill is not None else ()), *_fixes(about)),
         )
-        yield finding if is_consequence else _at_its_port(case, finding, failure)
+        yield finding if is_consequence else _with_port_fix(case, finding, failure)
     if case.synced_recently:
         return
     for symptom in case.symptoms:
@@ -96,10 +96,10 @@ def probe_failing(case: Case) -> Iterator[Finding]:
                 explains=(symptom.id,),
                 severity=Severity.WARNING,
                 confidence=Confidence.MEDIUM,
-                verdict=f"container {name} of {story.pod.ref} runs, and its readiness probe fails",
+                verdict=f"container {name} of {story.pod.ref} runs, but its readiness probe fails",
                 evidence=(
-                    cite(story.pod, pointer, says="running, and not ready"),
-                    cite(story.pod, probe, says="what it is asked"),
+                    cite(story.pod, pointer, says="running but not ready"),
+                    cite(story.pod, probe, says="its readiness probe"),
                 ),
                 fixes=_fixes(story.pod.ref),
             )
@@ -112,8 +112,8 @@ def _about(case: Case, group: FailureGroup[ProbeFailed]) -> Ref:
     return (owning_row_of(case, ref) if ref is not None else None) or ref or case.application.ref
 
 
-def _at_its_port(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:
-    """With the port that the container declares, where the probe asks at another; or Git already has it."""
+def _with_port_fix(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:
+    """Adds the port that the container declares, if the probe uses another; or reports that Git has it."""
     correction = probe_in_git(case, finding.about, failure)
     if correction is None:
         return with_revert(case, finding)
@@ -140,6 +140,6 @@ def _fixes(ref: Ref) -> tuple[Fix, ...]:
     return (
         Fix.run(
             on_object("describe", ref),
-            title="Compare port, path and timing of the probe with what the program does; correct it in Git",
+            title="Compare port, path and timing of the probe with the program, and correct it in Git",
         ),
     )

@@ -1,20 +1,20 @@
-"""A PersistentVolumeClaim waits for its volume.
+"""A PersistentVolumeClaim is not bound to a volume.
 
 ## What happens
 A claim is Pending until a volume is bound to it: its StorageClass does not exist, there is no default class,
-the provisioner does not answer or has no room, or the class binds only when a Pod wants the claim
-(`WaitForFirstConsumer`). Pods that use it are not scheduled. Argo CD calls the claim Progressing; in a wave
-of its own it waits for ever, as the Pod that would bind it comes in a later wave.
+the provisioner does not answer or has no capacity, or the class binds only when a Pod uses the claim
+(`WaitForFirstConsumer`). Pods that use it are not scheduled. Argo CD reports the claim as Progressing; in a
+wave of its own it waits forever, because the Pod that would bind it is in a later wave.
 
 ## How whysync knows
-The claim's phase is Pending, and its class, the classes at hand, or an event about it say why.
+The claim's phase is Pending, and its class, the existing classes, or an event about it show why.
 
 ## Fix
-Name a class that exists, set a default, or mend the provisioner. For `WaitForFirstConsumer`: put the
-claim into the same wave as the workload that uses it.
+Set a class that exists, set a default class, or fix the provisioner. For `WaitForFirstConsumer`: move the
+claim to the same wave as the workload that uses it.
 
 ## When it is something else
-A claim of which the volume was deleted is Lost. No node takes a Pod for other reasons: unschedulable.
+A claim whose volume was deleted is Lost. A Pod that is unschedulable for other reasons: unschedulable.
 """
 
 from collections.abc import Iterator
@@ -68,26 +68,26 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
             ),
             root=why or None,
             evidence=(
-                *((cite(claim.manifest, PHASE, says="it waits for a volume"),) if claim.manifest else ()),
+                *((cite(claim.manifest, PHASE, says="its phase"),) if claim.manifest else ()),
                 *evidence,
             ),
             fixes=(
                 Fix.run(
                     on_object("describe", claim.ref),
                     kubectl("get", "storageclass"),
-                    title="Put the claim into the wave of the workload that uses it"
+                    title="Move the claim to the wave of the workload that uses it"
                     if first_use
-                    else "Name a StorageClass that exists and works, or mend its provisioner",
+                    else "Set a StorageClass that exists and works, or fix its provisioner",
                     risk=""
                     if first_use
-                    else "a claim's class is fixed, also in a StatefulSet: a new one means both anew",
+                    else "the class is immutable: the claim, or its StatefulSet, must be recreated",
                 ),
             ),
         )
 
 
 def _reported(case: Case, claim: Ref) -> Iterator[SymptomId]:
-    """Events about the claim that say the same."""
+    """Events about the claim that report the same."""
     for report in case.failures(VolumePending):
         if report.ref is not None and report.ref.name == claim.name:
             yield from (symptom for symptom in report.symptoms if symptom in case.symptom_ids)
@@ -119,11 +119,11 @@ def _claims(case: Case, ref: Ref) -> Iterator[_Claim]:
 
 
 def _why(case: Case, claim: _Claim) -> tuple[str, tuple[Evidence, ...], bool]:
-    """In words, with evidence; and whether it waits for its first Pod, which is no failure."""
+    """The reason, its evidence, and whether the claim waits for its first Pod, which is not a failure."""
     for manifest, event in reversed(case.events_about(claim.ref)):
         for failure in understand(event.says).failures:
             if isinstance(failure, VolumePending):
-                evidence = (cite(manifest, "/message", says="the cluster says why"),)
+                evidence = (cite(manifest, "/message", says="the event with the reason"),)
                 if failure.first_consumer:
                     return "its class waits for the first Pod that uses it", evidence, True
                 return one_line(failure.detail or failure.text), evidence, False
@@ -132,7 +132,7 @@ def _why(case: Case, claim: _Claim) -> tuple[str, tuple[Evidence, ...], bool]:
     classes = {manifest.ref.name: manifest for manifest in case.live_of_kind("StorageClass")}
     class_name = text(claim.manifest.at(CLASS))
     if class_name in classes and classes[class_name].body.get("volumeBindingMode") == "WaitForFirstConsumer":
-        evidence = (cite(classes[class_name], "/volumeBindingMode", says="it binds on first use"),)
+        evidence = (cite(classes[class_name], "/volumeBindingMode", says="binds on first use"),)
         return "its class waits for the first Pod that uses it", evidence, True
     if class_name and classes and class_name not in classes:
         names = ", ".join(sorted(classes))

@@ -1,9 +1,9 @@
-"""An object reports itself as ready, but Argo CD's health check does not count it as Healthy.
+"""An object reports that it is ready, but Argo CD's health check does not report it as Healthy.
 
 ## What happens
-A health check may look at another condition than `Ready`. A certificate that is being renewed is `Ready` and
-`Issuing` at the same time, and reads as Progressing until the renewal ends. Other kinds do so too: the object
-serves, its controller has more to do, and the app is not Healthy in the meantime.
+A health check may read another condition than `Ready`. A certificate that is being renewed is `Ready` and
+`Issuing` at the same time, and is Progressing until the renewal ends. Other kinds behave alike: the object
+works, its controller is still busy, and the app is not Healthy in the meantime.
 
 ## How whysync knows
 The row is Progressing or Degraded, and the live object's condition `Ready` or `Available` is True for its
@@ -11,7 +11,7 @@ current generation. No other rule explains the row.
 
 ## Fix
 Follow what the other condition reports: usually the controller finishes by itself. If it does not, its events
-and logs have the reason. Where the check is too strict for you, replace it in `argocd-cm`.
+and logs have the reason. If the check is too strict for you, replace it in `argocd-cm`.
 
 ## When it is something else
 A `Ready` condition of an older generation says nothing about the current one. A controller that writes no
@@ -49,23 +49,23 @@ def ready_but_not_healthy(case: Case) -> Iterator[Finding]:
             explains=(symptom,),
             severity=Severity.INFO if code == "Progressing" else Severity.WARNING,
             confidence=Confidence.MEDIUM,
-            verdict=f"{row.ref} reports that it is ready, but Argo CD reads it as {code}{reason}",
+            verdict=f"{row.ref} reports that it is ready, but Argo CD reports it as {code}{reason}",
             root=message or None,
             evidence=(
-                row_evidence(case, row, says=f"Argo CD reads it as {code}"),
-                cite(live, f"/status/conditions/{index}", says="it is ready"),
+                row_evidence(case, row, says=f"Argo CD reports it as {code}"),
+                cite(live, f"/status/conditions/{index}", says="its Ready condition"),
             ),
             fixes=(
                 Fix.run(
                     on_object("describe", row.ref),
-                    title="See what its controller still does; an update or a renewal usually ends by itself",
+                    title="Check what its controller is doing; an update or a renewal usually ends by itself",
                 ),
             ),
         )
 
 
 def _ready_condition(live: Manifest) -> int | None:
-    """The index of a condition which says that the current generation is ready."""
+    """The index of a condition that reports the current generation as ready."""
     generation = live.meta.get("generation")
     for index, raw in enumerate(items(live.status.get("conditions"))):
         condition = fields(raw)

@@ -1,19 +1,19 @@
-"""A rollout is under way, within its time.
+"""A rollout is in progress and within its deadline.
 
 ## What happens
-A sync has just ended, or still runs, and its workloads come up: they count as Progressing. Kubernetes grants
-a Deployment ten minutes (`progressDeadlineSeconds`) before it calls the rollout failed.
+A sync has just finished or still runs, and its workloads are starting: they are Progressing. Kubernetes gives
+a Deployment ten minutes (`progressDeadlineSeconds`) before it reports the rollout as failed.
 
 ## How whysync knows
-The resource is Progressing, the last sync is less than ten minutes old, and no other rule has found
-anything wrong with it.
+The resource is Progressing, the last sync is less than ten minutes old, and no other rule has found a problem
+with it.
 
 ## Fix
-Wait. Look again when the ten minutes are over.
+Wait, and check again after the ten minutes.
 
 ## When it is something else
-A container that crashes, an image that cannot be pulled or a Pod that no node takes is named by its own
-rule, however young the rollout is.
+A container that crashes, an image that cannot be pulled and an unschedulable Pod are reported by their own
+rules, however recent the rollout is.
 """
 
 from collections.abc import Iterator
@@ -41,12 +41,12 @@ def rollout_in_progress(case: Case) -> Iterator[Finding]:
         because=(OPERATION,) if OPERATION in case.symptom_ids else (),
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,
-        verdict=f"{rows[0].ref}{more} is still coming up: wait",
+        verdict=f"{rows[0].ref}{more} is still Progressing after a recent sync: wait",
         evidence=(
-            *(row_evidence(case, row, says="on its way") for row in rows[:5]),
-            cite(case.application, f"/status/operationState/{_end(case)}", says="the sync is young"),
+            *(row_evidence(case, row, says="still Progressing") for row in rows[:5]),
+            cite(case.application, f"/status/operationState/{_end(case)}", says="the sync is recent"),
         ),
-        fixes=(Fix.run(f"argocd app wait {app_argument(case)} --health", title="Wait, and look again"),),
+        fixes=(Fix.run(f"argocd app wait {app_argument(case)} --health", title="Wait, and check again"),),
     )
 
 

@@ -1,20 +1,20 @@
-"""Argo CD's health check waits for a status that nothing writes.
+"""Argo CD's health check waits for a status that no controller writes.
 
 ## What happens
-Checks read an object's `status`. A custom resource whose controller does not run, does not look at its
-namespace, or is told not to write a status (Sealed Secrets with status updates off) reads as Progressing
-for ever. The app never gets Healthy, though nothing of it is broken.
+Health checks read an object's `status`. A custom resource whose controller does not run, does not watch its
+namespace, or is configured not to write a status (Sealed Secrets with status updates off) is Progressing
+forever. The app never becomes Healthy, although nothing is broken.
 
 ## How whysync knows
-The row is Progressing long after the sync, and the live object has no status at all. What was made from it,
-such as the Secret of a SealedSecret, shows that its controller works nevertheless.
+The row is Progressing long after the sync, and the live object has no status. Objects that were created from
+it, such as the Secret of a SealedSecret, show that its controller works nevertheless.
 
 ## Fix
-Let the controller run and write the status. Where none will come: a health check of your own in `argocd-cm`,
+Let the controller run and write the status. If there will never be one: a custom health check in `argocd-cm`,
 or `argocd.argoproj.io/ignore-healthcheck: "true"` on the object.
 
 ## When it is something else
-Minutes after a sync this is normal. A claim or a load balancer that waits has a rule of its own.
+This is normal in the first minutes after a sync. A claim or a load balancer that waits has its own rule.
 """
 
 from collections.abc import Iterator
@@ -40,24 +40,26 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
             continue
         live = case.live_of(row.key)
         if live is None or live.meta.get("deletionTimestamp"):
-            continue  # what is being deleted reads as Progressing until it is gone
+            continue  # an object is Progressing while it is being deleted
         if is_builtin(row.ref) or live.body.get("status"):
             continue
         owned = case.owned_by(row.ref)
         declared = case.desired_of(row.key)
         if declared is not None and declared.at(IGNORE) == "true":
-            continue  # it does not count
+            continue  # excluded from the app's health
         yield Finding(
             about=row.ref,
             explains=(symptom,),
             confidence=Confidence.HIGH if owned else Confidence.MEDIUM,
-            verdict=f"{row.ref} reads as Progressing: nothing has written a status into it;"
-            f" {_why(row.ref, owned)}",
+            verdict=f"{row.ref} is Progressing because it has no status; {_why(row.ref, owned)}",
             root=f"the controller of {row.ref.kind} writes no status" if owned else None,
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, "/status", says="empty"),
-                *(cite(manifest, "/metadata/ownerReferences", says="made from it") for manifest in owned[:2]),
+                *(
+                    cite(manifest, "/metadata/ownerReferences", says="created from it")
+                    for manifest in owned[:2]
+                ),
             ),
             fixes=(
                 *(
@@ -65,9 +67,9 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
                         Fix.change(
                             row.ref,
                             Set(pointer=IGNORE, value="true"),
-                            title="Leave it out of the app's health"
-                            + ("" if owned else ", if no status will ever come"),
-                            risk="its real trouble will not count any more",
+                            title="Exclude it from the app's health"
+                            + ("" if owned else ", if there will never be a status"),
+                            risk="real problems of this object are not reported anymore",
                         ),
                     )
                     if declared is not None
@@ -75,15 +77,16 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
                 ),
                 Fix.run(
                     "kubectl get pods -A     # does the controller of this kind run?",
-                    title="Let the controller of this kind "
-                    + ("write the status" if owned else "run and write the status"),
+                    title="Let the controller of this kind write the status"
+                    if owned
+                    else "Check that the controller of this kind runs and writes the status",
                 ),
             ),
         )
 
 
 def _why(ref: Ref, owned: tuple[Manifest, ...]) -> str:
-    """What was made from it shows that its controller works."""
+    """Objects that it owns show that its controller works."""
     if owned:
-        return f"its controller works all the same: it has made {owned[0].ref}"
-    return f"the controller of {ref.kind} does not run, does not see it, or does not write one"
+        return f"its controller works, because it created {owned[0].ref}, but does not write a status"
+    return f"the controller of {ref.kind} does not run, does not watch it, or does not write one"

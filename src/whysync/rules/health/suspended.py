@@ -1,20 +1,20 @@
-"""Something is suspended or paused, and waits for a person.
+"""A resource is suspended or paused until somebody resumes it.
 
 ## What happens
 A paused Deployment, a Rollout at a pause step, a suspended Job or a paused ScaledObject reports Suspended.
-It is not broken: somebody, or its own strategy, stopped it. A sync that waits for its wave waits for it too;
-and what is synced to a paused Deployment is stored and not rolled out.
-(A suspended CronJob counts as Healthy.)
+It is not broken: a user, or its own strategy, stopped it. A sync that waits for its wave waits for it too,
+and changes that are synced to a paused Deployment are stored but not rolled out. (A suspended CronJob is
+Healthy.)
 
 ## How whysync knows
-Argo CD reports the health Suspended; the object's own field says what was switched, and its managedFields
-who switched it.
+Argo CD reports the health Suspended; a field of the object shows what was set, and its managedFields who set
+it.
 
 ## Fix
-If the pause has served its purpose: promote, resume or unsuspend it. If Git declares the pause, change Git.
+If the pause is no longer needed: promote, resume or unsuspend it. If Git declares the pause, change Git.
 
 ## When it is something else
-Progressing is work under way; Degraded is failure.
+Progressing means that work is in progress; Degraded means a failure.
 """
 
 from collections.abc import Iterator
@@ -59,24 +59,24 @@ def suspended(case: Case) -> Iterator[Finding]:
         writer = writer_of(live.body, pointer) if live is not None and pointer else None
         by_argocd = writer is not None and writer.kind is WriterKind.ARGOCD
         removed_from_git = by_argocd and declared is not None and not declared_pointer
-        blocked = (OPERATION,) if _holds_up_the_sync(case, row.name) else ()
-        not_rolled_out = _held_back(live) if live is not None else None
+        blocked = (OPERATION,) if _blocks_sync(case, row.name) else ()
+        not_rolled_out = _not_rolled_out(live) if live is not None else None
         yield Finding(
             about=case.application.ref if removed_from_git else row.ref,
             field=pointer or None,
             explains=(symptom, *blocked),
-            # what Git itself pauses is held back on purpose
+            # a pause in Git is intended
             severity=Severity.WARNING
             if blocked or (not_rolled_out is not None and not declared_pointer)
             else Severity.INFO,
             confidence=Confidence.HIGH,
-            verdict=f"{row.ref} is suspended and waits for somebody"
+            verdict=f"{row.ref} is suspended until somebody resumes it"
             + (f": {message}" if message else "")
-            + ("; what was synced since then is not rolled out" if not_rolled_out is not None else "")
-            + ("; Git does not ask for it any more" if removed_from_git else ""),
+            + ("; changes synced since then are not rolled out" if not_rolled_out is not None else "")
+            + ("; Git no longer declares the pause" if removed_from_git else ""),
             writer=None if by_argocd else writer,
             evidence=(
-                row_evidence(case, row, says="Argo CD calls it Suspended"),
+                row_evidence(case, row, says="Argo CD reports it as Suspended"),
                 *_switches(live),
                 *((not_rolled_out,) if not_rolled_out is not None else ()),
             ),
@@ -85,36 +85,36 @@ def suspended(case: Case) -> Iterator[Finding]:
 
 
 def _switch(manifest: Manifest | None) -> str:
-    """Where it says that it is stopped; empty where it does not."""
+    """The field that suspends it; empty if there is none."""
     return next((pointer for pointer in IN_GIT if manifest is not None and manifest.at(pointer) is True), "")
 
 
 def _fixes(case: Case, row: ResourceRow, declared_pointer: str, *, removed_from_git: bool) -> Iterator[Fix]:
     if removed_from_git:
-        yield Fix.run(sync(case), title="Sync: Git does not ask for the pause any more")
+        yield Fix.run(sync(case), title="Sync: Git no longer declares the pause")
         return
     if declared_pointer:
         yield Fix.remove(
-            row.ref, declared_pointer, title="Take the pause out of Git, if it has served its purpose"
+            row.ref, declared_pointer, title="Remove the pause from Git, if it is no longer needed"
         )
         return
     command = RESUME.get((row.group, row.kind), "kubectl -n {namespace} get {kind} {name} -o yaml")
     command = command.format(
         namespace=quote(row.namespace or "default"), name=quote(row.name), kind=quote(row.kind.lower())
     )
-    yield Fix.run(command, title="Resume it, if the pause has served its purpose")
+    yield Fix.run(command, title="Resume it, if the pause is no longer needed")
 
 
-def _held_back(live: Manifest) -> Evidence | None:
-    """A paused Deployment whose Pods are of an older template: a release that nobody gets."""
+def _not_rolled_out(live: Manifest) -> Evidence | None:
+    """Evidence that a paused Deployment runs an older template than was synced."""
     if live.ref.kind != "Deployment" or live.at("/spec/paused") is not True or not live.status:
         return None
     if integer(live.status.get("updatedReplicas")) >= integer(live.spec.get("replicas"), 1):
         return None
-    return cite(live, "/status", says="its Pods are of an older version than what was synced")
+    return cite(live, "/status", says="its Pods run an older version than was synced")
 
 
-def _holds_up_the_sync(case: Case, name: str) -> bool:
+def _blocks_sync(case: Case, name: str) -> bool:
     operation = case.operation
     return operation is not None and operation.phase == "Running" and name in operation.message
 
@@ -122,4 +122,4 @@ def _holds_up_the_sync(case: Case, name: str) -> bool:
 def _switches(live: Manifest | None) -> Iterator[Evidence]:
     for pointer in SWITCHES if live is not None else ():
         if live is not None and not isinstance(live.at(pointer), Missing):
-            yield cite(live, pointer, says="its own switch")
+            yield cite(live, pointer, says="the field that suspends it")

@@ -1,17 +1,17 @@
-"""A Pod has its node, and a volume of it cannot be attached or mounted there.
+"""A volume of a scheduled Pod cannot be attached or mounted.
 
 ## What happens
 The Pod stays in ContainerCreating: its volume is still attached to another node (a volume for one node, and
-the old Pod is not gone), the storage driver does not answer, or the file server refuses the mount. Argo CD
-calls the workload Progressing, later Degraded.
+the old Pod still exists), the storage driver does not answer, or the file server rejects the mount. Argo CD
+reports the workload as Progressing, later Degraded.
 
 ## How whysync knows
 Warning events of the Pod: `Multi-Attach error`, `AttachVolume.Attach failed`, `MountVolume… failed`,
 `Unable to attach or mount volumes`.
 
 ## Fix
-Let go of the volume where it is held: end the old Pod, or take the dead node out. A Deployment with such a
-volume needs the strategy `Recreate`, as a rolling update wants both Pods at once.
+Release the volume: delete the old Pod, or remove the dead node. A Deployment with such a volume needs the
+strategy `Recreate`, because a rolling update runs both Pods at once.
 
 ## When it is something else
 A claim without a volume is not bound yet. A Secret or ConfigMap that does not exist is a missing dependency.
@@ -37,24 +37,24 @@ def volume_mount_failed(case: Case) -> Iterator[Finding]:
     for group in grouped(case, FailedMount, by=lambda failure: failure.volume):
         about = _row(case, group.ref)
         if "failed to sync " in group.failure.detail:
-            continue  # the kubelet's own memory of ConfigMaps and Secrets is not filled yet
+            continue  # the kubelet's cache of ConfigMaps and Secrets is not filled yet
         if (
             about not in with_missing_object
-        ):  # the kubelet also lists volumes that wait because one lacks its Secret
+        ):  # the kubelet also lists volumes that wait for another with a missing Secret
             rows.setdefault(about, []).append(group)
     for about, groups in rows.items():
         yield _finding(case, about, sorted(groups, key=_is_summary))
 
 
 def _is_summary(group: FailureGroup[FailedMount]) -> bool:
-    """The kubelet's list of volumes that it waits for; the reason is in another event, if there is one."""
+    """Is it the kubelet's list of pending volumes? The reason is then in another event, if any."""
     return group.failure.detail.startswith(",")
 
 
 def _finding(case: Case, about: Ref, groups: list[FailureGroup[FailedMount]]) -> Finding:
     ref, failure = groups[0].ref, groups[0].failure
     attached_elsewhere = ELSEWHERE in failure.text
-    why = one_line(failure.detail.lstrip(", ")) or "its node says no more"
+    why = one_line(failure.detail.lstrip(", ")) or "the event has no reason"
     reported = tuple(id for group in groups for id in group.explains)
     return Finding(
         about=about,
@@ -62,12 +62,12 @@ def _finding(case: Case, about: Ref, groups: list[FailureGroup[FailedMount]]) ->
         severity=Severity.WARNING if case.synced_recently else Severity.CRITICAL,
         confidence=Confidence.HIGH if attached_elsewhere else Confidence.MEDIUM,
         verdict=f"volume {failure.volume or '(not named)'} of {ref or about} cannot be mounted: "
-        + (f"it is still attached elsewhere: {why}" if attached_elsewhere else why),
+        + (f"it is still attached to another node: {why}" if attached_elsewhere else why),
         root=one_line(failure.detail) or None,
         evidence=tuple(
             evidence
             for group in reversed(groups)
-            for evidence in group.cited(says="the node, or the controller of attachments, says so")
+            for evidence in group.cited(says="the event with the reason")
         ),
         fixes=(
             *_recreate(case, about, attached_elsewhere=attached_elsewhere),
@@ -101,7 +101,7 @@ def _fix(pod: Ref, *, attached_elsewhere: bool) -> Fix:
         return Fix.run(
             *commands,
             kubectl("get", "pods", "-o", "wide", namespace=pod.namespace or "default"),
-            title="End the Pod that still holds the volume, or take its dead node out",
-            risk="what the old Pod has not written yet is lost",
+            title="Delete the Pod that still uses the volume, or remove its dead node",
+            risk="data that the old Pod has not written yet is lost",
         )
-    return Fix.run(*commands, title="See what the storage driver says, and fix what it names")
+    return Fix.run(*commands, title="Read the storage driver's error, and fix it")
