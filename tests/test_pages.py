@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import tomllib
 from pathlib import Path
@@ -23,7 +22,7 @@ from tests.pages import (
     targets_named_on,
 )
 from tests.situations import ROOT
-from whysync.cli.parser import Parser, parser
+from whysync.cli.parser import parser
 
 SOURCE = ROOT / "src/whysync"
 ARCHITECTURE = ROOT / "docs/architecture.md"
@@ -64,10 +63,6 @@ def test_make_targets_exist(page: Path) -> None:
     assert targets_named_on(page) <= known
 
 
-def nested(verb: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    return verb.verbs() if isinstance(verb, Parser) else {}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_on_pages_are_commands(page: Path) -> None:
     """Every `whysync VERB --flag` that a page names is understood."""
@@ -75,9 +70,8 @@ def test_commands_on_pages_are_commands(page: Path) -> None:
     for line in re.findall(r"(?:^|[`$|] ?)whysync ((?:[a-z]+)(?: [^`\n]*)?)", page.read_text(), re.MULTILINE):
         verb, *rest = line.split()
         if verb in verbs:
-            flags = verbs[verb].format_help() + "".join(
-                below.format_help() for below in nested(verbs[verb]).values()
-            )
+            parsers = (verbs[verb], *verbs[verb].verbs().values())
+            flags = "".join(each.format_full_help() for each in parsers)
             unknown = [word for word in rest if word.startswith("--") and word.partition("=")[0] not in flags]
             assert unknown == [], line
 

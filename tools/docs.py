@@ -12,7 +12,7 @@ import msgspec
 from suites.cluster.known import cluster_markdown
 from tests.argocd.compare.known import engine_markdown
 from tests.conformance.known import differences_markdown
-from whysync.cli.parser import Parser, parser
+from whysync.cli.parser import parser
 from whysync.diagnosis.rule import GROUPS, AnyRule, registry
 from whysync.reports.diagnose_json import schema
 
@@ -65,16 +65,22 @@ def _commands() -> str:
     lines = [
         "# Commands",
         "",
-        "Generated from the command line itself.",
+        "Generated from the command line itself. `--help-all` adds the"
+        " [descriptions](#filters-connection-and-limits)"
+        " of the flags that `--help` lists by name only.",
         "",
         "```",
         top.format_help().rstrip(),
         "```",
     ]
+    groups: dict[str, str] = {}
     for name, verb in top.verbs().items():
         lines += ["", f"## whysync {name}", "", "```", verb.format_help().rstrip(), "```"]
-        for deed, below in verb.verbs().items() if isinstance(verb, Parser) else ():
-            lines += ["", f"### whysync {name} {deed}", "", "```", below.format_help().rstrip(), "```"]
+        for command, below in verb.verbs().items():
+            lines += ["", f"### whysync {name} {command}", "", "```", below.format_help().rstrip(), "```"]
+        groups = {**verb.collapsed_groups(), **groups}
+    descriptions = "\n\n".join(groups[title] for title in sorted(groups))
+    lines += ["", "## Filters, connection and limits", "", "```", descriptions, "```"]
     return "\n".join(lines) + "\n"
 
 

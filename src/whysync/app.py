@@ -1,4 +1,4 @@
-"""The pipeline on one page: where the facts come from, which Applications, what is said of them."""
+"""The pipeline: read the facts, select Applications, diagnose them, and simulate the fixes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from whysync.facts.snapshot import Gap, Snapshot
 from whysync.fixes.patches import in_safe_order, is_usable
 from whysync.fixes.while_syncing import not_into_a_running_sync
 
-if TYPE_CHECKING:  # a bundle is read without any of them
+if TYPE_CHECKING:  # reading a bundle imports none of them
     from whysync.facts.argocd_api import ArgoServer
     from whysync.facts.collect import CollectedCounts, Collection, Target
     from whysync.facts.kubernetes_api.access import KubeAccess
@@ -30,26 +30,26 @@ if TYPE_CHECKING:  # a bundle is read without any of them
     from whysync.queries.possible_causes import TextAnswer
 
 MOST_PROVEN = 10
-"""Of so many apps at once the fixes are tried; who looks at more wants to know what they share."""
+"""Fixes are simulated for at most this many apps at once."""
 _NO_DEADLINE = Deadline()
-_OUT_OF_TIME = "not tried: the time given with --timeout is used up"
+_OUT_OF_TIME = "not simulated: --timeout was exceeded"
 Progress = Callable[[str, int], None]
 
 
 class FactSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the facts come from: bundles, else Argo CD's API or Kubernetes itself, or both together."""
+    """The source of the facts: bundles, Argo CD's API, Kubernetes, or both APIs together."""
 
     bundles: tuple[str, ...] = ()
     stdin: BinaryIO | None = None
     limits: BundleLimits | None = None
     server: ArgoServer | None = None
     kube: KubeAccess | None = None
-    # of a live source
     selection: Selection | None = None
+    """What to read from a live source."""
 
 
 def read(source: FactSource, *, progress: Progress | None = None) -> SnapshotIndex:
-    """All the facts, with secrets masked."""
+    """Read the facts, with secrets masked."""
     return SnapshotIndex(snapshot(source, progress=progress))
 
 
@@ -72,7 +72,7 @@ def snapshot(source: FactSource, *, progress: Progress | None = None) -> Snapsho
 
 
 def applications_snapshot(source: FactSource, *, progress: Progress | None = None) -> Snapshot:
-    """Which Applications there are; of a live source nothing else is asked."""
+    """The Applications; nothing else is read from a live source."""
     if source.bundles:
         return snapshot(source, progress=progress)
     selection = replace(_selection(source), listing=True, refresh="")
@@ -82,13 +82,13 @@ def applications_snapshot(source: FactSource, *, progress: Progress | None = Non
 def detailed_snapshot(
     source: FactSource, names: Sequence[str], *, progress: Progress | None = None
 ) -> Snapshot:
-    """All about these Applications, refreshed first if that was asked for."""
+    """All facts about these Applications, refreshed first with `--refresh`."""
     selection = replace(_selection(source), names=tuple(names), every_gap=True)
     return snapshot(replace(source, selection=selection), progress=progress)
 
 
 def _both(source: FactSource, progress: Progress | None, *, everything: bool = False) -> Snapshot:
-    """What Argo CD knows, and what only the cluster does."""
+    """The facts of Argo CD's API, completed with facts of the cluster."""
     from whysync.facts.argocd_api import read_argocd
     from whysync.facts.combined import together
     from whysync.facts.kubernetes_api import read_kubernetes
@@ -98,16 +98,16 @@ def _both(source: FactSource, progress: Progress | None, *, everything: bool = F
     assert source.kube is not None
     masker, selection = Masker(), _selection(source)
     argocd = read_argocd(source.server, selection, progress, everything=everything, masker=masker)
-    around = replace(selection, refresh="", local="")
-    cluster = read_kubernetes(source.kube, around, progress, everything=everything, masker=masker)
+    unrefreshed = replace(selection, refresh="", local="")
+    cluster = read_kubernetes(source.kube, unrefreshed, progress, everything=everything, masker=masker)
     return together(argocd, cluster)
 
 
 def collect(source: FactSource, target: Target, *, progress: Progress | None = None) -> CollectedCounts:
-    """Write everything that a source knows as a bundle; an interrupted collection is resumed."""
+    """Write all facts of a source to a bundle; an interrupted collection is resumed."""
     from whysync.facts.collect import Collection
 
-    bundle = Collection(target, _question(source))
+    bundle = Collection(target, _description(source))
     full: list[Gap] = []
     try:
         for piece in _pieces(source, bundle, progress):
@@ -122,7 +122,7 @@ def collect(source: FactSource, target: Target, *, progress: Progress | None = N
 
 
 def _pieces(source: FactSource, bundle: Collection, progress: Progress | None) -> Iterator[Snapshot]:
-    """Argo CD is asked for a few Applications at a time; a cluster gives its lists at once or not at all."""
+    """The facts in parts: a few Applications at a time from Argo CD, everything at once from a cluster."""
     if source.server is not None and source.kube is not None and not source.bundles:
         if not bundle.has_pieces:
             yield _both(source, progress, everything=True)
@@ -143,20 +143,20 @@ def _pieces(source: FactSource, bundle: Collection, progress: Progress | None) -
         yield snapshot(source, progress=progress)
 
 
-def _question(source: FactSource) -> str:
-    """What is asked of whom, in words that tell one collection from another; no credentials."""
+def _description(source: FactSource) -> str:
+    """The source and the selection, without credentials: it identifies a collection that is resumed."""
     if source.bundles:
         return f"bundles {', '.join(source.bundles)}"
     selection = _selection(source)
     names = selection.names or ("all Applications",)
-    narrowed = (*names, *selection.app_namespaces, *selection.projects, selection.selector)
+    filters = (*names, *selection.app_namespaces, *selection.projects, selection.selector)
     if source.server is not None:
-        where = source.server.base_url
+        address = source.server.base_url
     elif source.kube is not None:
-        where = f"kubeconfig {source.kube.kubeconfig or 'of the environment'} {source.kube.context}".strip()
+        address = f"kubeconfig {source.kube.kubeconfig or 'of the environment'} {source.kube.context}".strip()
     else:
         raise no_source()
-    return f"{where}: {' '.join(one for one in narrowed if one)}"
+    return f"{address}: {' '.join(value for value in filters if value)}"
 
 
 def _selection(source: FactSource) -> Selection:
@@ -167,34 +167,34 @@ def _selection(source: FactSource) -> Selection:
 
 def no_source() -> NoSource:
     return NoSource(
-        what="nothing says where the facts come from",
-        why="no bundle, no Argo CD server and no kubeconfig is named, and none of their usual files is there",
-        next="give --bundle PATH (a folder, an archive, a YAML file, or - for standard input),"
-        " or --server HOST with --auth-token, or --kubeconfig FILE; argocd login makes the second the usual",
+        what="no source of facts is configured",
+        why="no bundle, Argo CD server or kubeconfig is given, and argocd and kubectl have no config file",
+        next="pass --bundle PATH (folder, archive, YAML file, or - for standard input), --server HOST with"
+        " --auth-token, or --kubeconfig FILE; or run argocd login",
     )
 
 
 def cases(world: SnapshotIndex, names: Sequence[str] = ()) -> tuple[Case, ...]:
-    """The Applications of these names (`name` or `namespace/name`), or all of them."""
+    """The Applications with these names (`name` or `namespace/name`), or all of them."""
     every = tuple(Case(world, manifest, app) for manifest, app in world.decoded)
     if not every:
         raise NotFound(
-            what="there is no Application among the facts",
-            why="no object of kind Application (argoproj.io) was found",
+            what="no Application found",
+            why="the facts have no object of kind Application (argoproj.io)",
             next="add it: kubectl -n argocd get application NAME -o yaml",
         )
     if not names:
         return every
     chosen: list[Case] = []
     for name in names:
-        found = [case for case in every if name in (case.app.name, case.app.qualified_name)]
-        if not found:
+        matching = [case for case in every if name in (case.app.name, case.app.qualified_name)]
+        if not matching:
             raise NotFound(
-                what=f"there is no Application {name!r} among the facts",
+                what=f"Application {name!r} not found",
                 why=_nearest(name, [case.app.qualified_name for case in every]),
-                next="whysync list shows all of them; whysync --help lists the commands",
+                next="whysync list shows all apps; whysync --help lists the commands",
             )
-        chosen += [case for case in found if case not in chosen]
+        chosen += [case for case in matching if case not in chosen]
     return tuple(chosen)
 
 
@@ -205,35 +205,34 @@ def _nearest(name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name.rpartition("/")[2], short, n=3)
     if near:
         return f"did you mean {', '.join(short[n] for n in near)}?"
-    return f"{len(known)} {'is' if len(known) == 1 else 'are'} there, none with a name like that"
+    return f"none of the {len(known)} known names is similar"
 
 
 def diagnose(chosen: Iterable[Case], *, prove: bool = True, deadline: Deadline = _NO_DEADLINE) -> Report:
-    """Every rule on every Case, and what many Applications have in common.
+    """Run all rules on each Case, and group Applications that share a cause.
 
-    `prove`: also what a sync would do, and whether each fix helps, tried on a model of the cluster. After the
-    deadline nothing more is tried.
+    `prove`: also simulate a sync, and each fix, until the deadline.
     """
     rules = diagnosis_rules()
-    with _no_collection():
+    with _gc_disabled():
         apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
         if prove:
             apps = tuple(_with_safety(report, deadline) for report in apps)
-        alone = len(apps) <= MOST_PROVEN
-        apps = tuple(_with_proofs(report, deadline, prove=prove, alone=alone) for report in apps)
+        few = len(apps) <= MOST_PROVEN
+        apps = tuple(_with_proofs(report, deadline, prove=prove, few=few) for report in apps)
     unread = apps[0].gaps if apps else ()
-    return Report(apps=apps, groups=in_common(apps), unread=unread)
+    return Report(apps=apps, groups=shared_causes(apps), unread=unread)
 
 
-def in_common(apps: Sequence[AppReport]) -> tuple[Group, ...]:
-    """Causes that apps share, with the one fix for all where there is one."""
+def shared_causes(apps: Sequence[AppReport]) -> tuple[Group, ...]:
+    """Causes that several apps share, with the fix for all of them if there is one."""
     from whysync.fixes.fleet import groups_with_fixes
 
     return groups_with_fixes(apps)
 
 
 def _with_usable_fixes(report: AppReport) -> AppReport:
-    """A masked value cannot be committed, and an edit that changes nothing mends nothing."""
+    """Drop fixes that would commit a masked value or change nothing."""
     findings = tuple(
         replace(finding, fixes=in_safe_order(_usable(finding.fixes, report))) for finding in report.findings
     )
@@ -248,20 +247,20 @@ def _with_safety(report: AppReport, deadline: Deadline) -> AppReport:
     return replace(report, safety=safety_of(report.case, report.findings))
 
 
-def _with_proofs(report: AppReport, deadline: Deadline, *, prove: bool, alone: bool) -> AppReport:
+def _with_proofs(report: AppReport, deadline: Deadline, *, prove: bool, few: bool) -> AppReport:
     if not any(finding.fixes for finding in report.findings):
         return report
     if not prove:
-        return _not_proven(report, "proofs are switched off")
-    if not alone:
-        return _not_proven(report, f"not tried for more than {MOST_PROVEN} apps at once: name the app")
+        return _not_proven(report, "--no-proof is set")
+    if not few:
+        return _not_proven(report, f"there are more than {MOST_PROVEN} apps; pass the name of an app")
     from whysync.proofs.prove import prove as proven
 
     return proven(report, deadline)
 
 
 def _not_proven(report: AppReport, why: str) -> AppReport:
-    """The report with the reason why its fixes were not tried; it does not load the simulation."""
+    """The report with the reason why its fixes were not simulated."""
     untried = Proof(status=ProofStatus.NOT_RUN, kind=ProofKind.NOT_TRIED, why=why)
     findings = (
         replace(finding, fixes=tuple(replace(fix, proof=untried) for fix in finding.fixes))
@@ -273,21 +272,21 @@ def _not_proven(report: AppReport, why: str) -> AppReport:
 def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:
     for fix in fixes:
         if is_usable(fix, report.case):
-            yield not_into_a_running_sync(_owned(fix, report), report.case)
+            yield not_into_a_running_sync(_with_owner_warning(fix, report), report.case)
 
 
-def _owned(fix: Fix, report: AppReport) -> Fix:
-    """What an ApplicationSet makes, it makes again: a change of the Application belongs into its template."""
+def _with_owner_warning(fix: Fix, report: AppReport) -> Fix:
+    """Warn that an ApplicationSet reverts a change to its Application."""
     owners = report.case.app.metadata.owner_references
-    maker = next((owner.name for owner in owners if owner.kind == "ApplicationSet"), None)
-    if maker is None or fix.kind is not FixKind.APPLICATION:
+    owner = next((owner.name for owner in owners if owner.kind == "ApplicationSet"), None)
+    if owner is None or fix.kind is not FixKind.APPLICATION:
         return fix
-    warning = f"ApplicationSet {maker} makes this app and reverts it: change its template instead"
+    warning = f"ApplicationSet {owner} generates this app and reverts the change: change its template instead"
     return replace(fix, risk=f"{warning}; {fix.risk}" if fix.risk else warning)
 
 
-class _no_collection:  # noqa: N801  (reads as a verb where it is used)
-    """Values of a diagnosis have no cycles worth collecting; looking for them costs a third of the time."""
+class _gc_disabled:  # noqa: N801  (a context manager)
+    """Disable garbage collection, which takes a third of the time and finds few cycles in a diagnosis."""
 
     def __enter__(self) -> None:
         self.was_on = gc.isenabled()
@@ -299,21 +298,21 @@ class _no_collection:  # noqa: N801  (reads as a verb where it is used)
 
 
 def explained(name: str) -> tuple[AnyRule, ...]:
-    """The rule of that name, or all the rules of that cause."""
-    selection = name.strip().removeprefix("C-").replace("_", "-").lower()
-    found = tuple(rule for rule in registry() if selection in (rule.id.replace("_", "-"), rule.cause))
-    if not found:
+    """The rule with this id, or all rules with this cause."""
+    key = name.strip().removeprefix("C-").replace("_", "-").lower()
+    rules = tuple(rule for rule in registry() if key in (rule.id.replace("_", "-"), rule.cause))
+    if not rules:
         known = sorted({rule.cause for rule in registry()} | {rule.id for rule in registry()})
         raise NotFound(
-            what=f"there is no rule or cause {name!r}",
-            why=_nearest(selection, known),
-            next="whysync explain lists them all",
+            what=f"unknown rule or cause {name!r}",
+            why=_nearest(key, known),
+            next="whysync explain lists all of them",
         )
-    return found
+    return rules
 
 
 def explained_text(text: str) -> TextAnswer:
-    """The causes that a pasted text can have, as `diagnose` finds them where such a text is shown."""
+    """The possible causes of an error message, as `diagnose` finds them in an Application."""
     from whysync.facts.masking import Masker
     from whysync.queries.possible_causes import possible_causes
 

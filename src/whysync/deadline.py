@@ -1,4 +1,4 @@
-"""Deadline: the instant at which all work of one command ends (`--timeout`)."""
+"""Deadline: the time limit of a command (`--timeout`)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadline:
-    """Shared by everything that one command does; without arguments there is no limit."""
+    """The time at which all work of a command ends; by default there is no limit."""
 
-    # as the user gave it, for messages
     seconds: float = 0.0
-    # on the monotonic clock
+    """The value of `--timeout`, for messages."""
     ends: float = math.inf
+    """On the monotonic clock."""
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
-        """So many seconds from now; 0 is without limit."""
+        """A deadline this many seconds from now; 0 is no limit."""
         return cls(seconds=seconds, ends=time.monotonic() + seconds) if seconds > 0 else cls()
 
     def left(self) -> float:
-        """Seconds, at least 0; infinite without a limit."""
+        """The remaining seconds, at least 0; infinite without a limit."""
         return max(0.0, self.ends - time.monotonic())
 
     @property

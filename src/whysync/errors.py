@@ -1,15 +1,15 @@
-"""Every error that a user can meet. Each says what happened, why, and what to do next.
+"""Errors that are shown to the user: what happened, why, and what to do next.
 
     WhysyncError
-    ├── UsageError           the command line or the configuration asks for something impossible
-    ├── Refused              it could be tried, and would do harm or be a guess: nothing was written
-    └── SourceError          the facts could not be read at all
-        ├── NoSource         nothing says where the facts come from
-        ├── NotFound         a file, an Application or a rule of that name is not there
-        ├── Unreadable       it is there, and it is not what it should be (broken archive, junk)
-        └── TooLarge         it goes beyond a stated limit
+    ├── UsageError           invalid command line or configuration
+    ├── Refused              the change would be harmful or a guess: nothing was written
+    └── SourceError          the facts could not be read
+        ├── NoSource         no source is configured
+        ├── NotFound         a file, an Application or a rule does not exist
+        ├── Unreadable       it exists but is invalid, such as a broken archive
+        └── TooLarge         it exceeds a limit
 
-A fact that could not be had, while the rest could, is a `Gap`, not an error.
+A single fact that could not be read is a `Gap`, not an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of the user: atomic writes, and reading of regular files only.
+"""Reading and writing files of the user: atomic writes, and reads of regular files only.
 
 Every file that whysync writes outside of its private temporary folders is written by `replacing`. The new
 content goes into a temporary file in the same folder, is flushed to the disk and then renamed. A full disk, a
@@ -84,8 +84,8 @@ def read_file(path: str | Path, *, follow: bool = True, most: int = -1) -> bytes
 
 def is_descriptor(path: str | Path) -> bool:
     """Does the path name an open file of this process: `/dev/stdin`, or `/dev/fd/63` for `<(…)`?"""
-    written = os.path.normpath(path)
-    return written in _STANDARD_STREAMS or os.path.dirname(written) in _DESCRIPTORS
+    normalized = os.path.normpath(path)
+    return normalized in _STANDARD_STREAMS or os.path.dirname(normalized) in _DESCRIPTORS
 
 
 def _check_readable(path: str | Path, mode: int) -> None:
@@ -97,10 +97,10 @@ def _check_readable(path: str | Path, mode: int) -> None:
 
 
 class Output:
-    """An open file that takes bytes without a buffer; what `gzip` needs of a file object.
+    """An open file without a buffer, with the methods that `gzip` needs.
 
-    After `detach` it refuses every byte: a compressor that is garbage collected late flushes what it still
-    has, and by then the number of the descriptor may belong to another file.
+    After `detach` writes fail: a compressor that is garbage collected late flushes its data, and by then the
+    number of the descriptor may belong to another file.
     """
 
     def __init__(self, handle: int) -> None:
@@ -151,8 +151,8 @@ def replacing(
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
         os.replace(temporary, path)
     except BaseException as problem:
-        # Without a handle, a signal may have arrived right after the file was created. Only if the name was
-        # taken is the file somebody else's.
+        # Without a handle, a signal may have arrived right after the file was created. The file belongs to
+        # another process only if the name was taken.
         if handle >= 0 or not isinstance(problem, FileExistsError):
             with suppress(OSError):
                 os.unlink(temporary)
@@ -191,7 +191,7 @@ def remove_file(path: Path) -> None:
 
 
 def remove_empty_folders(root: Path, *, keep_root: bool) -> None:
-    """Delete the empty folders below a folder, and the folder itself; those that hold something stay."""
+    """Delete the empty folders below a folder, and the folder itself if it is empty."""
     for folder, _, _ in os.walk(root, topdown=False, followlinks=False):
         if not keep_root or Path(folder) != root:
             with suppress(OSError):
@@ -232,8 +232,8 @@ def _existing(path: Path) -> os.stat_result | None:
 
 def _copy_permissions(handle: int, before: os.stat_result) -> None:
     mode = stat.S_IMODE(before.st_mode)
-    own = os.fstat(handle)
-    if (own.st_uid, own.st_gid) != (before.st_uid, before.st_gid):
+    current = os.fstat(handle)
+    if (current.st_uid, current.st_gid) != (before.st_uid, before.st_gid):
         try:
             os.fchown(handle, before.st_uid, before.st_gid)
         except PermissionError:  # the file belongs to whoever wrote it, so without setuid and setgid
@@ -264,23 +264,23 @@ def check_editable(path: Path) -> None:
     if is_in_git_folder(path):
         raise Refused(
             what=f"{path} is in a Git directory",
-            why="whysync edits files of the work tree only, never Git's own",
+            why="whysync edits files of the work tree only",
             next="check the path of the app, or edit that file by hand",
         )
-    seen = path.lstat()
-    if stat.S_ISLNK(seen.st_mode):
+    status = path.lstat()
+    if stat.S_ISLNK(status.st_mode):
         raise Refused(
-            what=f"{path} is a link",
-            why="it may lead out of the repository, and whysync does not write through links",
-            next=f"name the file itself: {os.path.realpath(path)}",
+            what=f"{path} is a symbolic link",
+            why="it may point outside of the repository, and whysync does not follow links when it writes",
+            next=f"pass the file itself: {os.path.realpath(path)}",
         )
-    if not stat.S_ISREG(seen.st_mode):
-        raise Refused(what=f"{path} cannot be edited", why=_kind(seen.st_mode))
-    if seen.st_nlink > 1:
+    if not stat.S_ISREG(status.st_mode):
+        raise Refused(what=f"{path} cannot be edited", why=_kind(status.st_mode))
+    if status.st_nlink > 1:
         raise Refused(
-            what=f"{path} has {seen.st_nlink} hard links",
-            why="after an edit the other names would still have the old content, or change without notice",
-            next="edit it by hand, or replace it with a copy of its own first",
+            what=f"{path} has {status.st_nlink} hard links",
+            why="an edit would change the other files, or separate them from this one",
+            next="edit it by hand, or replace it with a copy first",
         )
 
 

@@ -1,7 +1,6 @@
-"""Raw JSON trees, and how to read them without trusting their shape.
+"""Untyped JSON trees, such as manifests, and functions to read them.
 
-Objects come from clusters, files and people. These readers answer an absent or ill-typed value with
-the empty one of the wanted type, so that the code above them asks one question, not three.
+`fields`, `items`, `text` and `integer` return an empty value for a value that is absent or has another type.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Object: TypeAlias = dict[str, Json]
 
 
 class Missing:
-    """The answer for a path that leads nowhere: unlike `None`, which is a value that was written."""
+    """The value of a path that does not exist; `None` is a JSON `null`."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -40,7 +39,7 @@ def text(value: Json | Missing, default: str = "") -> str:
 
 
 def integer(value: Json | Missing, default: int = 0) -> int:
-    """A whole number; a bool is not one, though Python thinks so."""
+    """A whole number; unlike in Python, a bool is not a number."""
     if isinstance(value, bool):
         return default
     if isinstance(value, int):
@@ -61,7 +60,7 @@ def dig(value: Json | Missing, *path: str | int) -> Json | Missing:
 
 
 def json_kind(value: object) -> str:
-    """What Go's encoding/json calls a value in its errors: "cannot unmarshal number into …"."""
+    """The type name in errors of Go's encoding/json: "cannot unmarshal number into …"."""
     match value:
         case bool():
             return "bool"
@@ -88,27 +87,27 @@ def copy_object(value: Object) -> Object:
     return {key: copy(item) for key, item in value.items()}
 
 
-def same(one: Json | Missing, other: Json | Missing) -> bool:
-    """Equal as JSON: 1 and 1.0 are one number, `true` is none, though Python thinks so."""
-    if one is other:
+def same(left: Json | Missing, right: Json | Missing) -> bool:
+    """Equality in JSON: 1 equals 1.0; unlike in Python, 1 does not equal `true`."""
+    if left is right:
         return True
-    if one != other:
+    if left != right:
         return False
-    if isinstance(one, (dict, list)):
-        # Nearly always both are written alike, and a compiled encoder tells that fastest.
+    if isinstance(left, (dict, list)):
+        # Nearly always the encodings are equal, and the compiled encoder is fast.
         try:
-            if msgspec.json.encode(one) == msgspec.json.encode(other):
+            if msgspec.json.encode(left) == msgspec.json.encode(right):
                 return True
         except (ValueError, OverflowError, RecursionError):
             pass
-        return _same_inside(one, other)
-    return isinstance(one, bool) == isinstance(other, bool)
+        return _same_inside(left, right)
+    return isinstance(left, bool) == isinstance(right, bool)
 
 
-def _same_inside(one: Json | Missing, other: Json | Missing) -> bool:
-    """Of two trees that Python finds equal: have they true and 1 in the same places?"""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return all(_same_inside(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return all(map(_same_inside, one, other))
-    return isinstance(one, bool) == isinstance(other, bool)
+def _same_inside(left: Json | Missing, right: Json | Missing) -> bool:
+    """Whether two trees that are equal in Python have bools in the same places."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return all(_same_inside(value, right[key]) for key, value in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        return all(map(_same_inside, left, right))
+    return isinstance(left, bool) == isinstance(right, bool)

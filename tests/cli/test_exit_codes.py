@@ -83,15 +83,15 @@ def test_exit_zero_is_0_for_findings_and_gaps_but_not_for_errors(whysync: Whysyn
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["diagnose"], "nothing says where the facts come from"),
+        (["diagnose"], "no source of facts is configured"),
         (["list", "--bundle", "/nowhere/at/all"], "there is no /nowhere/at/all"),
         (["diagnose", "--bundle", AUTOSCALER, "--fail-on", "loud"], "invalid choice: 'loud'"),
         (["diagnose", "--bundle", AUTOSCALER, "--nonsense"], "unrecognized arguments: --nonsense"),
         (["list", "--bundle", AUTOSCALER, "-o", "sculpture"], "invalid choice: 'sculpture'"),
-        (["list", "--bundle", AUTOSCALER, "-l", "a=b,,c"], "has an empty part"),
-        (["list", "--bundle", AUTOSCALER, "-l", "a is b"], "cannot be read"),
+        (["list", "--bundle", AUTOSCALER, "-l", "a=b,,c"], "a part is empty"),
+        (["list", "--bundle", AUTOSCALER, "-l", "a is b"], "invalid label selector"),
         (["get", "--bundle", AUTOSCALER], "required: APP"),
-        (["explain", "no-such-cause"], "there is no rule or cause 'no-such-cause'"),
+        (["explain", "no-such-cause"], "unknown rule or cause 'no-such-cause'"),
         (["completion", "tcsh"], "invalid choice: 'tcsh'"),
     ],
 )
@@ -111,14 +111,14 @@ def test_a_slip_in_a_flag(whysync: Whysync, flag: str, meant: str) -> None:
     """No guess is better than a bad one: --nonsense is not far from --insecure."""
     ran = whysync("diagnose", flag, AUTOSCALER)
     assert ran.code == 2
-    assert "next   whysync diagnose --help" in ran.err
+    assert "next   see whysync diagnose --help" in ran.err
     assert re.findall(r"did you mean (\S+)\?", ran.err) == ([meant] if meant else [])
 
 
 def test_nothing_at_all_shows_the_help_and_is_2(whysync: Whysync) -> None:
     ran = whysync()
     assert ran.code == 2
-    assert "exit codes of verbs that judge" in ran.out
+    assert "exit codes:" in ran.out
     assert whysync("help").code == 0
     assert whysync("--help").code == 0
     assert "usage: whysync list" in whysync("help", "list").out
@@ -127,7 +127,7 @@ def test_nothing_at_all_shows_the_help_and_is_2(whysync: Whysync) -> None:
 def test_a_sync_that_goes_on_is_not_called_failed(whysync: Whysync, tmp_path: Path) -> None:
     ran = whysync("diagnose", "--bundle", bundle(tmp_path, SYNCING))
     assert "sync failed" not in ran.out
-    assert "sync running since" in ran.out
+    assert "sync running for" in ran.out
 
 
 def test_a_fault_of_whysync_itself_is_2_and_no_finding(
@@ -139,5 +139,5 @@ def test_a_fault_of_whysync_itself_is_2_and_no_finding(
     monkeypatch.setattr("whysync.app.diagnose", broken)
     ran = whysync("diagnose", "--bundle", AUTOSCALER)
     assert ran.code == 2
-    assert "whysync itself failed: ZeroDivisionError: oops" in ran.err
+    assert "internal error: ZeroDivisionError: oops" in ran.err
     assert "Traceback" not in ran.err

@@ -170,15 +170,15 @@ def test_a_finding_goes_by_number_cause_and_rule(whysync: Whysync, finding: str)
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (("--pick", "9"), "there is no such fix"),
-        (("--pick", "0"), "no such number"),
-        (("--finding", "nonsense"), "there is no finding 'nonsense'"),
-        (("--finding", "0"), "there is no finding '0'"),
-        (("--finding", "99999999999999999999"), "there is no finding"),
-        (("--write",), "needs a checkout"),
-        (("--dry-run",), "needs a checkout"),
-        (("--file", "x.yaml"), "--file names a file of a checkout"),
-        (("--apply",), "not there yet"),
+        (("--pick", "9"), "invalid --pick"),
+        (("--pick", "0"), "invalid number"),
+        (("--finding", "nonsense"), "finding 'nonsense' not found"),
+        (("--finding", "0"), "finding '0' not found"),
+        (("--finding", "99999999999999999999"), "not found"),
+        (("--write",), "requires --checkout"),
+        (("--dry-run",), "requires --checkout"),
+        (("--file", "x.yaml"), "--file requires --checkout"),
+        (("--apply",), "not supported"),
         (("--checkout", "/nowhere/at/all"), "there is no folder"),
     ],
 )
@@ -212,7 +212,7 @@ def test_no_shared_fix_is_still_a_document(whysync: Whysync, tmp_path: Path, hea
     facts = ("fix", "--for-all", "--bundle", str(bundle(tmp_path, application(health=health))))
     ran = whysync(*facts, "-o", "json")
     assert (ran.code, json.loads(ran.out)) == (code, {"version": 1, "fixes": []})
-    assert ("no fix helps several apps" in ran.err) == bool(code)
+    assert ("no fix for several apps" in ran.err) == bool(code)
     assert whysync(*facts, "-o", "yaml").code == code
 
 
@@ -375,7 +375,7 @@ def test_one_app_at_a_time(whysync: Whysync, tmp_path: Path) -> None:
     assert whysync("fix", "--bundle", str(folder)).out.count("# fix 1 of") == 2
     ran = whysync("fix", "--bundle", str(folder), "--write", "--checkout", str(tmp_path / "c"))
     assert ran.code == 2
-    assert "one app at a time" in ran.err
+    assert "needs a single app" in ran.err
 
 
 EVIL = "\x1b]0;x\x07\x9b31m\u202e\n$(touch pwned); `id` 'q' \"d\" | ../../etc"

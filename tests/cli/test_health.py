@@ -138,7 +138,7 @@ def test_lua_that_fails_is_unknown_with_its_error(whysync: Whysync, tmp_path: Pa
 def test_settings_without_an_argocd_cm_are_an_error(whysync: Whysync, tmp_path: Path) -> None:
     ran = whysync("health", written(tmp_path, CONFIG), "--settings", settings(tmp_path, "", name="other"))
     assert ran.code == 2
-    assert "has no argocd-cm" in ran.err
+    assert "argocd-cm not found" in ran.err
 
 
 def test_settings_that_argo_cd_cannot_read_are_an_error(whysync: Whysync, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_what_holds_no_object_is_an_error(whysync: Whysync, text: str) -> None:
 def test_settings_alone_are_nothing_to_judge(whysync: Whysync, tmp_path: Path) -> None:
     ran = whysync("health", settings(tmp_path, ""))
     assert ran.code == 2
-    assert "no object to judge" in ran.err
+    assert "no objects found" in ran.err
 
 
 def test_a_file_that_is_not_there(whysync: Whysync) -> None:

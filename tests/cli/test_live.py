@@ -87,7 +87,7 @@ class TestCollect:
         argocd.fault("/pods/", Fault.FORBIDDEN)
         ran = whysync("collect", *at(argocd), "-o", str(tmp_path / "out"))
         assert ran.code == 3
-        assert "could not get" in ran.out
+        assert "not readable" in ran.out
         assert "kubectl -n shop logs web-1 -c web --previous" in ran.out
         assert "permission denied" in (tmp_path / "out/bundle.yaml").read_text()
 
@@ -115,7 +115,7 @@ class TestCollect:
             asked = argocd.asked("managed-resources")
             ran = whysync("collect", *at(argocd), "-o", out)
             assert ran.code == 0
-            assert "went on: 20 Applications" in ran.out
+            assert "resumed: 20 Applications" in ran.out
             assert argocd.asked("managed-resources") - asked == 25
         listed = whysync("list", "--bundle", out, "-o", "json")
         assert len(json.loads(listed.out)["apps"]) == 45
@@ -293,7 +293,7 @@ class TestWatching:
         watch(show, every=5, times=3, pause=lambda _: None)
         told = capsys.readouterr()
         assert told.out == "page\n"
-        assert "Argo CD does not answer; asking again in 5 s" in told.err
+        assert "Argo CD does not answer; retrying in 5 s" in told.err
 
     def test_the_first_failure_is_an_error(self, whysync: Whysync, argocd: ArgoCD) -> None:
         argocd.fault("/api/v1/applications", Fault.FORBIDDEN)

@@ -107,5 +107,5 @@ def test_an_interrupted_collection_is_gone_on_with(whysync: Whysync, tmp_path: P
         argocd.heal()
         ran = whysync("collect", *at(argocd), "-o", out)
         assert (ran.code, argocd.asked("/managed-resources")) == (0, 10), ran
-    assert "went on: 20 Applications" in ran.out
+    assert "resumed: 20 Applications" in ran.out
     assert [path.name for path in tmp_path.iterdir()] == ["out.tar.gz"]

@@ -262,7 +262,7 @@ def test_a_server_that_takes_its_time(whysync: Whysync, tmp_path: Path, how: str
 
 def test_nothing_is_tried_after_the_deadline() -> None:
     cases = app.cases(SnapshotIndex(of_lab("crash-loop")))
-    told = "the time given with --timeout is used up"
+    told = "--timeout was exceeded"
     assert told not in repr(app.diagnose(cases).apps[0].safety)
     over = Deadline(seconds=1, ends=0)
     (report,) = app.diagnose(cases, deadline=over).apps

@@ -178,4 +178,4 @@ def test_a_folder_of_the_checkout_is_no_bundle(whysync: Whysync) -> None:
     ran = whysync("plan", "--base", "main", "--live", "apps/shop")
     assert ran.code == 2
     assert "--live apps/shop was read as a bundle" in ran.err
-    assert "put --live behind the path" in ran.err
+    assert "put --live after the path" in ran.err

@@ -35,7 +35,7 @@ def test_nothing_is_tried_if_told_so(whysync: Whysync) -> None:
     assert fixes
     for fix in fixes:
         assert dig(fix, "proof", "status") == "not-run"
-        assert dig(fix, "proof", "why") == "proofs are switched off"
+        assert dig(fix, "proof", "why") == "--no-proof is set"
     assert "proven" not in whysync(*LOOP, "--no-proof").out
 
 
@@ -68,4 +68,4 @@ def test_of_many_apps_none_is_tried_and_that_is_said_once(whysync: Whysync, tmp_
         for number in range(11)
     ]
     out = whysync("diagnose", "--bundle", bundle(tmp_path, *apps)).out
-    assert out.count("not tried for more than 10 apps at once: name the app") == 1
+    assert out.count("there are more than 10 apps; pass the name of an app") == 1

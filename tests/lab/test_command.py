@@ -53,9 +53,7 @@ def test_every_page_can_be_shown_and_copied(name: str, whysync: Whysync, tmp_pat
 
 
 def test_test_says_what_differs(whysync: Whysync, tmp_path: Path) -> None:
-    assert (
-        whysync("lab", "test", "quota", "rename").out == "✓ quota\n✓ rename\n\n2 of 2 came out as expected\n"
-    )
+    assert whysync("lab", "test", "quota", "rename").out == "✓ quota\n✓ rename\n\n2 of 2 passed\n"
     wrong = whysync("lab", "show", "quota", "-o", "yaml").out.replace("cause: quota", "cause: oom")
     (tmp_path / "wrong.yaml").write_text(wrong)
     ran = whysync("lab", "test", str(tmp_path / "wrong.yaml"))
@@ -85,7 +83,7 @@ def test_a_run_has_the_forms_and_codes_of_diagnose(whysync: Whysync) -> None:
 def test_until_ends_earlier(whysync: Whysync) -> None:
     early = whysync("lab", "run", "migration-dead-database", "--until", "20s")
     assert "0:20    the end" in early.out
-    assert "sync running since 20s" in early.out
+    assert "sync running for 20s" in early.out
     assert whysync("lab", "run", "quota", "--until", "later").code == 2
     assert whysync("lab", "run", "quota", "--until", "-5m").code == 2
 
@@ -95,12 +93,12 @@ def test_until_ends_earlier(whysync: Whysync) -> None:
     [
         (("lab",), "the following arguments are required"),
         (("lab", "play"), "invalid choice: 'play'"),
-        (("lab", "run"), "lab run needs the name of a scenario"),
+        (("lab", "run"), "lab run requires the name of a scenario"),
         (("lab", "run", "hpa-lop"), "did you mean hpa-loop"),
         (("lab", "run", "no/such/file.yaml"), "there is no scenario 'no/such/file.yaml'"),
         (("lab", "run", "a\0b"), "there is no scenario"),
-        (("lab", "run", "quota", "rename", "-o", "json"), "several scenarios were named"),
-        (("lab", "run", "quota", "--speed", "fast"), "'fast' is no speed"),
+        (("lab", "run", "quota", "rename", "-o", "json"), "several scenarios are given"),
+        (("lab", "run", "quota", "--speed", "fast"), "invalid speed 'fast'"),
         (("lab", "test", "-o", "json"), "invalid choice: 'json'"),
         (("lab", "run", "quota", "--bundle", "/dev/null/x"), "the bundle cannot be written"),
     ],
@@ -236,7 +234,7 @@ def test_a_scenario_may_end_without_an_application(whysync: Whysync, tmp_path: P
     ran = whysync("lab", "run", str(mine))
     assert (ran.code, ran.err) == (0, "")
     assert "4:00    the Application is gone" in ran.out
-    assert ran.out.endswith("No Application is left that could be diagnosed.\n")
+    assert ran.out.endswith("No Application is left to diagnose.\n")
     assert json.loads(whysync("lab", "run", str(mine), "-o", "json").out)["apps"] == []
     assert whysync("lab", "test", str(mine)).code == 0
     mine.write_text(DELETED.replace("argocd app delete shop", "argocd app get shop"))

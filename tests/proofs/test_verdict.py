@@ -203,9 +203,7 @@ def test_without_manifests_nothing_is_tried() -> None:
 def test_switched_off_it_says_so() -> None:
     (report,) = app.diagnose([reports("hpa-loop")[0].case], prove=False).apps
     proofs = [fix.proof for finding in report.findings for fix in finding.fixes]
-    assert {(proof.status, proof.why) for proof in proofs} == {
-        (ProofStatus.NOT_RUN, "proofs are switched off")
-    }
+    assert {(proof.status, proof.why) for proof in proofs} == {(ProofStatus.NOT_RUN, "--no-proof is set")}
 
 
 def test_what_follows_from_another_cause_is_not_tried() -> None:

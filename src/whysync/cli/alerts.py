@@ -1,4 +1,4 @@
-"""`whysync alerts`: Prometheus rules for Argo CD, with runbooks; of one app, with what is known of it."""
+"""`whysync alerts`: Prometheus rules for Argo CD with runbooks, also for single apps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whysync.cli.exits import Exit
-from whysync.cli.flag_types import Append, seconds
+from whysync.cli.flag_types import Append, collapsed_group, seconds
 from whysync.cli.output_flags import add_output_flag
 from whysync.cli.source_flags import add_source_flags
 from whysync.errors import UsageError
@@ -19,20 +19,20 @@ if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.diagnosis.report import Report
 
 _TIMES = (
-    ("stuck", "30m", "a sync or a deletion that does not end"),
-    ("out-of-sync", "30m", "OutOfSync with automated sync"),
-    ("waiting", "1d", "OutOfSync without it"),
-    ("degraded", "15m", "Degraded or Missing"),
-    ("progressing", "1h", "Progressing"),
-    ("unknown", "15m", "what Argo CD cannot compare or reach"),
-    ("silent", "30m", "nothing was compared"),
-    ("window", "1h", "in which failures and changes are counted"),
+    ("stuck", "30m", "alert on a sync or deletion that runs for this long"),
+    ("out-of-sync", "30m", "alert on OutOfSync with automated sync for this long"),
+    ("waiting", "1d", "alert on OutOfSync without automated sync for this long"),
+    ("degraded", "15m", "alert on Degraded or Missing for this long"),
+    ("progressing", "1h", "alert on Progressing for this long"),
+    ("unknown", "15m", "alert on apps that cannot be compared for this long"),
+    ("silent", "30m", "alert if no app was reconciled for this long"),
+    ("window", "1h", "window for the counts below"),
 )
 _COUNTS = (
-    ("flaps", 8, "changes of status within the window"),
-    ("syncs", 10, "syncs that succeed within it"),
-    ("failures", 0, "syncs that fail within it"),
-    ("repo-failures", 3, "requests to a repository that fail within it"),
+    ("flaps", 8, "status changes in the window"),
+    ("syncs", 10, "successful syncs in the window"),
+    ("failures", 0, "failed syncs in the window"),
+    ("repo-failures", 3, "failed repository requests in the window"),
 )
 
 
@@ -40,11 +40,13 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     add_output_flag(
         verb,
         ("yaml", "json", "prometheusrule", "markdown"),
-        help="a file of rules, the operator's object, or the runbooks on one page",
+        help="rule file, PrometheusRule, or a page with all runbooks",
     )
-    verb.add_argument("--alert", metavar="NAME", action=Append, default=[], help="only this one (repeatable)")
     verb.add_argument(
-        "--skip", metavar="NAME", action=Append, default=[], help="all but this one (repeatable)"
+        "--alert", metavar="NAME", action=Append, default=[], help="only this alert (repeatable)"
+    )
+    verb.add_argument(
+        "--skip", metavar="NAME", action=Append, default=[], help="without this alert (repeatable)"
     )
     verb.add_argument(
         "-n",
@@ -62,23 +64,27 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         metavar="APP",
         action=Append,
         default=[],
-        help="of this app, with a runbook written from its facts",
+        help="alerts for this app, with a runbook from its facts (repeatable)",
     )
-    verb.add_argument("--no-proof", action="store_true", help="with --for-app: do not simulate the fixes")
+    verb.add_argument("--no-proof", action="store_true", help="do not simulate fixes for --for-app")
     verb.add_argument(
         "--namespace-label",
         metavar="LABEL",
         default="namespace",
-        help="exported_namespace where the scraper does not honour labels",
+        help="label with the namespace of an app (exported_namespace unless honorLabels is set)",
     )
-    verb.add_argument("--runbook-url", metavar="URL", default="", help="where the page of -o markdown is")
-    verb.add_argument("--rule-name", metavar="NAME", default="argocd", help="of the PrometheusRule (argocd)")
-    verb.add_argument("--rule-namespace", metavar="NS", default="", help="of the PrometheusRule")
-    limits = verb.add_argument_group("how long, and how often")
-    for name, usual, help in _TIMES:
-        limits.add_argument(f"--{name}", metavar="TIME", type=seconds, help=f"{help} ({usual})")
+    verb.add_argument("--runbook-url", metavar="URL", default="", help="URL of the page from -o markdown")
+    verb.add_argument(
+        "--rule-name", metavar="NAME", default="argocd", help="name of the PrometheusRule (default argocd)"
+    )
+    verb.add_argument("--rule-namespace", metavar="NS", default="", help="namespace of the PrometheusRule")
+    limits = collapsed_group(verb, "thresholds")
+    for name, default, help in _TIMES:
+        limits.add_argument(f"--{name}", metavar="TIME", type=seconds, help=f"{help} (default {default})")
     for name, count, help in _COUNTS:
-        limits.add_argument(f"--{name}", metavar="N", type=_number, help=f"more {help} ({count})")
+        limits.add_argument(
+            f"--{name}", metavar="N", type=_number, help=f"alert on more {help} (default {count})"
+        )
     add_source_flags(verb)
     verb.epilog = (
         "whysync alerts > argocd.rules.yaml; promtool check rules argocd.rules.yaml\n"
@@ -86,10 +92,10 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def _number(written: str) -> int:
-    if not written.isdecimal() or len(written) > 6:
-        raise argparse.ArgumentTypeError(f"{written!r} is no such number")
-    return int(written)
+def _number(value: str) -> int:
+    if not value.isdecimal() or len(value) > 6:
+        raise argparse.ArgumentTypeError(f"invalid number {value!r}; it must be 0 to 999999")
+    return int(value)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -99,26 +105,26 @@ def run(options: argparse.Namespace) -> int:
     from whysync.alerts.runbook import page
     from whysync.reports.json_yaml import as_json, as_yaml
 
-    known = _known(options)
+    report = _report(options)
     scope = Scope(
         namespaces=tuple(options.namespace or ()),
         projects=tuple(options.project or ()),
-        apps=tuple((app.case.app.namespace, app.case.app.name) for app in known.apps) if known else (),
+        apps=tuple((app.case.app.namespace, app.case.app.name) for app in report.apps) if report else (),
         namespace_label=_label(options.namespace_label),
     )
-    chosen = _chosen(alerts_of(scope, _limits(options)), options)
+    alerts = _chosen(alerts_of(scope, _limits(options)), options)
     if options.output == "markdown":
-        out().put(page(chosen, scope, known))
+        out().put(page(alerts, scope, report))
         return Exit.OK
-    made = groups(chosen, scope, url=options.runbook_url, known=known)
+    rules = groups(alerts, scope, url=options.runbook_url, known=report)
     if options.output == "prometheusrule":
-        made = prometheus_rule(made, name=options.rule_name, namespace=options.rule_namespace)
-    out().put(as_json(made) if options.output == "json" else as_yaml(made))
+        rules = prometheus_rule(rules, name=options.rule_name, namespace=options.rule_namespace)
+    out().put(as_json(rules) if options.output == "json" else as_yaml(rules))
     return Exit.OK
 
 
-def _known(options: argparse.Namespace) -> Report | None:
-    """Facts are read only where an app is named."""
+def _report(options: argparse.Namespace) -> Report | None:
+    """The diagnosis of the apps in `--for-app`; without them no facts are read."""
     if not options.apps:
         return None
     from whysync import app
@@ -131,23 +137,23 @@ def _known(options: argparse.Namespace) -> Report | None:
 def _limits(options: argparse.Namespace) -> AlertLimits:
     from whysync.alerts.limits import AlertLimits
 
-    told = {name: getattr(options, name) for name in AlertLimits.__struct_fields__}
-    return AlertLimits(**{name: value for name, value in told.items() if value is not None})
+    values = {name: getattr(options, name) for name in AlertLimits.__struct_fields__}
+    return AlertLimits(**{name: value for name, value in values.items() if value is not None})
 
 
-def _label(written: str) -> str:
-    if not re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", written):
-        raise UsageError(what=f"{written!r} is no name of a label", next="correct --namespace-label")
-    return written
+def _label(value: str) -> str:
+    if not re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", value):
+        raise UsageError(what=f"invalid label name {value!r}", next="correct --namespace-label")
+    return value
 
 
-def _chosen(every: tuple[Alert, ...], options: argparse.Namespace) -> tuple[Alert, ...]:
-    names = [alert.name for alert in every]
-    for wanted in (*options.alert, *options.skip):
-        if wanted not in names:
-            raise UsageError(what=f"there is no alert {wanted!r}", why=f"there are {', '.join(names)}")
+def _chosen(alerts: tuple[Alert, ...], options: argparse.Namespace) -> tuple[Alert, ...]:
+    names = [alert.name for alert in alerts]
+    for name in (*options.alert, *options.skip):
+        if name not in names:
+            raise UsageError(what=f"unknown alert {name!r}", why=f"it must be one of {', '.join(names)}")
     return tuple(
         alert
-        for alert in every
+        for alert in alerts
         if (not options.alert or alert.name in options.alert) and alert.name not in options.skip
     )

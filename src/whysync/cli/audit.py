@@ -1,11 +1,11 @@
-"""`whysync audit`: what will be trouble later, after the first sync."""
+"""`whysync audit`: report risks of apps that work today."""
 
 from __future__ import annotations
 
 import argparse
 
 from whysync.cli.exits import Exit
-from whysync.cli.filters import add_selector_flag, chosen
+from whysync.cli.filters import add_selector_flag, matching_labels
 from whysync.cli.output_flags import add_fail_on_flags, add_output_flag
 from whysync.cli.source_flags import add_source_flags
 from whysync.reports.output import out
@@ -26,11 +26,11 @@ def run(options: argparse.Namespace) -> int:
     from whysync.cli.sources import facts
     from whysync.diagnosis.finding import Severity
 
-    cases = chosen(app.cases(facts(options), options.apps), options)
-    found = audited(cases)
-    out().put(render(found, options.terminal, format=options.output))
+    cases = matching_labels(app.cases(facts(options), options.apps), options)
+    audit = audited(cases)
+    out().put(render(audit, options.terminal, format=options.output))
     if options.exit_zero:
         return Exit.OK
-    if found.fails(Severity(options.fail_on)):
+    if audit.fails(Severity(options.fail_on)):
         return Exit.FOUND
-    return Exit.UNSURE if found.gaps else Exit.OK
+    return Exit.UNSURE if audit.gaps else Exit.OK

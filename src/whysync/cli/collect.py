@@ -1,4 +1,4 @@
-"""`whysync collect`: what a live source knows, taken home as a bundle without secrets."""
+"""`whysync collect`: write the facts of a live source to a bundle without secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.facts.collect import CollectedCounts
 
 _MOST_GAPS = 30
-_WORDS = {
+_LABELS = {
     "applications": "Applications",
     "projects": "AppProjects",
     "settings": "settings",
@@ -37,12 +37,15 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         default="whysync-bundle.tar.gz",
         help="output path (default whysync-bundle.tar.gz); an interrupted collection is resumed",
     )
-    verb.add_argument("--project", metavar="VALUE", action=Append, help="only apps with this project")
+    verb.add_argument(
+        "--project", metavar="NAME", action=Append, help="only apps with this project (repeatable)"
+    )
     add_selector_flag(verb)
     add_source_flags(verb)
     verb.epilog = (
-        "whysync collect shop -o shop.tar.gz, and elsewhere: whysync diagnose --bundle shop.tar.gz\n\n"
-        "exit codes: 0 complete, 2 an error, 3 something could not be read (it is listed)"
+        "whysync collect shop -o shop.tar.gz\n"
+        "whysync diagnose shop --bundle shop.tar.gz\n\n"
+        "exit codes: 0 complete, 2 an error, 3 some facts could not be read (they are listed)"
     )
 
 
@@ -53,31 +56,37 @@ def run(options: argparse.Namespace) -> int:
 
     target = Target.of(options.output)
     source = source_of(options)
-    taken = with_progress(lambda progress: app.collect(source, target, progress=progress))
-    out().say(*summary(taken, options.terminal))
-    return Exit.UNSURE if taken.gaps else Exit.OK
+    collected = with_progress(lambda progress: app.collect(source, target, progress=progress))
+    out().say(*summary(collected, options.terminal))
+    return Exit.UNSURE if collected.gaps else Exit.OK
 
 
-def summary(taken: CollectedCounts, terminal: Terminal) -> Iterator[str]:
-    size = f"{taken.bytes / 1e6:.1f} MB" if taken.bytes >= 100_000 else f"{max(1, taken.bytes // 1000)} kB"
-    yield f"{terminal.paint(str(taken.path), 'bold')}   {taken.files} files, {size}"
-    if taken.resumed:
-        yield f"  went on: {taken.resumed} Applications were there from a run before"
+def summary(collected: CollectedCounts, terminal: Terminal) -> Iterator[str]:
+    size = (
+        f"{collected.bytes / 1e6:.1f} MB"
+        if collected.bytes >= 100_000
+        else f"{max(1, collected.bytes // 1000)} kB"
+    )
+    yield f"{terminal.paint(str(collected.path), 'bold')}   {collected.files} files, {size}"
+    if collected.resumed:
+        yield f"  resumed: {collected.resumed} Applications were collected before"
     yield ""
-    yield "  took"
-    for name, count in taken.counts.items():
-        yield f"    {count:>7,}  {_WORDS.get(name, name)}"
+    yield "  collected"
+    for name, count in collected.counts.items():
+        yield f"    {count:>7,}  {_LABELS.get(name, name)}"
     yield ""
-    marks = f"{taken.masked} secret values, as <masked N>" if taken.masked else "nothing looked like a secret"
-    yield f"  masked   {marks}; what Argo CD itself masked stays ++++++++"
-    if taken.gaps:
+    masked = (
+        f"{collected.masked} secret values, as <masked N>" if collected.masked else "no secret values found"
+    )
+    yield f"  masked   {masked}; values masked by Argo CD stay ++++++++"
+    if collected.gaps:
         yield ""
-        yield "  could not get"
-        for gap in taken.gaps[:_MOST_GAPS]:
+        yield "  not readable"
+        for gap in collected.gaps[:_MOST_GAPS]:
             yield from terminal.wrap(f"{gap.what}: {gap.why}", indent=6, first="    -")
             if gap.how_to_get:
                 yield from terminal.wrap(gap.how_to_get, indent=6)
-        if len(taken.gaps) > _MOST_GAPS:
-            yield f"    and {len(taken.gaps) - _MOST_GAPS} more: see gaps in bundle.yaml"
+        if len(collected.gaps) > _MOST_GAPS:
+            yield f"    and {len(collected.gaps) - _MOST_GAPS} more: see `gaps` in bundle.yaml"
     yield ""
-    yield f"  next     whysync diagnose --bundle {taken.path}"
+    yield f"  next     whysync diagnose --bundle {collected.path}"

@@ -1,4 +1,4 @@
-"""Completion scripts, made from the parser itself, so that they cannot fall behind it."""
+"""`whysync completion`: shell completion scripts, generated from the parser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _words() -> dict[str, list[str]]:
-    """Each verb with its flags; `explain` also with the rules."""
+    """The flags of each verb, and the rules for `explain`."""
     verbs: dict[str, list[str]] = {}
     for name, verb in parser().verbs().items():
         flags = [flag for known in verb._actions for flag in known.option_strings]  # pyright: ignore[reportPrivateUsage]  (no public way)
@@ -31,7 +31,7 @@ def _words() -> dict[str, list[str]]:
 
 
 def _rules() -> list[str]:
-    """A rule's id is the name of its file: this does not load them."""
+    """The ids of the rules, from their file names, without importing them."""
     files = (Path(whysync.__file__).parent / "rules").glob("*/*.py")
     return sorted({file.stem for file in files if file.stem != "__init__"})
 

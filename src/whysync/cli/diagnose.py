@@ -1,11 +1,11 @@
-"""`whysync diagnose`: say why apps are not Synced and Healthy, and what fixes it."""
+"""`whysync diagnose`: explain why apps are not Synced and Healthy, and how to fix them."""
 
 from __future__ import annotations
 
 import argparse
 
 from whysync.cli.exits import Exit, exit_of
-from whysync.cli.filters import add_filter_flags, chosen, chosen_by_column
+from whysync.cli.filters import add_filter_flags, matching_columns, matching_labels
 from whysync.cli.output_flags import add_fail_on_flags, add_output_flag, add_proof_flags, add_watch_flag
 from whysync.cli.source_flags import add_source_flags, same_source_flags
 from whysync.reports.output import out
@@ -26,9 +26,9 @@ def run(options: argparse.Namespace) -> int:
     from whysync.cli.sources import facts
     from whysync.reports import diagnose_view
 
-    cases = chosen(app.cases(facts(options), options.apps), options)
+    cases = matching_labels(app.cases(facts(options), options.apps), options)
     report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
-    report = chosen_by_column(report, options)
+    report = matching_columns(report, options)
     source_flags = same_source_flags(options)
     text = diagnose_view.render(
         report, options.terminal, format=options.output, proofs=options.show_proof, source_flags=source_flags

@@ -1,4 +1,4 @@
-"""`whysync diff`: where Git and the cluster differ, by whom, and what is ignored."""
+"""`whysync diff`: differences between Git and the cluster, their writers, and what is ignored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whysync.cli.exits import Exit
-from whysync.cli.filters import add_selector_flag, chosen
+from whysync.cli.filters import add_selector_flag, matching_labels
 from whysync.cli.flag_types import Append
 from whysync.cli.output_flags import add_output_flag, add_watch_flag
 from whysync.cli.source_flags import add_source_flags
@@ -31,21 +31,19 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         metavar="GROUP:KIND:NS/NAME",
         action=Append,
         default=[],
-        help="only this resource, as argocd's --resource; a name alone will do, ! leaves it out (repeatable)",
+        help="only this resource, or a name alone; a leading ! excludes it (repeatable)",
     )
     verb.add_argument(
-        "--show-ignored", action="store_true", help="what ignore rules hide, and rules that hide nothing"
+        "--show-ignored", action="store_true", help="show ignored fields, and ignore rules without effect"
     )
+    verb.add_argument("--show-managed", action="store_true", help="show all managers of each differing field")
     verb.add_argument(
-        "--show-managed", action="store_true", help="all managers of each differing field, not the last alone"
-    )
-    verb.add_argument(
-        "--side-by-side", action="store_true", help="live and Git beside each other (wide terminals: always)"
+        "--side-by-side", action="store_true", help="show live and Git side by side (default if wide)"
     )
     add_selector_flag(verb)
     add_watch_flag(verb)
     add_source_flags(verb)
-    verb.epilog = "exit codes: 0 nothing differs, 1 something does, 2 an error, or an app cannot be compared"
+    verb.epilog = "exit codes: 0 no difference, 1 differences, 2 an error, or an app cannot be compared"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,13 +52,15 @@ def run(options: argparse.Namespace) -> int:
     from whysync.reports.app_diff import AppDiff
 
     world = facts(options)
-    selected = _selected(options.resource)
-    apps = [AppDiff(case, selects=selected) for case in chosen(app.cases(world, options.apps), options)]
+    selects = _resource_filter(options.resource)
+    apps = [
+        AppDiff(case, selects=selects) for case in matching_labels(app.cases(world, options.apps), options)
+    ]
     if options.resource and not any(app.resources for app in apps if app.comparison):
         raise NotFound(
-            what=f"no resource is {' or '.join(options.resource)}",
-            why="none of the chosen apps has one of that name",
-            next="whysync get APP shows the resources of an app",
+            what=f"no resource matches {' or '.join(options.resource)}",
+            why="none of the selected apps has such a resource",
+            next="whysync get APP lists the resources of an app",
         )
     out().put(_text(apps, options, options.terminal))
     return _exit(apps)
@@ -79,56 +79,55 @@ def _text(apps: Sequence[AppDiff], options: argparse.Namespace, terminal: Termin
         case "markdown":
             return diff_markdown.render(apps)
         case _:
-            beside: bool = options.side_by_side or terminal.width >= WIDE
-            shown = Shown(ignored=options.show_ignored, managers=options.show_managed, side_by_side=beside)
+            columns: bool = options.side_by_side or terminal.width >= WIDE
+            shown = Shown(ignored=options.show_ignored, managers=options.show_managed, side_by_side=columns)
             wide = replace(terminal, width=max(terminal.width, 80)) if options.side_by_side else terminal
             return render(apps, wide, shown)
 
 
 def _exit(apps: Sequence[AppDiff]) -> int:
-    """A difference is an answer; where there is none, an app that could not be compared is not "same"."""
-
+    """1 if anything differs; otherwise 2 if an app could not be compared."""
     if any(app.differs and not app.failed for app in apps):
         return Exit.FOUND
     return Exit.ERROR if any(app.comparison is None or app.failed for app in apps) else Exit.OK
 
 
-def _selected(given: Sequence[str]) -> Callable[[ComparedResource], bool]:
-    """`GROUP:KIND:NAMESPACE/NAME` as argocd's --resource, or a name alone; `!` in front excludes."""
-    tests = [_Wanted.parse(one) for one in given]
-    takes = [test for test in tests if not test.excludes]
-    leaves = [test for test in tests if test.excludes]
+def _resource_filter(values: Sequence[str]) -> Callable[[ComparedResource], bool]:
+    """A filter from `--resource` flags; with `!` in front the resource is excluded."""
+    patterns = [_ResourcePattern.parse(value) for value in values]
+    included = [pattern for pattern in patterns if not pattern.excludes]
+    excluded = [pattern for pattern in patterns if pattern.excludes]
 
-    def wanted(resource: ComparedResource) -> bool:
-        taken = not takes or any(take.matches(resource) for take in takes)
-        return taken and not any(leaf.matches(resource) for leaf in leaves)
+    def selects(resource: ComparedResource) -> bool:
+        is_included = not included or any(pattern.matches(resource) for pattern in included)
+        return is_included and not any(pattern.matches(resource) for pattern in excluded)
 
-    return wanted
+    return selects
 
 
-class _Wanted:
-    """`*` stands for any group, kind, namespace or name, as in argocd."""
+class _ResourcePattern:
+    """`GROUP:KIND:NAMESPACE/NAME`, as in argocd's --resource, or a name alone; `*` matches any value."""
 
     def __init__(self, group: str, kind: str, namespace: str, name: str, *, excludes: bool) -> None:
         self.parts = group, kind, namespace, name
         self.excludes = excludes
 
     @classmethod
-    def parse(cls, given: str) -> _Wanted:
-        excludes = given.startswith("!")
-        parts = given.removeprefix("!").split(":", 2)
+    def parse(cls, value: str) -> _ResourcePattern:
+        excludes = value.startswith("!")
+        parts = value.removeprefix("!").split(":", 2)
         if len(parts) == 1 and parts[0]:
-            group, kind, place = "*", "*", parts[0]
+            group, kind, path = "*", "*", parts[0]
         elif len(parts) == 3 and parts[1] and parts[2]:
-            group, kind, place = parts
+            group, kind, path = parts
         else:
             raise UsageError(
-                what=f"--resource {given!r} cannot be read",
-                why="it is GROUP:KIND:NAMESPACE/NAME, such as apps:Deployment:shop/web (the group may be"
-                " empty), or a name alone",
-                next="whysync get APP shows the resources of an app",
+                what=f"invalid --resource {value!r}",
+                why="it must be GROUP:KIND:NAMESPACE/NAME, such as apps:Deployment:shop/web (the group may be"
+                " empty), or a name",
+                next="whysync get APP lists the resources of an app",
             )
-        namespace, slash, name = place.rpartition("/")
+        namespace, slash, name = path.rpartition("/")
         return cls(group, kind, namespace if slash else "*", name, excludes=excludes)
 
     def matches(self, resource: ComparedResource) -> bool:

@@ -1,23 +1,23 @@
-"""Exit codes are public API: scripts and pipelines branch on them."""
+"""Exit codes. They are public API: scripts and pipelines depend on them."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # help and errors must not wait for the rules to load
+if TYPE_CHECKING:  # help and errors do not load the rules
     from whysync.diagnosis.report import Report
 
 
 class Exit(IntEnum):
     OK = 0  # nothing wrong
-    FOUND = 1  # findings at or above --fail-on, or symptoms that nothing explains
-    ERROR = 2  # bad usage, or the facts could not be read at all
-    UNSURE = 3  # nothing found, but evidence that matters was missing
+    FOUND = 1  # findings of severity --fail-on or higher, or unexplained symptoms
+    ERROR = 2  # usage error, or the facts could not be read
+    UNSURE = 3  # nothing found, but important facts are missing
 
 
 def exit_of(report: Report, *, fail_on: str) -> Exit:
-    """The first that holds, in the order of the documentation."""
+    """The exit code of a diagnosis."""
     from whysync.diagnosis.finding import Severity
 
     weight = Severity(fail_on).weight

@@ -1,4 +1,4 @@
-"""`whysync explain`: the page of a rule or a cause, or the causes that a pasted text can have."""
+"""`whysync explain`: the page of a rule or a cause, or the possible causes of an error message."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from whysync.reports.output import err, out
 _LARGEST = 4 << 20
 _EPILOG = """\
 examples:
-  whysync explain repo-auth                         the page of a cause
-  whysync explain 'rpc error: code = Unknown …'     what this error message can mean
-  kubectl describe pod web | whysync explain -      the same for standard input
+  whysync explain repo-auth                         describe a cause
+  whysync explain 'rpc error: code = Unknown …'     explain an error message
+  kubectl describe pod web | whysync explain -      explain standard input
 
-exits 3 if no rule knows the text
+exit codes: 0 explained, 2 an error, 3 no rule matches the text
 """
 
 
@@ -26,7 +26,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "words",
         metavar="RULE|CAUSE|TEXT",
         nargs="*",
-        help="a rule, a cause, or the text of an error (-: from standard input); none lists all rules",
+        help="a rule, a cause, an error message, or - for standard input; default: list all rules",
     )
     verb.epilog = _EPILOG
     add_output_flag(verb)
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain_text(text: str, options: argparse.Namespace, *, otherwise: NotFound | None = None) -> int:
-    """`otherwise`: the error for a single word that is neither an id nor a known text."""
+    """Explain a message; `otherwise` is the error for a single word that is neither an id nor a message."""
     from whysync import app
     from whysync.messages.pasted import clean
     from whysync.reports import explain_message
@@ -65,7 +65,7 @@ def _explain_text(text: str, options: argparse.Namespace, *, otherwise: NotFound
         raise UsageError(
             what="the text is empty",
             why="there is nothing to explain",
-            next="paste the message: whysync explain 'TEXT', or: … | whysync explain -",
+            next="pass the message: whysync explain 'TEXT', or: … | whysync explain -",
         )
     answer = app.explained_text(text)
     if not answer.causes and otherwise is not None:
@@ -81,7 +81,7 @@ def _standard_input() -> str:
     if len(data) > _LARGEST:
         raise TooLarge(
             what=f"the text is larger than {_LARGEST >> 20} MiB",
-            why="explain reads a message or a part of a log",
+            why="explain reads a message or part of a log",
             next="pass the last lines: tail -n 200 FILE | whysync explain -",
         )
     text = data.decode("utf-8", "replace")

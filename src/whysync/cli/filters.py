@@ -1,4 +1,4 @@
-"""Which apps: `-l`, `--project`, `--sync`, `--cause` and the like."""
+"""Flags that select apps: `-l`, `--project`, `--sync`, `--cause` and others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from whysync.cli.flag_types import Append
+from whysync.cli.flag_types import Append, collapsed_group
 from whysync.errors import UsageError
 
 if TYPE_CHECKING:  # --help does not load what a run needs
@@ -20,26 +20,27 @@ _COLUMNS = ("project", "cluster", "namespace", "destination", "sync", "health", 
 
 
 def add_filter_flags(verb: argparse.ArgumentParser) -> None:
+    add_selector_flag(verb)
+    filters = collapsed_group(verb, "filters", "repeatable, case-insensitive; * matches any text")
     for column in (*_COLUMNS, "condition"):
         names = ("-n", "--namespace") if column == "namespace" else (f"--{column}",)
-        verb.add_argument(*names, metavar="VALUE", action=Append, help=f"only apps with this {column}")
-    add_selector_flag(verb)
+        filters.add_argument(*names, metavar="VALUE", action=Append, help=f"only apps with this {column}")
 
 
 def add_selector_flag(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
-        "-l", "--selector", metavar="LABELS", help="only apps with these labels, as kubectl's -l"
+        "-l", "--selector", metavar="LABELS", help="only apps with these labels, as in kubectl -l"
     )
 
 
-def chosen(cases: Sequence[Case], options: argparse.Namespace) -> tuple[Case, ...]:
-    """What can be told before a diagnosis; `--cause` and the other columns come after it."""
-    wanted = _labels(options.selector) if options.selector else ()
-    return tuple(case for case in cases if all(test(case.app.metadata.labels) for test in wanted))
+def matching_labels(cases: Sequence[Case], options: argparse.Namespace) -> tuple[Case, ...]:
+    """The apps that match `-l`, before they are diagnosed."""
+    requirements = _requirements(options.selector) if options.selector else ()
+    return tuple(case for case in cases if all(test(case.app.metadata.labels) for test in requirements))
 
 
-def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
-    """Values are compared as whole words, without regard to case; `*` stands for anything."""
+def matching_columns(report: Report, options: argparse.Namespace) -> Report:
+    """The apps that match `--cause` and the other columns, after they were diagnosed."""
     from msgspec.structs import replace
 
     from whysync import app
@@ -51,26 +52,26 @@ def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
     _expect("sync", columns.get("sync", ()), tuple(SyncCode))
     _expect("health", columns.get("health", ()), tuple(HealthCode))
 
-    def fits(one: AppReport) -> bool:
-        row = row_of(one)
+    def matches(report: AppReport) -> bool:
+        row = row_of(report)
         return all(_any(str(getattr(row, name)), values) for name, values in columns.items()) and (
             not conditions or any(_any(kind, conditions) for kind in row.conditions.split(","))
         )
 
     if not columns and not conditions:
         return report
-    apps = tuple(app for app in report.apps if fits(app))
-    return replace(report, apps=apps, groups=app.in_common(apps))
+    apps = tuple(app for app in report.apps if matches(app))
+    return replace(report, apps=apps, groups=app.shared_causes(apps))
 
 
 def _expect(name: str, patterns: Sequence[str], known: Sequence[str]) -> None:
-    """A typo must not read as "no app has this trouble"."""
+    """Reject a value that no app can have, so that a typo does not read as "no app matches"."""
     for pattern in patterns:
         if not any(_any(value, [pattern]) for value in known):
             raise UsageError(
-                what=f"--{name} {pattern!r} is nothing that Argo CD says",
-                why=f"it says {', '.join(known)}",
-                next="correct it; * stands for anything",
+                what=f"invalid --{name} {pattern!r}",
+                why=f"it must match one of {', '.join(known)}",
+                next="correct it; * matches any text",
             )
 
 
@@ -81,34 +82,34 @@ def _any(value: str, patterns: Sequence[str]) -> bool:
 _KEY = r"[\w./-]+"
 _ONE_OF = rf"({_KEY})\s+(in|notin)\s*\(([^()]*)\)"
 _EQUAL = rf"({_KEY})\s*(==?|!=)\s*([\w.-]*)"
-_THERE = rf"(!?)\s*({_KEY})"
+_EXISTS = rf"(!?)\s*({_KEY})"
 
 
-def _labels(selector: str) -> tuple[_Test, ...]:
-    """As kubectl reads them; a label that is absent passes `!=` and `notin`."""
-    return tuple(_test(part.strip(), selector) for part in re.split(r",(?![^()]*\))", selector))
+def _requirements(selector: str) -> tuple[_Requirement, ...]:
+    """As in kubectl: a label that is not set matches `!=` and `notin`."""
+    return tuple(_requirement(part.strip(), selector) for part in re.split(r",(?![^()]*\))", selector))
 
 
-def _test(part: str, selector: str) -> _Test:
-    if found := re.fullmatch(_ONE_OF, part):
-        values = frozenset(value.strip() for value in found[3].split(","))
-        return _Test(found[1], values, negated=found[2] == "notin")
-    if found := re.fullmatch(_EQUAL, part):
-        return _Test(found[1], frozenset({found[3]}), negated=found[2] == "!=")
-    if found := re.fullmatch(_THERE, part):
-        return _Test(found[2], None, negated=bool(found[1]))
+def _requirement(part: str, selector: str) -> _Requirement:
+    if match := re.fullmatch(_ONE_OF, part):
+        values = frozenset(value.strip() for value in match[3].split(","))
+        return _Requirement(match[1], values, negated=match[2] == "notin")
+    if match := re.fullmatch(_EQUAL, part):
+        return _Requirement(match[1], frozenset({match[3]}), negated=match[2] == "!=")
+    if match := re.fullmatch(_EXISTS, part):
+        return _Requirement(match[2], None, negated=bool(match[1]))
     raise UsageError(
-        what=f"{part!r} in the selector {selector!r} cannot be read"
+        what=f"invalid label selector {selector!r}: {part!r}"
         if part
-        else f"{selector!r} has an empty part",
+        else f"invalid label selector {selector!r}: a part is empty",
         why="a selector is a list such as team=web,tier!=test,env in (prod,stage),!legacy",
         next="correct -l",
     )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Test:
-    """`values` is `None` where it only matters whether the label is there."""
+class _Requirement:
+    """One requirement of a label selector; `values` is `None` if the label only has to exist."""
 
     key: str
     values: frozenset[str] | None

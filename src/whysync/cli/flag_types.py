@@ -1,12 +1,30 @@
-"""Types and actions of flags, for argparse."""
+"""Types, actions and groups of flags, for argparse."""
 
 from __future__ import annotations
 
 import argparse
 
 
+class CollapsedGroup(argparse._ArgumentGroup):  # pyright: ignore[reportPrivateUsage]  (no public class)
+    """Flags that `--help` lists by name only, and `--help-all` describes."""
+
+    @property
+    def names(self) -> list[str]:
+        """`--bundle` or `-n/--namespace`, without aliases."""
+        return [
+            "/".join(action.option_strings[: 1 if action.option_strings[0].startswith("--") else 2])
+            for action in self._group_actions
+        ]
+
+
+def collapsed_group(verb: argparse.ArgumentParser, title: str, description: str = "") -> CollapsedGroup:
+    group = CollapsedGroup(verb, title, description or None)
+    verb._action_groups.append(group)  # pyright: ignore[reportPrivateUsage]  (as add_argument_group does)
+    return group
+
+
 class Append(argparse.Action):
-    """One more value; the first on the line replaces the default, which may be the environment's."""
+    """Append a value; the first one on the command line replaces the default from the environment."""
 
     def __call__(
         self,
@@ -16,36 +34,36 @@ class Append(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         del parser, option_string
-        known = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, [values] if known is self.default else [*known, values])
+        current = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [values] if current is self.default else [*current, values])
 
 
 _UNITS = {"": 0, "k": 10, "ki": 10, "kib": 10, "m": 20, "mi": 20, "mib": 20, "g": 30, "gi": 30, "gib": 30}
 
 
-def size(written: str) -> int:
+def size(value: str) -> int:
     """`512MiB`, `4Gi`, `1000000`."""
-    digits = written.rstrip("kKmMgGiIbB")
-    unit = written[len(digits) :].lower()
+    digits = value.rstrip("kKmMgGiIbB")
+    unit = value[len(digits) :].lower()
     if not digits.isdecimal() or unit not in _UNITS or int(digits) == 0:
-        raise argparse.ArgumentTypeError(f"{written!r} is no size such as 512MiB or 4GiB")
+        raise argparse.ArgumentTypeError(f"invalid size {value!r}; examples: 512MiB, 4GiB")
     return int(digits) << _UNITS[unit]
 
 
-def count(written: str) -> int:
-    if not written.isdecimal() or int(written) == 0:
-        raise argparse.ArgumentTypeError(f"{written!r} is no such number")
-    return int(written)
+def count(value: str) -> int:
+    if not value.isdecimal() or int(value) == 0:
+        raise argparse.ArgumentTypeError(f"invalid number {value!r}; it must be 1 or more")
+    return int(value)
 
 
-def seconds(written: str) -> float:
-    """For argparse: `90`, `90s`, `2m`."""
+def seconds(value: str) -> float:
+    """`90`, `90s`, `2m`."""
     from whysync.golang.duration import BadDuration, parse_duration
 
     try:
-        found = parse_duration(f"{written}s" if written.replace(".", "", 1).isdecimal() else written)
+        duration = parse_duration(f"{value}s" if value.replace(".", "", 1).isdecimal() else value)
     except BadDuration as problem:
-        raise argparse.ArgumentTypeError(f"{written!r} is no time such as 90s or 2m") from problem
-    if found.total_seconds() <= 0:
-        raise argparse.ArgumentTypeError(f"{written!r} is no time to speak of")
-    return found.total_seconds()
+        raise argparse.ArgumentTypeError(f"invalid duration {value!r}; examples: 90s, 2m") from problem
+    if duration.total_seconds() <= 0:
+        raise argparse.ArgumentTypeError(f"invalid duration {value!r}; it must be greater than 0")
+    return duration.total_seconds()

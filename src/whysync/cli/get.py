@@ -1,4 +1,4 @@
-"""`whysync get`: one app, as `argocd app get` shows it."""
+"""`whysync get`: show an app, as in `argocd app get`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whysync.reports.output import out
 def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("apps", metavar="APP", nargs="+", help="name or namespace/name")
     add_output_flag(verb)
-    verb.add_argument("--show-operation", action="store_true", help="what the last sync did to each resource")
+    verb.add_argument("--show-operation", action="store_true", help="show the last sync operation")
     add_watch_flag(verb)
     add_source_flags(verb)
 

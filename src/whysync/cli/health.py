@@ -1,4 +1,4 @@
-"""`whysync health FILE…`: how healthy Argo CD would call each object of some files."""
+"""`whysync health FILE…`: the health that Argo CD reports for the objects in files."""
 
 from __future__ import annotations
 
@@ -28,25 +28,31 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "files",
         metavar="FILE",
         nargs="*",
-        help="YAML or JSON of any objects, Lists too; a folder or an archive; - is standard input",
+        help="YAML or JSON file with objects or Lists, folder, archive, or - for standard input",
     )
     add_output_flag(
         verb,
         ("text", "wide", "json", "yaml", "name"),
-        help="output format; wide says which check judged, name lists only what fails",
+        help="output format (wide adds the health check, name lists failing objects)",
     )
-    verb.add_argument("--settings", metavar="FILE", help="an argocd-cm with health checks of your own")
+    verb.add_argument("--settings", metavar="FILE", help="argocd-cm with custom health checks")
     verb.add_argument(
         "--fail-on",
         choices=("degraded", "progressing", "suspended"),
         default="degraded",
-        help="exit 1 on Degraded, Missing and Unknown; on Progressing too; on Suspended too",
+        metavar="HEALTH",
+        help="exit 1 on this health or worse: degraded (default), progressing, suspended",
     )
     verb.add_argument(
-        "--app", dest="apps", metavar="APP", action=Append, default=[], help="of this app, live (repeatable)"
+        "--app",
+        dest="apps",
+        metavar="APP",
+        action=Append,
+        default=[],
+        help="live objects of this app (repeatable)",
     )
     add_source_flags(verb)
-    verb.epilog = "exit codes: 0 nothing fails, 1 something does (see --fail-on), 2 the input cannot be read"
+    verb.epilog = "exit codes: 0 healthy, 1 unhealthy (see --fail-on), 2 the input cannot be read"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,9 +70,9 @@ def run(options: argparse.Namespace) -> int:
     )
     if not objects:
         raise NotFound(
-            what="there is no object to judge",
-            why="the input holds settings or events only",
-            next="give objects as kubectl get … -o yaml writes them",
+            what="no objects found",
+            why="the input has only settings or events",
+            next="pass the output of kubectl get … -o yaml",
         )
     report = HealthReport(objects=objects, failing=_failing(options.fail_on), unread=snapshot.gaps)
     out().put(render(report, options.terminal, format=options.output))
@@ -78,16 +84,16 @@ def run(options: argparse.Namespace) -> int:
 def _failing(fail_on: str) -> frozenset[HealthCode]:
     from whysync.argocd.api.application import HealthCode
 
-    bad = frozenset({HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN})
+    degraded = frozenset({HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN})
     return {
-        "degraded": bad,
-        "progressing": bad | {HealthCode.PROGRESSING},
-        "suspended": bad | {HealthCode.PROGRESSING, HealthCode.SUSPENDED},
+        "degraded": degraded,
+        "progressing": degraded | {HealthCode.PROGRESSING},
+        "suspended": degraded | {HealthCode.PROGRESSING, HealthCode.SUSPENDED},
     }[fail_on]
 
 
 def _snapshot(options: argparse.Namespace) -> Snapshot:
-    """Of files, unless somebody says where else the objects are."""
+    """The objects in files, or of a bundle or a live source if one is given."""
     from msgspec.structs import replace
 
     from whysync.cli.sources import names_live_source
@@ -98,8 +104,8 @@ def _snapshot(options: argparse.Namespace) -> Snapshot:
     from whysync.cli.sources import source_of, with_progress
 
     source = source_of(options)
-    found = with_progress(lambda progress: app.snapshot(source, progress=progress))
-    return replace(found, desired={}, projects=())  # what Git wants has no health
+    snapshot = with_progress(lambda progress: app.snapshot(source, progress=progress))
+    return replace(snapshot, desired={}, projects=())  # manifests in Git have no health
 
 
 def _read(files: Sequence[str]) -> Snapshot:
@@ -107,14 +113,14 @@ def _read(files: Sequence[str]) -> Snapshot:
 
     if not files and sys.stdin.isatty():
         raise UsageError(
-            what="no file was named, and standard input is the terminal",
-            next="name files, or pipe: kubectl get all -o yaml | whysync health",
+            what="no file is given, and standard input is a terminal",
+            next="pass files, or pipe: kubectl get all -o yaml | whysync health",
         )
     return read_bundle(files or ["-"], stdin=sys.stdin.buffer)
 
 
 def _objects(snapshot: Snapshot) -> Iterator[Manifest]:
-    """Everything but events and Argo CD's own settings: nobody asks how healthy these are."""
+    """All objects except Events and Argo CD's settings."""
     yield from snapshot.live
     yield from snapshot.applications
     yield from snapshot.projects
@@ -122,26 +128,26 @@ def _objects(snapshot: Snapshot) -> Iterator[Manifest]:
         yield from manifests
 
 
-def _settings(given: str | None, snapshot: Snapshot) -> Settings:
-    """From `--settings`, else from an argocd-cm among the objects, else Argo CD's defaults."""
+def _settings(path: str | None, snapshot: Snapshot) -> Settings:
+    """Settings from `--settings`, else from an argocd-cm in the input, else Argo CD's defaults."""
     from whysync.argocd.settings import Settings
     from whysync.facts.bundle import read_bundle
 
-    source = read_bundle([given]) if given else snapshot
+    source = read_bundle([path]) if path else snapshot
     config_map = _named("argocd-cm", source)
-    if given and config_map is None:
+    if path and config_map is None:
         raise NotFound(
-            what=f"{given} has no argocd-cm",
-            why="no ConfigMap of that name is in it",
-            next="kubectl -n argocd get configmap argocd-cm -o yaml",
+            what=f"argocd-cm not found in {path}",
+            why="it has no ConfigMap of that name",
+            next="pass the output of kubectl -n argocd get configmap argocd-cm -o yaml",
         )
     settings = Settings.from_config_maps(config_map, None)
     problem = settings.comparison_problem
     if problem is not None:
         raise Unreadable(
-            what=f"argocd-cm cannot be used: {problem.key}",
+            what=f"invalid {problem.key} in argocd-cm",
             why=problem.message,
-            next="mend it; until then Argo CD shows every app as Unknown",
+            next="correct it; until then Argo CD reports every app as Unknown",
         )
     return settings
 

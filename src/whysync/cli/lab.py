@@ -1,4 +1,4 @@
-"""`whysync lab`: scenarios that are listed, shown, played and diagnosed, or tested."""
+"""`whysync lab`: list, show, run and test scenarios on an in-memory cluster."""
 
 from __future__ import annotations
 
@@ -23,26 +23,25 @@ if TYPE_CHECKING:  # --help does not load what a run needs
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.epilog = """\
-Time is simulated: an hour passes in an instant. Nothing outside is touched. docs/lab.md tells the format.
-run has the exit codes of diagnose; test exits 0 when all came out as expected, else 1."""
-    deeds = verb.add_subparsers(dest="what", metavar="list|show|run|test", required=True, parser_class=Parser)
+Time is simulated, and nothing outside of the process is changed. See docs/lab.md for the file format.
+
+exit codes: run as diagnose; test 0 if all scenarios end as expected, 1 otherwise"""
+    commands = verb.add_subparsers(
+        dest="what", metavar="list|show|run|test", required=True, parser_class=Parser
+    )
     for name, help, build in (
-        ("list", "all scenarios, and the cause of each", _list_flags),
-        (
-            "show",
-            "the story, the manifests, what happens when (-o yaml: the file itself, to copy)",
-            _show_flags,
-        ),
-        ("run", "play it on a cluster in memory, then diagnose what came out", _run_flags),
-        ("test", "does each come out as its file expects? without a name: all of whysync's own", _test_flags),
+        ("list", "list scenarios with their causes", _list_flags),
+        ("show", "show the story, the manifests and the timeline (-o yaml: the file)", _show_flags),
+        ("run", "run a scenario on an in-memory cluster and diagnose the result", _run_flags),
+        ("test", "check that scenarios end as expected (default: all built-in ones)", _test_flags),
     ):
-        made = deeds.add_parser(
+        command = commands.add_parser(
             name, help=help, description=help[0].upper() + help[1:] + ".", allow_abbrev=False
         )
-        made.add_argument(
-            "names", metavar="NAME|FILE", nargs="*", help="a scenario, a file of your own, a folder of them"
+        command.add_argument(
+            "names", metavar="NAME|FILE", nargs="*", help="built-in scenario, file, or folder of files"
         )
-        build(made)
+        build(command)
 
 
 def _list_flags(verb: argparse.ArgumentParser) -> None:
@@ -54,51 +53,51 @@ def _show_flags(verb: argparse.ArgumentParser) -> None:
 
 
 def _run_flags(verb: argparse.ArgumentParser) -> None:
-    add_output_flag(verb, help="how to show what came out")
+    add_output_flag(verb)
     verb.add_argument(
-        "--until", metavar="TIME", type=_duration, help="stop there: simulated time, such as 5m"
+        "--until", metavar="TIME", type=_duration, help="stop after this simulated time, such as 5m"
     )
     verb.add_argument(
         "--speed",
         metavar="N",
         type=_speed,
         default=1.0,
-        help="of the picture on a terminal: 2 is twice as fast, 0 shows lines instead",
+        help="speed of the animation: 2 is twice as fast, 0 prints lines instead",
     )
     verb.add_argument(
-        "--bundle", metavar="DIR", default="", help="write the end of the run as a bundle, into a new folder"
+        "--bundle", metavar="DIR", default="", help="write the final state as a bundle to a new folder"
     )
     verb.add_argument(
-        "--check", action="store_true", help="compare with what the scenario expects, as lab test does"
+        "--check", action="store_true", help="check the expectations of the scenario, as in lab test"
     )
     add_proof_flags(verb, show=True)
     add_fail_on_flags(verb)
 
 
 def _test_flags(verb: argparse.ArgumentParser) -> None:
-    add_output_flag(verb, ("text", "name"), help="name: the failed ones")
+    add_output_flag(verb, ("text", "name"), help="output format (name lists failed scenarios)")
 
 
-def _duration(written: str) -> float:
+def _duration(value: str) -> float:
     """`5m`, `90s`."""
     from whysync.golang.duration import BadDuration, parse_duration
 
     try:
-        found = parse_duration(written)
+        duration = parse_duration(value)
     except BadDuration as problem:
-        raise argparse.ArgumentTypeError(f"{written!r} is no duration such as 90s or 5m") from problem
-    if found.total_seconds() < 0:
-        raise argparse.ArgumentTypeError("it cannot end before it begins")
-    return found.total_seconds()
+        raise argparse.ArgumentTypeError(f"invalid duration {value!r}; examples: 90s, 5m") from problem
+    if duration.total_seconds() < 0:
+        raise argparse.ArgumentTypeError(f"invalid duration {value!r}; it must not be negative")
+    return duration.total_seconds()
 
 
-def _speed(written: str) -> float:
+def _speed(value: str) -> float:
     try:
-        speed = float(written)
+        speed = float(value)
     except ValueError:
         speed = -1.0
     if not 0 <= speed <= 1000:
-        raise argparse.ArgumentTypeError(f"{written!r} is no speed such as 2 or 0.5")
+        raise argparse.ArgumentTypeError(f"invalid speed {value!r}; examples: 2, 0.5")
     return speed
 
 
@@ -129,8 +128,8 @@ def _chosen(names: list[str]) -> list[Scenario]:
 def _needed(options: argparse.Namespace) -> list[Scenario]:
     if not options.names:
         raise UsageError(
-            what=f"whysync lab {options.what} needs the name of a scenario, or a file",
-            next="whysync lab list shows all names; whysync lab run hpa-loop plays one",
+            what=f"whysync lab {options.what} requires the name of a scenario or a file",
+            next="see whysync lab list; example: whysync lab run hpa-loop",
         )
     return _chosen(options.names)
 
@@ -138,7 +137,7 @@ def _needed(options: argparse.Namespace) -> list[Scenario]:
 def _list(options: argparse.Namespace, terminal: Terminal) -> int:
     from whysync.reports import lab_pages
 
-    entries = [_entry(one) for one in _chosen(options.names) or _all()]
+    entries = [_entry(scenario) for scenario in _chosen(options.names) or _all()]
     out().put(lab_pages.listing(entries, terminal, format=options.output))
     return Exit.OK
 
@@ -161,8 +160,10 @@ def _show(options: argparse.Namespace, terminal: Terminal) -> int:
         if as_file:
             out().say(*scenario.text.removesuffix("\n").split("\n"))
         else:
-            own = "" if scenario.name in options.names else scenario.origin
-            out().put(lab_pages.page(scenario.name, scenario.text, terminal, format=options.output, path=own))
+            path = "" if scenario.name in options.names else scenario.origin
+            out().put(
+                lab_pages.page(scenario.name, scenario.text, terminal, format=options.output, path=path)
+            )
     return Exit.OK
 
 
@@ -170,8 +171,8 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
     scenarios = _needed(options)
     if len(scenarios) > 1 and (options.output not in ("text", "wide", "name") or options.bundle):
         raise UsageError(
-            what="several scenarios were named",
-            why="a bundle, and an output that is data, hold one",
+            what="several scenarios are given",
+            why=f"{'--bundle' if options.bundle else f'-o {options.output}'} supports a single scenario",
             next="run them one by one",
         )
     if options.check:
@@ -180,13 +181,13 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
     for number, scenario in enumerate(scenarios):
         if number:
             out().say("")
-        codes.append(_played(scenario, options, terminal))
+        codes.append(_run_one(scenario, options, terminal))
     if options.exit_zero:
         return Exit.OK
     return next((code for code in (Exit.FOUND, Exit.UNSURE) if code in codes), Exit.OK)
 
 
-def _played(scenario: Scenario, options: argparse.Namespace, terminal: Terminal) -> Exit:
+def _run_one(scenario: Scenario, options: argparse.Namespace, terminal: Terminal) -> Exit:
     from whysync.lab.bundle import write_bundle
     from whysync.lab.playback import show_run
     from whysync.lab.player import play
@@ -201,9 +202,9 @@ def _played(scenario: Scenario, options: argparse.Namespace, terminal: Terminal)
     if for_people:
         show_run(done, report, terminal, speed=options.speed)
     if for_people and not report.apps:
-        out().say("No Application is left that could be diagnosed.")
+        out().say("No Application is left to diagnose.")
     else:
-        # Without a bundle nothing is left of this cluster that `whysync fix` could read.
+        # `whysync fix` can read this cluster only if it was written to a bundle.
         source_flags = f" --bundle {shlex.quote(options.bundle)}" if options.bundle else None
         text = diagnose_view.render(
             report, terminal, format=options.output, proofs=options.show_proof, source_flags=source_flags
@@ -213,16 +214,16 @@ def _played(scenario: Scenario, options: argparse.Namespace, terminal: Terminal)
 
 
 def _diagnosed(snapshot: Snapshot, *, prove: bool = True) -> Report:
-    """Applications may be deleted in a scenario; where none is left, there is nothing to say."""
+    """The diagnosis; it is empty if the scenario deleted all Applications."""
     from whysync import app
     from whysync.diagnosis.snapshot_index import SnapshotIndex
 
-    found = app.cases(SnapshotIndex(snapshot)) if snapshot.applications else ()
-    return app.diagnose(found, prove=prove)
+    cases = app.cases(SnapshotIndex(snapshot)) if snapshot.applications else ()
+    return app.diagnose(cases, prove=prove)
 
 
 def _test(scenarios: list[Scenario], terminal: Terminal, *, format: str) -> int:
-    """Does each of them come out as it says? One that cannot be played at all fails too."""
+    """Check the expectations of each scenario; one that cannot be run fails."""
     from whysync.lab.expectations import differences
     from whysync.lab.player import play
     from whysync.reports import lab_pages
@@ -231,16 +232,16 @@ def _test(scenarios: list[Scenario], terminal: Terminal, *, format: str) -> int:
     for scenario in scenarios:
         try:
             done = play(scenario)
-            found = differences(scenario, _diagnosed(done.snapshot()))
-        except WhysyncError as problem:
-            found = [problem.what]
-        if found:
+            problems = differences(scenario, _diagnosed(done.snapshot()))
+        except WhysyncError as error:
+            problems = [error.what]
+        if problems:
             failed.append(scenario.name)
         if format != "name":
-            out().say(*lab_pages.verdict(scenario.name, found, terminal))
+            out().say(*lab_pages.verdict(scenario.name, problems, terminal))
     if format == "name":
         out().say(*failed)
     else:
         count = f"{len(scenarios) - len(failed)} of {len(scenarios)}"
-        out().say("", f"{count} came out as expected")
+        out().say("", f"{count} passed")
     return Exit.FOUND if failed else Exit.OK

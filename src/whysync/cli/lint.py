@@ -1,4 +1,4 @@
-"""`whysync lint`: reads files, says what would break, and in which form CI wants to hear it."""
+"""`whysync lint`: check manifests in files, and report problems in the formats of CI systems."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ FORMATS = ("text", "wide", "json", "sarif", "junit", "github", "gitlab", "markdo
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
-        "paths", metavar="PATH", nargs="*", help="files and folders; none means the current one"
+        "paths", metavar="PATH", nargs="*", help="files and folders (default: the current folder)"
     )
     add_output_files_flag(verb, FORMATS, example="sarif=out.sarif")
     verb.add_argument(
-        "--lint-config", metavar="FILE", default="", help="settings (default: .whysync.yaml here or above)"
+        "--lint-config",
+        metavar="FILE",
+        default="",
+        help="configuration file (default: .whysync.yaml here or in a parent folder)",
     )
     verb.add_argument(
         "--crds", metavar="PATH", action=Append, default=[], help="CRDs that are not in the tree (repeatable)"
@@ -42,20 +45,20 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "--kubernetes-version",
         metavar="X.Y",
         default="",
-        help="of the cluster: which kinds and fields it has, 1.25 to 1.37 (default: 1.36)",
+        help="Kubernetes version of the cluster, 1.25 to 1.37 (default 1.36)",
     )
     verb.add_argument(
-        "--check", metavar="CHECK", action=Append, default=[], help="only this one (repeatable)"
+        "--check", metavar="CHECK", action=Append, default=[], help="run only this check (repeatable)"
     )
     verb.add_argument(
-        "--skip", metavar="CHECK", action=Append, default=[], help="all but this one (repeatable)"
+        "--skip", metavar="CHECK", action=Append, default=[], help="do not run this check (repeatable)"
     )
     verb.add_argument(
         "--outside",
         metavar="KIND/NAME",
         action=Append,
         default=[],
-        help="object that exists outside of these files; globs (repeatable)",
+        help="object that exists outside of these files, with globs (repeatable)",
     )
     verb.add_argument(
         "--baseline", metavar="FILE", default="", help="baseline file: hide findings recorded in it"
@@ -64,12 +67,12 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "--write-baseline",
         metavar="FILE",
         default="",
-        help="record the current findings in this file, and exit 0",
+        help="record the current findings in this file and exit 0",
     )
-    verb.add_argument("--fix", action="store_true", help="fix what can be fixed without changing its meaning")
+    verb.add_argument("--fix", action="store_true", help="apply fixes that do not change the meaning")
     verb.add_argument("--no-render", action="store_true", help="do not render charts and kustomizations")
     verb.add_argument(
-        "--explain", metavar="CHECK", nargs="?", const="", help="describe a check; without a name, list all"
+        "--explain", metavar="CHECK", nargs="?", const="", help="describe a check, or list all checks"
     )
     add_fail_on_flags(verb)
 
@@ -86,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.explain is not None:
         out().say(*_explained(options.explain, known))
         return Exit.OK
-    wanted = targets(options.output, FORMATS, "lint")
+    outputs = targets(options.output, FORMATS, "lint")
     rules = _chosen(options, known)
     paths: list[str] = options.paths or ["."]
     configuration = _configuration(options, paths, known)
@@ -95,24 +98,28 @@ def run(options: argparse.Namespace) -> int:
         outcome, tree = linted(paths, configuration, rules=rules, render=not options.no_render)
     if options.write_baseline:
         write(options.write_baseline, baseline.written(outcome.findings))
-        err().say(f"{len(outcome.findings)} findings are in {options.write_baseline} now")
+        err().say(f"recorded {len(outcome.findings)} findings in {options.write_baseline}")
         return Exit.OK
     if options.baseline:
         new, old = baseline.without_known(outcome.findings, _read(options.baseline), options.baseline)
         outcome = msgspec.structs.replace(outcome, findings=tuple(new), in_baseline=old)
     fail_on = Severity(options.fail_on)
-    show(wanted, lambda format, to: _shown(format, outcome, rules, to, fail_on), options.terminal)
+    show(
+        outputs,
+        lambda format, terminal: _rendered(format, outcome, rules, terminal, fail_on),
+        options.terminal,
+    )
     return Exit.OK if options.exit_zero else exit_of(outcome, fail_on)
 
 
 def exit_of(outcome: Outcome, fail_on: Severity) -> Exit:
-    """The first that holds, in the order of the documentation."""
+    """The exit code of lint."""
     if any(finding.severity.weight >= fail_on.weight for finding in outcome.findings):
         return Exit.FOUND
     return Exit.UNSURE if any(note.matters for note in outcome.notes) else Exit.OK
 
 
-def _shown(
+def _rendered(
     format: str, outcome: Outcome, rules: list[Rule[Tree]], terminal: Terminal, fail_on: Severity
 ) -> Safe:
     from whysync.reports import lint_json, lint_markdown, lint_text
@@ -141,7 +148,7 @@ def _chosen(options: argparse.Namespace, known: dict[str, Rule[Tree]]) -> list[R
     skipped: list[str] = options.skip
     for name in (*only, *skipped):
         if name not in known:
-            raise UsageError(what=f"there is no check {name!r}", next="whysync lint --explain lists them")
+            raise UsageError(what=f"unknown check {name!r}", next="whysync lint --explain lists all checks")
     return [rule for id, rule in known.items() if (not only or id in only) and id not in skipped]
 
 
@@ -152,16 +159,16 @@ def _configuration(
 
     from whysync.manifests.configuration import Configuration, Outside, check_version, read_configuration
 
-    path = options.lint_config or _found(paths)
+    path = options.lint_config or _find_configuration(paths)
     configuration = Configuration()
     if path:
         configuration = read_configuration(_read(path), path, known)
-        above = Path(path).parent
-        crds = tuple(str(above / crd) for crd in configuration.crds)
+        folder = Path(path).parent
+        crds = tuple(str(folder / crd) for crd in configuration.crds)
         configuration = msgspec.structs.replace(configuration, crds=crds)
     outside = list(configuration.outside)
-    for written in options.outside:
-        kind, _, name = written.partition("/")
+    for value in options.outside:
+        kind, _, name = value.partition("/")
         outside.append(Outside(kind=kind, name=name or "*"))
     check_version(options.kubernetes_version, "--kubernetes-version")
     return msgspec.structs.replace(
@@ -172,8 +179,8 @@ def _configuration(
     )
 
 
-def _found(paths: list[str]) -> str:
-    """The file beside what is linted, or in a folder above it, as far as the repository reaches."""
+def _find_configuration(paths: list[str]) -> str:
+    """The configuration file next to the first path or in a parent folder, up to the repository root."""
     from whysync.manifests.configuration import NAME
 
     start = Path(paths[0])
@@ -191,13 +198,13 @@ def _explained(name: str, known: dict[str, Rule[Tree]]) -> list[str]:
         width = max(map(len, known))
         return [f"{id:<{width}}  {rule.severity.value:<8}  {rule.title}" for id, rule in known.items()]
     if name not in known:
-        raise UsageError(what=f"there is no check {name!r}", next="whysync lint --explain lists them")
+        raise UsageError(what=f"unknown check {name!r}", next="whysync lint --explain lists all checks")
     rule = known[name]
     return [f"# {name} ({rule.severity.value}, {rule.layer})", "", *rule.docs.split("\n")]
 
 
 def _fix(outcome: Outcome, tree: Tree) -> bool:
-    """Write the files that `--fix` changes, and report each change; is there any?"""
+    """Write the files that `--fix` changes, and report each change. Returns whether there is any."""
     from whysync.lint.autofix import fixed
 
     by_file: defaultdict[str, list[Finding]] = defaultdict(list)
@@ -222,23 +229,23 @@ def _fix(outcome: Outcome, tree: Tree) -> bool:
 
 
 def _edit(file: File, after: str) -> None:
-    """Replace a file that was linted; refused for links, hard links and files that changed meanwhile."""
+    """Replace a file; refused for symbolic links, hard links and files changed since they were read."""
     from whysync.kubernetes.api.yaml import Invalid
     from whysync.kubernetes.api.yaml.load import decoded, encoded_like
 
     path = Path(file.path)
     try:
         check_editable(path)
-        written = read_file(path, follow=False)
-        if decoded(written) != file.text:
-            raise Refused(what=f"{path} has changed in the meantime", next="run it again")
-        write_file(path, encoded_like(written, after))
+        current = read_file(path, follow=False)
+        if decoded(current) != file.text:
+            raise Refused(what=f"{path} has changed since it was read", next="run it again")
+        write_file(path, encoded_like(current, after))
     except (OSError, Invalid) as problem:
         why = problem.strerror if isinstance(problem, OSError) else problem.problem
         raise UsageError(
             what=f"{path} cannot be written",
             why=why or str(problem),
-            next="the file is as it was; files that were reported as fixed before it are written",
+            next="the file is unchanged; files reported as fixed before it are written",
         ) from problem
 
 
@@ -246,7 +253,7 @@ def _read(path: str) -> str:
     try:
         return read_file(path).decode("utf-8")
     except FileNotFoundError as problem:
-        raise NotFound(what=f"there is no file {path!r}", next="look at the path") from problem
+        raise NotFound(what=f"file {path!r} does not exist", next="check the path") from problem
     except OSError as problem:
         raise Unreadable(what=f"{path} cannot be read", why=problem.strerror or str(problem)) from problem
     except UnicodeDecodeError as problem:

@@ -1,11 +1,11 @@
-"""`whysync list`: one line per app, with its cause."""
+"""`whysync list`: one line per app, with the cause of its problem."""
 
 from __future__ import annotations
 
 import argparse
 
 from whysync.cli.exits import Exit, exit_of
-from whysync.cli.filters import add_filter_flags, chosen, chosen_by_column
+from whysync.cli.filters import add_filter_flags, matching_columns, matching_labels
 from whysync.cli.output_flags import add_fail_on_flags, add_output_flag, add_watch_flag
 from whysync.cli.source_flags import add_source_flags
 from whysync.reports.output import out
@@ -18,7 +18,7 @@ _SORTS = (
 def add_flags(verb: argparse.ArgumentParser) -> None:
     add_output_flag(verb)
     verb.add_argument(
-        "--sort", choices=_SORTS, default="name", metavar="COLUMN", help=f"by {', '.join(_SORTS)}"
+        "--sort", choices=_SORTS, default="name", metavar="COLUMN", help=f"sort by {', '.join(_SORTS)}"
     )
     verb.add_argument("--reverse", action="store_true", help="reverse the order")
     add_fail_on_flags(verb)
@@ -35,8 +35,8 @@ def run(options: argparse.Namespace) -> int:
     from whysync.reports import list_view
     from whysync.reports.json_yaml import as_json, as_yaml
 
-    report = app.diagnose(chosen(app.cases(facts(options)), options), prove=False)
-    report = chosen_by_column(report, options)
+    report = app.diagnose(matching_labels(app.cases(facts(options)), options), prove=False)
+    report = matching_columns(report, options)
     ordered = sorted(report.apps, key=list_view.sort_key(options.sort), reverse=options.reverse)
     report = replace(report, apps=tuple(ordered))
     match options.output:

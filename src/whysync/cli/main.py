@@ -1,4 +1,4 @@
-"""`whysync`: the entry point. Only what the chosen verb needs is imported."""
+"""`whysync`: the entry point. It imports only what the verb needs."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import sys
 from collections.abc import Sequence
 
 VERBS = {
-    "diagnose": "say why apps are not Synced and Healthy, and what fixes it",
-    "list": "list apps as argocd does, with the cause of each",
-    "get": "show one app as argocd app get does",
-    "diff": "show where Git and the cluster differ, who wrote it, and what is ignored",
-    "fix": "show one fix as a patch, YAML or commands, or write it into a checkout",
-    "health": "show the health Argo CD reports for each object in files",
+    "diagnose": "explain why apps are not Synced and Healthy, and how to fix them",
+    "list": "list apps, as in argocd app list, with the cause of each problem",
+    "get": "show an app, as in argocd app get",
+    "diff": "show the differences between Git and the cluster, their writers, and what is ignored",
+    "fix": "print a fix as a patch, YAML or commands, or write it to a checkout",
+    "health": "show the health that Argo CD reports for the objects in files",
     "collect": "collect the facts into a bundle without secrets",
-    "explain": "describe a rule or a cause, or say what an error message can mean",
-    "lint": "check files for problems before they are merged",
-    "plan": "show what a commit would do to the cluster before it is merged",
-    "lab": "simulate failures on a cluster in memory, and diagnose them",
-    "alerts": "print Prometheus rules for Argo CD, each with a runbook",
-    "audit": "report future problems: other writers, missing health checks, hooks, deletion",
-    "wait": "wait until apps are synced and healthy; otherwise explain why not",
-    "completion": "print a completion script for a shell",
+    "explain": "describe a rule or a cause, or explain an error message",
+    "lint": "check manifests for problems before they are merged",
+    "plan": "show what a commit would change in the cluster before it is merged",
+    "lab": "simulate failures on an in-memory cluster, and diagnose them",
+    "alerts": "print Prometheus rules for Argo CD, with runbooks",
+    "audit": "report risks: other writers, missing health checks, hooks, deletion",
+    "wait": "wait until apps are Synced and Healthy; explain why if they are not",
+    "completion": "print a shell completion script",
 }
 """Each verb is the module of its name in this package."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Never a traceback: what a user can mend is said in three parts, Ctrl-C ends quietly."""
+    """Run the command line; errors are printed as what, why and next, never as a traceback."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-V"], ["version"]):
         from whysync import __version__
@@ -36,11 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from whysync.cli.run import run
 
-    return run(with_verb(arguments), meant=arguments[0] if arguments else "")
+    return run(with_verb(arguments), first_word=arguments[0] if arguments else "")
 
 
 def with_verb(arguments: list[str]) -> list[str]:
-    """`whysync shop` means `whysync diagnose shop`; a verb wins over an app of that name."""
+    """`whysync shop` is `whysync diagnose shop`; a verb takes precedence over an app of that name."""
     if not arguments or arguments[0] in (*VERBS, "help", "-h", "--help"):
         return arguments
     return ["diagnose", *arguments]

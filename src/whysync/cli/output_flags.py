@@ -1,4 +1,4 @@
-"""Flags for the output and the exit code: `-o`, `--fail-on`, `--watch`; `-o FORMAT[=FILE]` and its files."""
+"""Flags for the output and the exit code: `-o FORMAT[=FILE]`, `--fail-on`, `--watch`."""
 
 from __future__ import annotations
 
@@ -23,36 +23,42 @@ _FOR_PEOPLE = ("text", "wide")
 def add_output_flag(
     verb: argparse.ArgumentParser, choices: Sequence[str] = OUTPUTS, *, help: str = "output format"
 ) -> None:
-    """`-o`; the first of the choices is the default."""
-    verb.add_argument("-o", "--output", choices=choices, default=choices[0], help=help)
+    """Add `-o`; the first of the choices is the default."""
+    verb.add_argument(
+        "-o",
+        "--output",
+        metavar="FORMAT",
+        choices=choices,
+        default=choices[0],
+        help=f"{help}: {', '.join(choices)}",
+    )
 
 
 def add_output_files_flag(verb: argparse.ArgumentParser, formats: Sequence[str], *, example: str) -> None:
-    """`-o FORMAT[=FILE]`, repeatable."""
+    """Add `-o FORMAT[=FILE]`, which can be repeated."""
     verb.add_argument(
         "-o",
         "--output",
         metavar="FORMAT[=FILE]",
         action=Append,
         default=[],
-        help=f"{', '.join(formats)}; repeatable: -o text -o {example}",
+        help=f"output format: {', '.join(formats)} (repeatable: -o text -o {example})",
     )
 
 
 def add_fail_on_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--fail-on",
+        metavar="SEVERITY",
         choices=_SEVERITIES,
         default="warning",
-        help="exit 1 on findings of this severity or higher (default: warning)",
+        help="exit 1 on findings of this severity or higher: info, warning (default), critical",
     )
-    verb.add_argument(
-        "--exit-zero", action="store_true", help="exit 0 whatever is found (errors still exit 2)"
-    )
+    verb.add_argument("--exit-zero", action="store_true", help="exit 0 on findings (errors still exit 2)")
 
 
 def add_proof_flags(verb: argparse.ArgumentParser, *, show: bool = False) -> None:
-    """`show`: also a flag for what happened in the simulation."""
+    """Add `--no-proof`, and `--show-proof` if `show`."""
     verb.add_argument(
         "--no-proof",
         action="store_true",
@@ -84,35 +90,35 @@ class Target(NamedTuple):
     file: str
 
 
-def targets(written: Sequence[str], formats: Sequence[str], verb: str) -> list[Target]:
-    """What to write where; the screen gets text unless something else is asked for."""
-    found: list[Target] = []
-    for one in written or ["text"]:
-        format, _, file = one.partition("=")
+def targets(values: Sequence[str], formats: Sequence[str], verb: str) -> list[Target]:
+    """The parsed values of `-o FORMAT[=FILE]`; text on standard output by default."""
+    outputs: list[Target] = []
+    for value in values or ["text"]:
+        format, _, file = value.partition("=")
         if format not in formats:
             raise UsageError(
-                what=f"{format!r} is no form of output",
-                why=f"it must be one of {', '.join(formats)}, with =FILE behind it to write a file",
-                next=f"whysync {verb} --help shows what it takes",
+                what=f"invalid output format {format!r}",
+                why=f"it must be one of {', '.join(formats)}, followed by =FILE to write a file",
+                next=f"see whysync {verb} --help",
             )
-        found.append(Target(format, file))
-    return found
+        outputs.append(Target(format, file))
+    return outputs
 
 
-def show(wanted: Sequence[Target], shown: Callable[[str, Terminal], Safe], terminal: Terminal) -> None:
-    """A file gets neither colours nor the width of a terminal."""
-    for target in wanted:
-        text = shown(target.format, terminal if not target.file else Terminal())
+def show(outputs: Sequence[Target], render: Callable[[str, Terminal], Safe], terminal: Terminal) -> None:
+    """Write each output; files have no colors and a fixed width."""
+    for target in outputs:
+        text = render(target.format, terminal if not target.file else Terminal())
         if target.file:
             write(target.file, text)
             continue
         if target.format not in _FOR_PEOPLE:
-            _speak_utf8()
+            _use_utf8()
         out().put(text)
 
 
 def write(path: str, text: str) -> None:
-    """Write a report or a baseline to a file that the user named."""
+    """Write a report or a baseline to the file given on the command line."""
     try:
         write_output(Path(path), text.encode("utf-8", "replace"))
     except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
@@ -120,11 +126,11 @@ def write(path: str, text: str) -> None:
         raise UsageError(
             what=f"{path} cannot be written",
             why=why or str(problem),
-            next="name another file; a link is not written through, so name the file itself",
+            next="choose another file; symbolic links are not followed",
         ) from problem
 
 
-def _speak_utf8() -> None:
-    """Data is UTF-8 wherever it goes."""
+def _use_utf8() -> None:
+    """Machine-readable output is UTF-8 in any locale."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         cast("io.TextIOWrapper", sys.stdout).reconfigure(encoding="utf-8")

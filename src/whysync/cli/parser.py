@@ -1,31 +1,35 @@
-"""The command line: one parser per verb. Each flag can also be given as `WHYSYNC_…`."""
+"""The command line: one parser per verb. Environment variables `WHYSYNC_…` set the defaults of flags."""
 
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
+import textwrap
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Protocol, cast
 
-from whysync.cli.flag_types import Append
+from whysync.cli.flag_types import Append, CollapsedGroup
 from whysync.cli.main import VERBS
 from whysync.errors import UsageError
 
 _EPILOG = """\
-exit codes of verbs that judge:
+exit codes:
   0  nothing wrong
-  1  findings at or above --fail-on, or symptoms that nothing explains
-  2  bad usage, or the facts could not be read at all
-  3  nothing found, but evidence that matters was missing
+  1  findings of severity --fail-on or higher, or unexplained symptoms
+  2  usage error, or the facts could not be read
+  3  nothing found, but important facts are missing
 
-whysync APP is short for whysync diagnose APP. Docs: docs/ in the project, whysync explain for each cause.
+whysync APP is short for whysync diagnose APP.
+Use whysync COMMAND --help for the flags of a command, and whysync explain for the causes.
 """
 _UNKNOWN = "unrecognized arguments: "
-# What writes is asked for on the line, each time.
+# Flags that write must be on the command line.
 _NOT_FROM_ENVIRONMENT = (
-    "--help", "--write", "--apply", "--fix", "--write-baseline", "--refresh", "--hard-refresh",
+    "--help", "--help-all", "--write", "--apply", "--fix", "--write-baseline", "--refresh", "--hard-refresh",
 )  # fmt: skip
-# The flag of this verb means something else than the variable.
+# Verbs where the flag has another meaning than the environment variable.
 _ANOTHER_MEANING = {
     "--bundle": " lab run",
     "--fail-on": " health",
@@ -49,38 +53,88 @@ def verb_module(name: str) -> Verb:
 
 
 class Parser(argparse.ArgumentParser):
+    """A parser whose `--help` fits on a screen: it lists collapsed groups by name."""
+
     verb: str = ""
-    """Which one was asked for: argparse complains of its unknown flags at the top."""
+    """The verb on the command line: argparse reports its unknown flags on the top parser."""
 
     def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  (argparse exits here; we raise)
-        asked = self.verbs().get(self.verb) if message.startswith(_UNKNOWN) else None
-        alike = _alike(message.removeprefix(_UNKNOWN), asked) if asked is not None else ""
+        verb = self.verbs().get(self.verb) if message.startswith(_UNKNOWN) else None
+        similar = _similar_flag(message.removeprefix(_UNKNOWN), verb) if verb is not None else ""
         raise UsageError(
             what=message,
-            why=f"did you mean {alike}?" if alike else "",
-            next=f"{(asked or self).prog} --help shows what it takes",
+            why=f"did you mean {similar}?" if similar else "",
+            next=f"see {(verb or self).prog} --help",
         )
 
-    def verbs(self) -> dict[str, argparse.ArgumentParser]:
-        """Each verb's own parser: for the docs, and for completion."""
+    def format_help(self) -> str:
+        formatter = self._get_formatter()
+        formatter.add_usage(self._short_usage(), [], [])
+        formatter.add_text(self.description)
+        for group in self._action_groups:
+            formatter.start_section(group.title)
+            if isinstance(group, CollapsedGroup):
+                width = min(shutil.get_terminal_size().columns, 100) - 4
+                names = textwrap.wrap(", ".join(group.names), width, break_on_hyphens=False)
+                formatter.add_text("\n".join(names))
+            else:
+                formatter.add_text(group.description)
+                formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+    def format_full_help(self) -> str:
+        """The text of `--help-all`."""
+        return super().format_help()
+
+    def collapsed_groups(self) -> dict[str, str]:
+        """The descriptions that only `--help-all` shows, by the title of the group."""
+        texts: dict[str, str] = {}
+        for group in self._action_groups:
+            if isinstance(group, CollapsedGroup):
+                formatter = self._get_formatter()
+                formatter.start_section(group.title)
+                formatter.add_text(group.description)
+                formatter.add_arguments(group._group_actions)
+                formatter.end_section()
+                texts[group.title or ""] = formatter.format_help().strip()
+        return texts
+
+    def _short_usage(self) -> str:
+        """`whysync diagnose [APP ...] [flags]`."""
+        formatter = self._get_formatter()
+        formatter.add_usage(None, self._get_positional_actions(), [], "")
+        return f"{formatter.format_help().strip()} [flags]"
+
+    def verbs(self) -> dict[str, Parser]:
+        """The parser of each verb."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]  (no public way)
-                return dict(cast("dict[str, argparse.ArgumentParser]", action.choices))
+                return dict(cast("dict[str, Parser]", action.choices))
         return {}
 
 
-def _alike(unknown: str, asked: argparse.ArgumentParser) -> str:
+def _similar_flag(unknown: str, verb: argparse.ArgumentParser) -> str:
     from difflib import get_close_matches
 
-    flags = [flag for flag in asked._option_string_actions if flag.startswith("--")]  # pyright: ignore[reportPrivateUsage]  (no public way)
-    told = (word.partition("=")[0] for word in unknown.split() if word.startswith("--"))
-    return next((found[0] for word in told if (found := get_close_matches(word, flags, n=1, cutoff=0.8))), "")
+    flags = [flag for flag in verb._option_string_actions if flag.startswith("--")]  # pyright: ignore[reportPrivateUsage]  (no public way)
+    typed = (word.partition("=")[0] for word in unknown.split() if word.startswith("--"))
+    matches = (match for word in typed for match in get_close_matches(word, flags, n=1, cutoff=0.8))
+    return next(matches, "")
 
 
-class Unfit(str):
-    """A value from the environment that the verb does not take."""
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        assert isinstance(parser, Parser)
+        sys.stdout.write(parser.format_full_help())
+        parser.exit()
 
-    problem: UsageError
+
+class InvalidVariable(str):
+    """The value of an environment variable that the verb does not accept."""
+
+    error: UsageError
 
 
 def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parser:
@@ -93,10 +147,10 @@ def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parse
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.verb = verb
-    top.add_argument("-V", "--version", action="store_true", help="show the version and exit")
+    top.add_argument("-V", "--version", action="store_true", help="print the version and exit")
     verbs = top.add_subparsers(dest="verb", metavar="COMMAND", parser_class=Parser)
     for name, help in VERBS.items():
-        made = verbs.add_parser(
+        subparser = verbs.add_parser(
             name,
             help=help,
             description=help[0].upper() + help[1:] + ".",
@@ -104,8 +158,8 @@ def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parse
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name == verb or not verb:
-            verb_module(name).add_flags(made)
-            for command in made.verbs().values() or (made,):
+            verb_module(name).add_flags(subparser)
+            for command in subparser.verbs().values() or (subparser,):
                 _add_common_flags(command)
                 if name == verb:
                     _from_environment(command, environ or {})
@@ -113,6 +167,9 @@ def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parse
 
 
 def _add_common_flags(verb: argparse.ArgumentParser) -> None:
+    verb._positionals.title, verb._optionals.title = "arguments", "flags"  # pyright: ignore[reportPrivateUsage]  (no public way)
+    if any(isinstance(group, CollapsedGroup) for group in verb._action_groups):  # pyright: ignore[reportPrivateUsage]
+        verb.add_argument("--help-all", nargs=0, action=_HelpAll, help="describe all flags and exit")
     verb.add_argument("--no-color", action="store_true", help="no color (also: NO_COLOR)")
     verb.add_argument(
         "-v", "--verbose", action="count", default=0, help="log progress to standard error (-vv: more)"
@@ -120,7 +177,7 @@ def _add_common_flags(verb: argparse.ArgumentParser) -> None:
 
 
 def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> None:
-    """`WHYSYNC_FAIL_ON=critical` is `--fail-on critical`: a default, which a flag on the line overrides."""
+    """Read defaults from the environment: `WHYSYNC_FAIL_ON=critical` is `--fail-on critical`."""
     for action in verb._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
         name = next((flag for flag in action.option_strings if flag.startswith("--")), None)
         if name is None or name in _NOT_FROM_ENVIRONMENT:
@@ -135,12 +192,12 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
         elif isinstance(action.default, int):
             action.default = int(value) if value.isdecimal() else action.default
         elif action.choices is not None and value not in action.choices:
-            # Another verb may take it: an error only where this one is run, and no flag overrides it.
-            action.default = Unfit(value)
-            action.default.problem = UsageError(
-                what=f"WHYSYNC_{name[2:].replace('-', '_').upper()} is {value!r}",
+            # Another verb may accept it: it is an error only if no flag of this verb overrides it.
+            action.default = InvalidVariable(value)
+            action.default.error = UsageError(
+                what=f"invalid WHYSYNC_{name[2:].replace('-', '_').upper()} {value!r}",
                 why=f"for {verb.prog} it must be one of {', '.join(map(str, action.choices))}",
-                next=f"unset it, or give {name}",
+                next=f"unset it, or pass {name}",
             )
         else:
             action.default = [value] if isinstance(action, Append) else value

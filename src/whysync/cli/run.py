@@ -1,4 +1,4 @@
-"""Runs one verb: reads the facts, calls the app, writes the report to standard output."""
+"""Runs a verb: parses the command line, handles errors and signals, and returns the exit code."""
 
 from __future__ import annotations
 
@@ -17,83 +17,83 @@ from typing import Any, cast
 
 from whysync.cli.exits import Exit
 from whysync.cli.main import VERBS
-from whysync.cli.parser import Unfit, parser, verb_module
+from whysync.cli.parser import InvalidVariable, parser, verb_module
 from whysync.deadline import Deadline
 from whysync.errors import Unreadable, WhysyncError
 from whysync.reports.output import err, one_safe_line
 from whysync.reports.terminal import Terminal
 
 
-def run(arguments: Sequence[str], *, meant: str = "") -> int:
-    """`meant` is the first word as it was typed: an app's name, or perhaps a verb with a slip in it."""
-    with _sigterm_like_ctrl_c() as terminated:
-        code = _guarded(arguments, meant)
-    return 143 if terminated.asked else code
+def run(arguments: Sequence[str], *, first_word: str = "") -> int:
+    """`first_word` as it was typed: the name of an app, or a mistyped verb."""
+    with _sigterm_as_ctrl_c() as sigterm:
+        code = _run_with_error_messages(arguments, first_word)
+    return 143 if sigterm.received else code
 
 
-def _guarded(arguments: Sequence[str], meant: str) -> int:
+def _run_with_error_messages(arguments: Sequence[str], first_word: str) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
         return code
     except WhysyncError as error:
-        _complain(error)
-        _suggest_verb(meant)
+        _print_error(error)
+        _suggest_verb(first_word)
         return Exit.ERROR
     except KeyboardInterrupt:
         err().say("", "interrupted")
         return 130
     except RecursionError:
-        _complain(Unreadable(what="the input is nested too deeply", next="look for what makes it so deep"))
+        _print_error(Unreadable(what="the input is nested too deeply", next="check the input"))
         return Exit.ERROR
     except BrokenPipeError:
-        # The reader (head, less) has gone: that is its right, and no error of ours.
+        # The reader (head, less) has ended, which is not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as problem:
-        # A fault of ours. Python would end with 1, and to a pipeline that means: something was found.
+        # A bug. Python would exit with 1, which means "something was found" to a pipeline.
         logging.getLogger(__name__).debug("whysync failed", exc_info=True)
-        _complain(
+        _print_error(
             WhysyncError(
-                what=f"whysync itself failed: {type(problem).__name__}: {problem}",
-                why="this is a fault of whysync, not of your input",
-                next="run it again with -vv, and report what it prints",
+                what=f"internal error: {type(problem).__name__}: {problem}",
+                why="this is a bug in whysync, not in your input",
+                next="run it again with -vv, and report the output",
             )
         )
         return Exit.ERROR
 
 
-class _Terminated:
-    """`asked` once somebody has sent the signal."""
+class _Sigterm:
+    """Whether SIGTERM was received."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.received = False
 
-    def heard(self, _number: int, frame: FrameType | None) -> None:
-        """Whoever listens for Ctrl-C right now, such as an event loop, knows how to stop in order."""
-        self.asked = True
-        listening = signal.getsignal(signal.SIGINT)
-        if callable(listening):
-            listening(signal.SIGINT, frame)
-        else:  # Ctrl-C is ignored, as behind `nohup`
+    def handle(self, _number: int, frame: FrameType | None) -> None:
+        """Call the handler of Ctrl-C, such as that of an event loop, which stops in order."""
+        self.received = True
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            handler(signal.SIGINT, frame)
+        else:  # Ctrl-C is ignored, as with `nohup`
             raise KeyboardInterrupt
 
 
 @contextmanager
-def _sigterm_like_ctrl_c() -> Generator[_Terminated]:
-    """SIGTERM, as `timeout` and CI send it, ends children and removes temporary folders like Ctrl-C."""
-    terminated = _Terminated()
+def _sigterm_as_ctrl_c() -> Generator[_Sigterm]:
+    """Handle SIGTERM, which `timeout` and CI send, like Ctrl-C: end children, remove temporary folders."""
+    sigterm = _Sigterm()
     if threading.current_thread() is not threading.main_thread():
-        yield terminated
+        yield sigterm
         return
-    before = signal.signal(signal.SIGTERM, terminated.heard)
+    previous = signal.signal(signal.SIGTERM, sigterm.handle)
     try:
-        yield terminated
+        yield sigterm
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)
 
 
-def _complain(error: WhysyncError) -> None:
+def _print_error(error: WhysyncError) -> None:
     terminal = _terminal(sys.stderr.isatty() and "NO_COLOR" not in os.environ)
     why = [f"  why    {error.why}"] if error.why else []
     next = [f"  next   {error.next}"] if error.next else []
@@ -101,14 +101,14 @@ def _complain(error: WhysyncError) -> None:
 
 
 def _suggest_verb(typed: str) -> None:
-    """`whysync diagnos` asks for an app of that name, which may exist; where it fails, the slip is likely."""
+    """Suggest a verb after an error: `whysync diagnos` is read as the name of an app."""
     from difflib import get_close_matches
 
     if len(typed) < 2 or typed in VERBS:
         return
-    begun = [verb for verb in VERBS if verb.startswith(typed)]
-    for verb in begun[:1] or get_close_matches(typed, VERBS, n=1, cutoff=0.75):
-        err().say(f"  meant  whysync {verb}? {typed} is no command, so it was taken for an app")
+    completions = [verb for verb in VERBS if verb.startswith(typed)]
+    for verb in completions[:1] or get_close_matches(typed, VERBS, n=1, cutoff=0.75):
+        err().say(f"  hint   did you mean whysync {verb}? {typed} is not a command and was read as an app")
 
 
 def _terminal(color: bool) -> Terminal:
@@ -131,13 +131,13 @@ def _run(arguments: Sequence[str]) -> int:
         arguments = [*arguments[1:], "--help"]
     options = top.parse_args(arguments)
     for value in vars(options).values():
-        if isinstance(value, Unfit):
-            raise value.problem
+        if isinstance(value, InvalidVariable):
+            raise value.error
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_SafeLines("%(levelname)s %(name)s: %(message)s"))
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(getattr(options, "verbose", 0), 2)]
     logging.basicConfig(level=level, handlers=[handler])
-    _let_speak(getattr(options, "output", ""))
+    _set_encoding(getattr(options, "output", ""))
     color = not options.no_color and "NO_COLOR" not in os.environ and _wants_color()
     options.terminal = _terminal(color)
     if getattr(options, "watch", 0):
@@ -153,7 +153,7 @@ def _once(options: argparse.Namespace) -> int:
 
 
 class _SafeLines(logging.Formatter):
-    """What is logged may hold values of a cluster, too; a traceback keeps its lines."""
+    """A log formatter that removes control characters; a traceback keeps its lines."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (the name is logging's)
         return one_safe_line(super().formatMessage(record))
@@ -162,8 +162,8 @@ class _SafeLines(logging.Formatter):
         return "\n".join(map(one_safe_line, super().formatException(ei).split("\n")))
 
 
-def _let_speak(format: str) -> None:
-    """A terminal that knows fewer letters gets `?` for the others; data is UTF-8 wherever it goes."""
+def _set_encoding(format: str) -> None:
+    """Print `?` for characters that the terminal does not support; machine-readable output is UTF-8."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         out = cast("io.TextIOWrapper", sys.stdout)
         out.reconfigure(

@@ -1,13 +1,13 @@
-"""Where the facts come from: what the flags say, then the environment, then the config files of others.
+"""The source of the facts, from flags, environment variables and config files. The first one given is used:
 
-    --bundle                                          files
-    --core, --server, --argocd-context, --port-forward    what is said on the line
+    --bundle                                              files
+    --core, --server, --argocd-context, --port-forward    flags
     --kubeconfig, --context
-    ARGOCD_OPTS, ARGOCD_SERVER                        what argocd itself would ask
-    argocd's config file                              its current context
-    KUBECONFIG, ~/.kube/config, a Pod's own account   the cluster
+    ARGOCD_OPTS, ARGOCD_SERVER                            as in argocd
+    config file of argocd                                 its current context
+    KUBECONFIG, ~/.kube/config, service account of a Pod  the cluster
 
-The first that there is counts. A token goes to the server that it was made for and to no other.
+A token is sent only to the server that it belongs to.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from whysync.errors import UsageError
 from whysync.facts.bundle.limits import BundleLimits
 from whysync.reports.output import err
 
-if TYPE_CHECKING:  # whoever reads a bundle does not wait for a client to load
+if TYPE_CHECKING:  # reading a bundle does not import the HTTP clients
     from whysync.diagnosis.snapshot_index import SnapshotIndex
     from whysync.facts.argocd_api.config import Config, Context
     from whysync.facts.argocd_api.server import ArgoServer
@@ -38,12 +38,12 @@ if TYPE_CHECKING:  # whoever reads a bundle does not wait for a client to load
 
 
 T = TypeVar("T")
-# Seconds until progress is shown.
-_PATIENCE = 1.0
+_PROGRESS_DELAY = 1.0
+"""Seconds until progress is shown."""
 
 
 def facts(options: argparse.Namespace) -> SnapshotIndex:
-    """The facts, with a line on how far it is where somebody watches a terminal."""
+    """Read the facts, with a progress line on a terminal."""
     source = source_of(options)
     return with_progress(lambda progress: app.read(source, progress=progress))
 
@@ -61,26 +61,26 @@ def with_progress(work: Callable[[app.Progress | None], T]) -> T:
 def source_of(options: argparse.Namespace) -> FactSource:
     if not options.bundle:
         return live_source(options, os.environ)
-    usual = BundleLimits()
+    default = BundleLimits()
     limits = BundleLimits(
-        unpacked_bytes=options.max_size or usual.unpacked_bytes,
-        file_bytes=options.max_file_size or usual.file_bytes,
-        files=options.max_files or usual.files,
+        unpacked_bytes=options.max_size or default.unpacked_bytes,
+        file_bytes=options.max_file_size or default.file_bytes,
+        files=options.max_files or default.files,
     )
     return FactSource(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
 
 
 class _Progress:
-    """On a terminal, anything slow says how far it is; the line is wiped when it is done."""
+    """A progress line for slow reads; it is cleared at the end."""
 
     def __init__(self) -> None:
-        self._next = time.monotonic() + _PATIENCE
+        self._next = time.monotonic() + _PROGRESS_DELAY
         self._shown = False
 
     def __call__(self, name: str, unpacked: int) -> None:
         now = time.monotonic()
         if now >= self._next:
-            self._next = now + _PATIENCE / 4
+            self._next = now + _PROGRESS_DELAY / 4
             self._shown = True
             err().progress(f"reading {name[:60]}: {unpacked / 1e6:,.0f} MB so far")
 
@@ -90,24 +90,24 @@ class _Progress:
 
 
 def live_source(options: argparse.Namespace, environ: Mapping[str, str]) -> FactSource:
-    """Argo CD's API, or Kubernetes', or a Place that is nowhere."""
-    told = _Told(options, environ)
-    if told.flag("core"):
-        return _cluster(told)
+    """Argo CD's API, Kubernetes, or an empty `FactSource` if neither is configured."""
+    settings = _ConnectionSettings(options, environ)
+    if settings.flag("core"):
+        return _cluster(settings)
     if options.server or options.argocd_context or options.port_forward or options.port_forward_namespace:
-        return _argocd(told)
+        return _argocd(settings)
     if options.kubeconfig or options.context:
-        return _cluster(told)
-    if told.server or told.flag("port-forward"):
-        return _argocd(told)
-    context = told.context()
+        return _cluster(settings)
+    if settings.server or settings.flag("port-forward"):
+        return _argocd(settings)
+    context = settings.context()
     if context is not None:
-        return _cluster(told) if context.core else _argocd(told)
-    return _cluster(told) if _has_kubeconfig(environ) else FactSource()
+        return _cluster(settings) if context.core else _argocd(settings)
+    return _cluster(settings) if _has_kubeconfig(environ) else FactSource()
 
 
 def names_live_source(options: argparse.Namespace) -> bool:
-    """Does the line itself name a live source?"""
+    """Do the flags name a live source?"""
     flags = (
         "core",
         "server",
@@ -120,8 +120,8 @@ def names_live_source(options: argparse.Namespace) -> bool:
     return any(getattr(options, flag) for flag in flags)
 
 
-class _Told:
-    """A flag, else what ARGOCD_OPTS says, else what the environment says."""
+class _ConnectionSettings:
+    """Connection settings: from flags, else from ARGOCD_OPTS, else from other environment variables."""
 
     def __init__(self, options: argparse.Namespace, environ: Mapping[str, str]) -> None:
         self.options = options
@@ -132,7 +132,7 @@ class _Told:
         return bool(getattr(self.options, name.replace("-", "_"), False)) or self.opts.get(name) == "true"
 
     def value(self, flag: str, name: str) -> str:
-        """`flag` as ours is called, `name` as argocd's is."""
+        """The value of our `flag`, or of argocd's flag `name` in ARGOCD_OPTS."""
         return getattr(self.options, flag) or self.opts.get(name, "")
 
     @property
@@ -141,114 +141,118 @@ class _Told:
 
     @property
     def server_setting(self) -> str:
-        """Where the address in `server` was given."""
+        """The flag or variable that set `server`."""
         if self.options.server:
             return "--server"
         return "ARGOCD_OPTS" if self.opts.get("server") else "ARGOCD_SERVER"
 
     @property
     def token(self) -> str:
-        found = self.value("auth_token", "auth-token") or self.environ.get("ARGOCD_AUTH_TOKEN", "")
-        return found.strip()
+        token = self.value("auth_token", "auth-token") or self.environ.get("ARGOCD_AUTH_TOKEN", "")
+        return token.strip()
 
     def config(self) -> Config | None:
         from whysync.facts.argocd_api.config import default_path, read_config
 
-        named = self.value("config", "config")
-        found = read_config(Path(named).expanduser() if named else default_path(self.environ))
-        if found is None and named:
-            raise UsageError(
-                what=f"there is no {named}", next="argocd login SERVER makes argocd's config file"
-            )
-        return found
+        path = self.value("config", "config")
+        config = read_config(Path(path).expanduser() if path else default_path(self.environ))
+        if config is None and path:
+            raise UsageError(what=f"{path} does not exist", next="run argocd login SERVER to create it")
+        return config
 
     def context(self) -> Context | None:
-        """The context that was named, else the one of the server that was, else the current one."""
-        config, named = self.config(), self.value("argocd_context", "argocd-context")
+        """The context of `--argocd-context`, else the one for the server, else the current one."""
+        config, name = self.config(), self.value("argocd_context", "argocd-context")
         if config is None:
-            if named:
+            if name:
                 raise UsageError(
-                    what=f"there is no context {named!r}: argocd has no config file here",
-                    next="argocd login SERVER makes one; --config names another",
+                    what=f"context {name!r} does not exist: argocd has no config file",
+                    next="run argocd login SERVER to create it, or pass --config",
                 )
             return None
-        if self.server and not named:
+        if self.server and not name:
             return config.for_server(self.server)
-        return config.context(named)
+        return config.context(name)
 
 
-def _argocd(told: _Told) -> FactSource:
-    """With a kubeconfig named beside it, the cluster is asked too: for all that Argo CD does not show."""
-    server = _server(told)
-    named = bool(told.options.kubeconfig or told.options.context) and server.forward is None
+def _argocd(settings: _ConnectionSettings) -> FactSource:
+    """With `--kubeconfig` or `--context`, the cluster is read too, for what Argo CD does not show."""
+    server = _server(settings)
+    reads_cluster = bool(settings.options.kubeconfig or settings.options.context) and server.forward is None
     return FactSource(
-        server=server, kube=_access(told) if named else None, selection=_selection(told.options)
+        server=server,
+        kube=_access(settings) if reads_cluster else None,
+        selection=_selection(settings.options),
     )
 
 
-def _server(told: _Told) -> ArgoServer:
+def _server(settings: _ConnectionSettings) -> ArgoServer:
     from whysync.facts.argocd_api.port_forward import PortForward
     from whysync.facts.argocd_api.server import ArgoServer
     from whysync.facts.http.tls import Tls
 
     forward = None
-    if told.flag("port-forward") or told.value("port_forward_namespace", "port-forward-namespace"):
+    if settings.flag("port-forward") or settings.value("port_forward_namespace", "port-forward-namespace"):
         forward = PortForward(
-            namespace=told.value("port_forward_namespace", "port-forward-namespace"),
-            kubeconfig=told.options.kubeconfig,
-            context=told.options.context,
+            namespace=settings.value("port_forward_namespace", "port-forward-namespace"),
+            kubeconfig=settings.options.kubeconfig,
+            context=settings.options.context,
         )
-    context = told.context()
+    context = settings.context()
     known = context.server if context is not None else ArgoServer(address="")
     tls = known.tls
     if files := {
         name: value
         for name, value in {
-            "ca_file": told.value("ca_file", "server-crt"),
-            "certificate_file": told.value("client_crt", "client-crt"),
-            "key_file": told.value("client_crt_key", "client-crt-key"),
+            "ca_file": settings.value("ca_file", "server-crt"),
+            "certificate_file": settings.value("client_crt", "client-crt"),
+            "key_file": settings.value("client_crt_key", "client-crt-key"),
         }.items()
         if value
     }:
         tls = Tls(insecure=tls.insecure, **{name: str(Path(v).expanduser()) for name, v in files.items()})
-    address = told.server or known.address
+    address = settings.server or known.address
     if not address and forward is None:
-        raise UsageError(what="no Argo CD server is named", next="give --server argocd.example.com")
+        raise UsageError(what="no Argo CD server is set", next="pass --server argocd.example.com")
     return replace(
         known,
         address=address,
-        token=told.token or ("" if told.options.auth_token_file else known.token),
-        token_file=told.options.auth_token_file,
-        tls=replace(tls, insecure=tls.insecure or told.flag("insecure")),
-        plaintext=known.plaintext or told.flag("plaintext"),
-        root_path=told.value("root_path", "grpc-web-root-path") or known.root_path,
-        headers=tuple(_header(header) for header in _headers(told)),
-        limits=replace(known.limits, deadline=told.options.deadline),
+        token=settings.token or ("" if settings.options.auth_token_file else known.token),
+        token_file=settings.options.auth_token_file,
+        tls=replace(tls, insecure=tls.insecure or settings.flag("insecure")),
+        plaintext=known.plaintext or settings.flag("plaintext"),
+        root_path=settings.value("root_path", "grpc-web-root-path") or known.root_path,
+        headers=tuple(_header(header) for header in _headers(settings)),
+        limits=replace(known.limits, deadline=settings.options.deadline),
         forward=forward,
-        setting=told.server_setting if told.server else f"context {known.context} of argocd's config file",
+        setting=settings.server_setting
+        if settings.server
+        else f"context {known.context} of argocd's config file",
     )
 
 
-def _headers(told: _Told) -> list[str]:
-    return told.options.header or [one for one in told.opts.get("header", "").split(",") if one]
+def _headers(settings: _ConnectionSettings) -> list[str]:
+    return settings.options.header or [
+        header for header in settings.opts.get("header", "").split(",") if header
+    ]
 
 
-def _header(written: str) -> tuple[str, str]:
-    name, colon, value = written.partition(":")
+def _header(header: str) -> tuple[str, str]:
+    name, colon, value = header.partition(":")
     if not colon or not name.strip():
-        raise UsageError(what="a header is written as NAME: VALUE", next="correct -H")
+        raise UsageError(what="invalid header: it must be NAME: VALUE", next="correct -H")
     return name.strip(), value.strip()
 
 
-def _cluster(told: _Told) -> FactSource:
-    return FactSource(kube=_access(told), selection=_selection(told.options))
+def _cluster(settings: _ConnectionSettings) -> FactSource:
+    return FactSource(kube=_access(settings), selection=_selection(settings.options))
 
 
-def _access(told: _Told) -> KubeAccess:
+def _access(settings: _ConnectionSettings) -> KubeAccess:
     from whysync.facts.http.limits import HttpLimits
     from whysync.facts.kubernetes_api.access import KubeAccess
 
-    options = told.options
+    options = settings.options
     return KubeAccess(
         kubeconfig=str(Path(options.kubeconfig).expanduser()) if options.kubeconfig else "",
         context=options.context,
@@ -256,12 +260,12 @@ def _access(told: _Told) -> KubeAccess:
         insecure=options.insecure,
         use_cluster_secrets=options.use_cluster_secrets,
         limits=HttpLimits(deadline=options.deadline),
-        environment=told.environ,
+        environment=settings.environ,
     )
 
 
 def _has_kubeconfig(environ: Mapping[str, str]) -> bool:
-    """As kubectl looks: KUBECONFIG, the usual file, or the account of the Pod that this runs in."""
+    """As in kubectl: KUBECONFIG, ~/.kube/config, or the service account of the Pod."""
     if environ.get("KUBECONFIG"):
         return True
     home = Path(environ.get("HOME") or "~").expanduser()
@@ -272,13 +276,13 @@ def _has_kubeconfig(environ: Mapping[str, str]) -> bool:
 
 
 def _selection(options: argparse.Namespace) -> Selection:
-    """What a server can narrow down for us; patterns with `*` it cannot."""
+    """The filters that a server can apply; it cannot apply patterns with `*`."""
     from whysync.facts.selection import Selection
 
-    spaces = [*options.app_namespace, *_plain(getattr(options, "namespace", None))]
+    namespaces = [*options.app_namespace, *_plain(getattr(options, "namespace", None))]
     return Selection(
         names=tuple(getattr(options, "apps", None) or ()),
-        app_namespaces=tuple(dict.fromkeys(spaces)),
+        app_namespaces=tuple(dict.fromkeys(namespaces)),
         all_namespaces=options.all_namespaces,
         projects=tuple(_plain(getattr(options, "project", None))),
         selector=getattr(options, "selector", None) or "",
@@ -289,31 +293,29 @@ def _selection(options: argparse.Namespace) -> Selection:
 
 
 def _plain(values: list[str] | None) -> list[str]:
-    """All of them, unless one is a pattern: the others alone would be too few."""
-    found = values or []
-    return [] if any(letter in value for value in found for letter in "*?[") else found
+    """The values, or none of them if one is a pattern: a filter by the others would drop apps."""
+    names = values or []
+    return [] if any(char in name for name in names for char in "*?[") else names
 
 
-def _opts(written: str) -> dict[str, str]:
-    """`ARGOCD_OPTS`: flags for every call of argocd. Mirrors `util/config` `LoadFlags`, Argo CD 3.6."""
+def _opts(text: str) -> dict[str, str]:
+    """The flags in `ARGOCD_OPTS`. Mirrors `util/config` `LoadFlags`, Argo CD 3.6."""
     try:
-        words = shlex.split(written)
+        words = shlex.split(text)
     except ValueError as problem:
-        raise UsageError(
-            what="ARGOCD_OPTS cannot be read", why=str(problem), next="correct its quotes"
-        ) from problem
-    found: dict[str, str] = {}
+        raise UsageError(what="invalid ARGOCD_OPTS", why=str(problem), next="correct its quotes") from problem
+    flags: dict[str, str] = {}
     key = ""
     for word in words:
         if word.startswith("--"):
             key, equals, value = word[2:].partition("=")
-            found[key] = value if equals else "true"
+            flags[key] = value if equals else "true"
             key = "" if equals else key
         elif key:
-            found[key] = word
+            flags[key] = word
             key = ""
         else:
             raise UsageError(
-                what="ARGOCD_OPTS cannot be read", why="it is a list of --flags", next="correct or unset it"
+                what="invalid ARGOCD_OPTS", why="it must be a list of --flags", next="correct or unset it"
             )
-    return found
+    return flags

@@ -1,4 +1,4 @@
-"""`whysync wait`: until apps are synced, healthy and done; else why they are not."""
+"""`whysync wait`: wait until apps are Synced and Healthy; explain why if they are not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         metavar="TIME",
         type=seconds,
         default=60.0,
-        help="fail if an app is Degraded or cannot be compared for this long (default 1m)",
+        help="fail if an app is Degraded or cannot be compared for this time (default 1m)",
     )
     add_output_flag(
         verb,
@@ -48,12 +48,12 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--no-proof", action="store_true", help="do not simulate the fixes")
     add_source_flags(verb)
     for action in verb._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
-        if action.dest == "timeout":  # here it is not the questions that take so long
-            action.default, action.help = 600.0, "time limit (default 10m)"
+        if action.dest == "timeout":  # here it limits the wait, not the requests
+            action.default, action.help = 600.0, "time limit of the wait (default 10m)"
     verb.epilog = (
-        "whysync wait shop --revision $(git rev-parse HEAD) --timeout 15m\n"
-        "None of --sync, --health and --operation means all three.\n\n"
-        "exit codes: 0 reached; 1 failed or timed out, with the diagnosis; 2 an error"
+        "whysync wait shop --revision $(git rev-parse HEAD) --timeout 15m\n\n"
+        "Without --sync, --health and --operation it waits for all three; --timeout is 10m by default.\n\n"
+        "exit codes: 0 reached, 1 failed or timed out (with a diagnosis), 2 an error"
     )
 
 
@@ -74,43 +74,44 @@ def run(
     source = source_of(options)
     if "-" in source.bundles:
         raise UsageError(
-            what="standard input is read once and cannot change",
-            next="give --bundle PATH, which is read again each time, or a live source",
+            what="wait cannot read standard input",
+            why="it is read once and does not change",
+            next="pass --bundle PATH, which is read again each time, or a live source",
         )
-    looks = AppReader(source, options.apps)
+    reader = AppReader(source, options.apps)
     times = Times(timeout=options.timeout, interval=options.interval, patience=options.give_up)
     watcher = _watcher(options, terminal, goal)
     try:
-        outcome = waited(looks, goal, times, watcher, clock=now, pause=pause)
+        outcome = waited(reader, goal, times, watcher, clock=now, pause=pause)
     except KeyboardInterrupt:
-        _say_goodbye(options)
+        _print_interrupted(options)
         return INTERRUPTED
     if outcome.done:
-        _stream(options).say(_well(outcome, terminal))
+        _stream(options).say(_reached(outcome, terminal))
         if options.output not in ("text", "wide"):
             _write(options, terminal, app.diagnose(outcome.cases, prove=False))
         return Exit.OK
-    _stream(options).say(*_ill(outcome, goal, terminal))
-    _write(options, terminal, app.diagnose(looks.closely(outcome), prove=not options.no_proof))
+    _stream(options).say(*_not_reached(outcome, goal, terminal))
+    _write(options, terminal, app.diagnose(reader.closely(outcome), prove=not options.no_proof))
     return Exit.FOUND
 
 
 def _goal(options: argparse.Namespace) -> Goal:
-    """As `argocd app wait`: those that are named, or all of them."""
+    """The goals given as flags, or all of them, as in `argocd app wait`."""
     from whysync.wait.goal import Goal
 
     revision: str = options.revision.strip()
-    if revision and len(revision) < 7 and all(letter in "0123456789abcdefABCDEF" for letter in revision):
+    if revision and len(revision) < 7 and all(char in "0123456789abcdefABCDEF" for char in revision):
         raise UsageError(
-            what=f"{revision!r} is too short for a commit",
-            why="fewer than 7 letters may be the beginning of several",
-            next="give the whole commit: git rev-parse HEAD",
+            what=f"commit {revision!r} is too short",
+            why="fewer than 7 characters are ambiguous",
+            next="pass the full commit: git rev-parse HEAD",
         )
-    named = options.sync or options.health or options.operation
+    any_flag = options.sync or options.health or options.operation
     return Goal(
-        sync=options.sync or not named,
-        health=options.health or not named,
-        operation=options.operation or not named,
+        sync=options.sync or not any_flag,
+        health=options.health or not any_flag,
+        operation=options.operation or not any_flag,
         revision=revision,
     )
 
@@ -129,29 +130,29 @@ def _stream(options: argparse.Namespace) -> Out:
     return out() if options.output in ("text", "wide") else err()
 
 
-def _well(outcome: Outcome, terminal: Terminal) -> str:
+def _reached(outcome: Outcome, terminal: Terminal) -> str:
     from whysync.wait.progress import clock
 
     names = ", ".join(case.app.name for case in outcome.cases)
     mark = terminal.paint(terminal.mark("good"), "green")
     first = outcome.cases[0].app.status
-    state = f"{first.sync.status} and {first.health.status}" if len(outcome.cases) == 1 else "there"
+    state = f"{first.sync.status} and {first.health.status}" if len(outcome.cases) == 1 else "done"
     at = f" at {first.sync.revision[:12]}" if len(outcome.cases) == 1 and first.sync.revision else ""
     return f"{mark} {names}: {state}{at}, after {clock(outcome.elapsed)}"
 
 
-def _ill(outcome: Outcome, goal: Goal, terminal: Terminal) -> list[str]:
+def _not_reached(outcome: Outcome, goal: Goal, terminal: Terminal) -> list[str]:
     from whysync.wait.goal import Standing
     from whysync.wait.progress import clock
 
     mark = terminal.paint(terminal.mark("bad"), "red")
-    told = [
+    apps = [
         f"{mark} {case.app.name}: {'; '.join(apart.missing)}"
         for case, apart in zip(outcome.cases, outcome.apart, strict=True)
         if apart.standing is not Standing.DONE
     ]
-    how = f"not {goal} within" if outcome.timed_out else f"will not get to {goal}; gave up after"
-    return [*told, f"  {how} {clock(outcome.elapsed)}. Why:", ""]
+    result = f"not {goal} within" if outcome.timed_out else f"cannot become {goal}; gave up after"
+    return [*apps, f"  {result} {clock(outcome.elapsed)}. Why:", ""]
 
 
 def _write(options: argparse.Namespace, terminal: Terminal, report: Report) -> None:
@@ -162,6 +163,6 @@ def _write(options: argparse.Namespace, terminal: Terminal, report: Report) -> N
     )
 
 
-def _say_goodbye(options: argparse.Namespace) -> None:
+def _print_interrupted(options: argparse.Namespace) -> None:
     names = " ".join(options.apps)
-    err().say("", f"no longer waiting; nothing was changed. whysync diagnose {names} says how it stands")
+    err().say("", f"interrupted; nothing was changed. See whysync diagnose {names}")

@@ -1,4 +1,4 @@
-"""`--watch`: the same answer again and again, until Ctrl-C. What did not change is not told twice."""
+"""`--watch`: repeat a command until Ctrl-C, and print the output when it changes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from whysync.reports.output import Safe, captured, err, out
 def watch(
     show: Callable[[], int], *, every: float, times: int = 0, pause: Callable[[float], None] = time.sleep
 ) -> int:
-    """On a terminal the page is drawn anew; elsewhere only another page than before is written.
+    """Run `show` at this interval: redraw a terminal, or write the output to a pipe when it has changed.
 
-    A server that does not answer for once ends nothing: it is said, and asked again. `times`: at most so
-    often, for tests; a person ends it with Ctrl-C.
+    After an error of the source it is tried again. `times` limits the number of runs in tests.
     """
     shown, code, done = Safe(""), 0, 0
     while True:
@@ -26,10 +25,10 @@ def watch(
             page, code = captured(show)
         except UsageError:
             raise
-        except SourceError as found:
+        except SourceError as error:
             if not shown:
-                raise  # the first time it is an error like any other
-            problem = f"{found.what}; asking again in {every:g} s"
+                raise  # an error of the first run is reported as usual
+            problem = f"{error.what}; retrying in {every:g} s"
         _draw(page, problem, shown)
         shown = page or shown
         done += 1
@@ -41,7 +40,7 @@ def watch(
 def _draw(page: Safe, problem: str, shown: Safe) -> None:
     now = f"{datetime.now(UTC):%H:%M:%S} UTC"
     if out().is_terminal:
-        out().replace_page(page or shown, "", f"{now}   {problem or 'Ctrl-C ends it'}")
+        out().replace_page(page or shown, "", f"{now}   {problem or 'press Ctrl-C to stop'}")
     elif problem:
         err().say(f"whysync: {problem}")
     elif page != shown:

@@ -52,7 +52,7 @@ def _lines(done: ScenarioRun, terminal: Terminal, title: str) -> Iterator[str]:
 
 def _deeds(done: ScenarioRun) -> Iterator[Line]:
     for deed in done.deeds:
-        mark = "bad" if deed.failed else "deed"
+        mark = "bad" if deed.failed else "action"
         answer = f" ({deed.answer})" if deed.answer else ""
         yield Line(at=deed.at, mark=mark, text=f"{deed.text}{answer}", starts_round=True)
 

@@ -65,7 +65,7 @@ class _Prover:
         if self._hopeless:
             return not_run(ProofKind.FACTS_MISSING, self._hopeless)
         if self._deadline.is_over:
-            return not_run(ProofKind.OUT_OF_TIME, "not tried: the time given with --timeout is used up")
+            return not_run(ProofKind.OUT_OF_TIME, "not simulated: --timeout was exceeded")
         if self._judge.work >= _MOST_WORK or time.process_time() > self._busy_until:
             return not_run(ProofKind.OUT_OF_TIME, "others before it took the time there is")
         try:

@@ -8,7 +8,7 @@ import re
 
 from whysync.json_tree import Json
 from whysync.kubernetes.api.yaml.scalars import HINTS, plain
-from whysync.unsafe_text import CI_MARK, escaped, is_obeyed, is_safe
+from whysync.unsafe_text import CI_MARK, escaped, has_ci_command, is_safe
 
 # Letters that mean nothing to YAML wherever they stand in a plain scalar.
 _SAFE = re.compile(r"[A-Za-z0-9_/.$(\\+~][A-Za-z0-9_/.$()\\+~@%^*=;<>|!?&'\"{}\[\],:# -]*")
@@ -99,7 +99,7 @@ def _is_plain(value: str) -> bool:
 
 def _fits_block(value: str) -> bool:
     """A literal block has no escapes; a line that starts with blanks asks for quotes."""
-    return value[0] not in "\n " and all(map(is_safe, value.split("\n"))) and not is_obeyed(value)
+    return value[0] not in "\n " and all(map(is_safe, value.split("\n"))) and not has_ci_command(value)
 
 
 def _literal(value: str, pad: str) -> str:
