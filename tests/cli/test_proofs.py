@@ -25,7 +25,7 @@ def test_the_timeline_is_shown_where_it_is_asked_for(whysync: Whysync) -> None:
     assert lines[start + 1] == "+0:00  OutOfSync · Healthy"
     assert lines.index("with the fix") > start
     assert any(line.startswith("loop  about every") for line in lines)
-    assert "+9:00  Synced · Healthy, after 3 rounds more, the last with a sync" in lines
+    assert "+9:00  Synced · Healthy, after 3 more rounds, the last with a sync" in lines
 
 
 def test_nothing_is_tried_if_told_so(whysync: Whysync) -> None:

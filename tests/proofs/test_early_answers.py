@@ -35,7 +35,7 @@ def test_a_commit_that_is_not_rendered_yet() -> None:
     later = SnapshotIndex(replace(world.snapshot, heads=(head,)))
     safety = safety_of(Case(later, *later.decoded[0]))
     assert safety.sync is SyncSafety.UNKNOWN
-    assert words(safety) == ["it would bring commit ccccccc, which Argo CD has not rendered yet"]
+    assert words(safety) == ["it would apply commit ccccccc, which Argo CD has not rendered yet"]
 
 
 def test_a_sync_does_not_fix_pods() -> None:
@@ -85,4 +85,7 @@ def test_what_shows_nothing_on_a_model_is_not_tried() -> None:
     )
     found = FixVerifier(case).verify(finding, fix)
     assert isinstance(found, Proof)
-    assert (found.status, found.why) == (ProofStatus.NOT_RUN, "nothing of what it explains shows on a model")
+    assert (found.status, found.why) == (
+        ProofStatus.NOT_RUN,
+        "the simulation does not show the symptoms of this finding",
+    )

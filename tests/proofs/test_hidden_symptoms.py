@@ -45,7 +45,7 @@ def test_a_dropped_field_is_overwritten_once_more() -> None:
     _, finding = first("ignored-and-still-written")
     found = proof("ignored-and-still-written", finding.fixes[1])
     assert found.status is ProofStatus.PROVEN
-    assert found.why == "the first sync with it still overwrites the field"
+    assert found.why == "the first sync after the fix still overwrites the field"
 
 
 def test_an_option_that_does_something_else_is_refuted() -> None:
@@ -54,7 +54,7 @@ def test_an_option_that_does_something_else_is_refuted() -> None:
     fix = Fix.application(case.application.ref, option, title="Another option")
     found = FixVerifier(case).verify(finding, fix)
     assert isinstance(found, Rejected)
-    assert found.why == "on a model of this cluster, with it it is as before"
+    assert found.why == "in a simulation with this fix, nothing changes"
 
 
 def test_a_rule_that_is_respected_already_claims_nothing() -> None:
@@ -63,7 +63,7 @@ def test_a_rule_that_is_respected_already_claims_nothing() -> None:
     elsewhere = replace(finding, field="/metadata/name")
     found = FixVerifier(case).verify(elsewhere, finding.fixes[0])
     assert isinstance(found, Proof)
-    assert (found.status, found.why) == (ProofStatus.NOT_RUN, "the model does not show what it says")
+    assert (found.status, found.why) == (ProofStatus.NOT_RUN, "the simulation does not show the problem")
 
 
 def test_only_a_field_of_an_ignored_value_claims_to_be_overwritten() -> None:
@@ -195,24 +195,24 @@ def test_a_refresh_lets_a_commit_be_seen_sooner() -> None:
     assert (found.status, found.why) == (ProofStatus.PROVEN, "what that commit changes is not known yet")
     assert found.trace == (
         "without the fix",
-        "   +1:00  it is seen by itself",
+        "   +1:00  the commit is detected without the fix",
         "with the fix",
         "   +0:00  argocd app get my-api-service --refresh",
-        "   +0:02  it is seen",
+        "   +0:02  the commit is detected",
     )
 
 
 def test_what_is_late_has_a_reason_that_nobody_knows() -> None:
     case, finding = first("polling-lag")
     late = replace(finding, severity=Severity.WARNING)
-    assert "should have seen it long ago" in verify_refresh(case, late, finding.fixes[0]).why
+    assert "should have detected the commit already" in verify_refresh(case, late, finding.fixes[0]).why
 
 
 def test_what_does_not_make_argo_cd_look_does_not_help() -> None:
     case, _ = first("polling-lag")
     note = Set(pointer="/metadata/annotations/example.com~1note", value="x")
     assert proof("polling-lag", Fix.application(case.application.ref, note, title="note")).why == (
-        "it does not make Argo CD look"
+        "it does not trigger a refresh"
     )
 
 
@@ -241,7 +241,11 @@ def test_a_refresh_is_proven_only_where_it_is_sooner(
     assert found.status is status
     if status is ProofStatus.PROVEN:
         assert found.rounds == 1
-        alone = "it is not seen within an hour" if by_itself is None else "+1:00  it is seen by itself"
+        alone = (
+            "the commit is not detected within an hour"
+            if by_itself is None
+            else "+1:00  the commit is detected without the fix"
+        )
         assert found.trace[1].endswith(alone)
 
 
@@ -268,7 +272,7 @@ def test_a_wave_ends_if_what_it_brings_runs() -> None:
     _, finding = first("wave-in-progress")
     found = proof("wave-in-progress", finding.fixes[0])
     assert found.status is ProofStatus.LIKELY
-    assert "inventory/api:4.0.0 runs, which nobody has seen" in found.why
+    assert "inventory/api:4.0.0 runs (not observed yet)" in found.why
 
 
 @pytest.mark.parametrize(
@@ -278,13 +282,13 @@ def test_a_wave_ends_if_what_it_brings_runs() -> None:
 def test_to_wait_for_what_does_not_end_is_never_proven(name: str, app: str) -> None:
     (fix,) = with_fixes(name, Fix.run(WAIT.format(app), title="Wait")).fixes
     assert fix.proof.status is ProofStatus.NOT_RUN
-    assert fix.proof.why == "on the model it does not end by itself"
+    assert fix.proof.why == "in the simulation it does not resolve by itself"
 
 
 def test_news_without_a_claim_are_not_tried() -> None:
     case, finding = first("wave-in-progress")
     (fix,) = with_fixes("wave-in-progress", Fix.run("argocd app sync inventory", title="Sync")).fixes
-    assert fix.proof.why == "nothing is wrong that it could end"
+    assert fix.proof.why == "there is no problem to fix"
     assert FixVerifier(case).verify(finding, fix) == fix.proof
 
 
@@ -319,7 +323,7 @@ def test_an_app_that_is_left_alone_is_looked_at_again() -> None:
     _, finding = first("switched-off")
     found = proof("switched-off", finding.fixes[0])
     assert found.status is ProofStatus.PROVEN
-    assert found.why == "what the commit changes that waits is not known yet"
+    assert found.why == "what the pending commit changes is not known yet"
     refreshed = tried("switched-off", Fix.run("argocd app get loyalty --refresh", title="Refresh"))
     assert isinstance(refreshed, Rejected)
 
@@ -354,4 +358,4 @@ def test_how_pods_of_another_template_behave_nobody_has_seen() -> None:
     found = FixVerifier(case).verify(finding, Fix.change(target, edit, title="Another one"))
     assert isinstance(found, Proof)
     assert found.status is not ProofStatus.PROVEN
-    assert "how its pods behave with another" in found.why
+    assert "how its pods behave with the new" in found.why

@@ -156,7 +156,7 @@ def test_the_crd_comes_a_moment_later_and_whether_anybody_makes_it_is_a_gap(seen
     model.clock.turn_to(due)
     assert found.reconcile()
     assert crds(model) == ["k8srequiredlabels.constraints.gatekeeper.sh"]
-    assert found.gaps == ([] if seen else ["whether Gatekeeper runs, which makes the CRD"])
+    assert found.gaps == ([] if seen else ["whether Gatekeeper runs, which creates the CRD"])
     assert found.next_wakeup() is None
 
 
@@ -170,7 +170,7 @@ def test_crossplane_makes_both_kinds_of_an_xrd() -> None:
     model.clock.turn_to(due)
     assert found.reconcile()
     assert sorted(crds(model)) == ["databases.example.com", "xdatabases.example.com"]
-    assert set(found.gaps) == {"whether Crossplane runs, which makes the CRD"}
+    assert set(found.gaps) == {"whether Crossplane runs, which creates the CRD"}
 
 
 def test_one_that_is_gone_by_then_makes_nothing() -> None:

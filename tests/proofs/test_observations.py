@@ -30,7 +30,7 @@ WELL: Object = {"status": "Healthy"}
         (SymptomId.condition("SyncError"), "condition SyncError"),
         (SymptomId.differs(Key("apps", "Deployment", "shop", "web")), "Deployment shop/web differs"),
         (SymptomId.missing(Key("", "ConfigMap", "shop", "settings")), "ConfigMap shop/settings is missing"),
-        (SymptomId.extra(Key("", "Namespace", "", "old")), "Namespace old is extra"),
+        (SymptomId.extra(Key("", "Namespace", "", "old")), "Namespace old requires pruning"),
         (SymptomId.unhealthy(Key("", "Node", "", "one")), "Node one is not healthy"),
         (SymptomId.result(Key("batch", "Job", "shop", "migrate")), "Job shop/migrate fails to sync"),
     ],

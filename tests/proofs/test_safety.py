@@ -105,7 +105,7 @@ def test_pods_that_somebody_scaled_up_are_dropped() -> None:
     safety = verify(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment(replicas=2)), live)
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety) == (
-        "it drops 3 running pods of Deployment shop/shop "
+        "it terminates 3 running pods of Deployment shop/shop "
         "(5 now, set by kubectl scale (kubectl, subresource scale) 11 min ago, Git declares 2)"
     )
 
@@ -120,7 +120,7 @@ def test_many_changes_by_hand_are_one_sentence() -> None:
     safety = verify(*large_app(60, 4))
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety) == (
-        "it drops 12 running pods of Deployment shop/shop-0, Deployment shop/shop-10 and 2 more"
+        "it terminates 12 running pods of Deployment shop/shop-0, Deployment shop/shop-10 and 2 more"
     )
 
 
@@ -131,7 +131,7 @@ def test_many_fields_are_one_sentence() -> None:
     wanted = settings("settings", data=dict.fromkeys(data, "b"))
     safety = verify(bundle(), synced(off("ConfigMap", "settings"), sync="OutOfSync"), in_git(wanted), live)
     assert safety.sync is SyncSafety.UNSAFE
-    assert words(safety).endswith("and 4 more fields that were written by hand")
+    assert words(safety).endswith("and 4 more manually changed fields")
 
 
 # --- does it hold --------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _loop(policy: Object) -> Safety:
 def test_a_loop_names_its_writer_and_its_period() -> None:
     safety = _loop({"automated": {"selfHeal": True}})
     assert safety.sync is SyncSafety.UNSAFE
-    assert "a controller (keel) writes it back, and all repeats every ~20 s" in words(safety)
+    assert "a controller (keel) writes it back, and this repeats every ~20 s" in words(safety)
 
 
 def test_without_self_heal_it_does_not_last() -> None:
@@ -176,7 +176,7 @@ def test_an_autoscaler_brings_its_pods_back() -> None:
     safety = verify(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment()), live, there(hpa))
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety) == (
-        "it drops 3 running pods of Deployment shop/shop (5 now, Git declares 2); "
+        "it terminates 3 running pods of Deployment shop/shop (5 now, Git declares 2); "
         "it does not last: HorizontalPodAutoscaler shop/shop writes it back"
     )
 
@@ -240,7 +240,7 @@ def test_without_prune_it_stays_and_that_is_said() -> None:
     safety = _extra("PersistentVolumeClaim", CLAIM, prune=False)
     assert safety.sync is SyncSafety.SAFE
     assert "without --prune it leaves PersistentVolumeClaim shop/old in the cluster" in words(safety)
-    assert "with --prune it deletes PersistentVolumeClaim shop/old and the data it holds" in words(safety)
+    assert "with --prune it deletes PersistentVolumeClaim shop/old and its data" in words(safety)
     assert "auto-sync" not in words(safety)
 
 
@@ -312,8 +312,8 @@ def test_who_cannot_compare_cannot_tell() -> None:
     safety = verify(bundle(), application(sync="Unknown"))
     assert (safety.sync, words(safety)) == (
         SyncSafety.UNKNOWN,
-        "it fails at once and changes nothing while Argo CD cannot compare the app;"
-        " what it would do after that cannot be seen",
+        "it fails immediately and changes nothing while Argo CD cannot compare the app;"
+        " what it would do after that is not known",
     )
 
 
@@ -329,7 +329,7 @@ def test_an_app_that_is_being_deleted_is_not_synced() -> None:
     [
         (
             {"ignoreDifferences": [{"kind": "Deployment", "jsonPointers": ["/spec/replicas"]}]},
-            "ignore rules hide",
+            "writes ignored fields",
         ),
         ({"syncPolicy": {"syncOptions": ["Replace=true"]}}, "each sync replaces all objects"),
     ],
@@ -357,7 +357,7 @@ def test_a_difference_that_the_facts_do_not_show_makes_it_unknown() -> None:
     config = settings("a")
     safety = verify(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), in_git(config), there(config))
     assert safety.sync is SyncSafety.UNKNOWN
-    assert words(safety) == "what differs in ConfigMap shop/a cannot be seen in the facts"
+    assert words(safety) == "Argo CD reports ConfigMap shop/a as OutOfSync, but the facts show no difference"
 
 
 def test_a_closed_window_refuses() -> None:
@@ -495,7 +495,7 @@ def test_a_sync_that_failed_may_fail_again_though_its_manifests_are_unknown() ->
     found = _reported(side=Side.APPLY, severity=Severity.CRITICAL, kind=SymptomKind.OPERATION)
     safety = safety_of(case_of(bundle(), app), [found])
     assert (safety.sync, safety.outcome) == (SyncSafety.UNKNOWN, SyncOutcome.UNKNOWN)
-    assert words(safety).startswith("the last sync failed 6 times, and nothing shows that the cause is gone")
+    assert words(safety).startswith("the last sync failed 6 times, and nothing shows that the cause is fixed")
 
 
 def test_a_window_that_was_reported_refuses_a_sync_though_the_project_is_unknown() -> None:

@@ -25,11 +25,11 @@ CASES = {
     ),
     "drift/mutated_by_webhook/tag_replaced_by_digest": (
         SAFE,
-        "it does not help: a mutating webhook makes it differ at once",
+        "it does not help: a mutating webhook changes it back immediately",
     ),
     "drift/unknown_field_dropped/misspelt_in_a_deployment": (
         SAFE,
-        "it does not help: the API server makes it differ at once",
+        "it does not help: the API server changes it back immediately",
     ),
     "drift/job_deleted_by_ttl/job_with_ttl": (
         SAFE,
@@ -37,7 +37,7 @@ CASES = {
     ),
     "drift/ignored_but_still_applied/autoscaler_writes_it_back": (
         UNSAFE,
-        "it drops 3 running pods of Deployment web/shop (5 now, set by an autoscaler",
+        "it terminates 3 running pods of Deployment web/shop (5 now, set by an autoscaler",
     ),
     "drift/ignored_but_still_applied/respected": (SAFE, "nothing differs, so it changes nothing"),
     "drift/aggregated_cluster_role/git_has_other_rules": (
@@ -61,7 +61,7 @@ CASES = {
     ),
     "apply/hook_stuck/waits_for_a_lock": (
         SAFE,
-        "a sync runs already, and another one is refused until it ends",
+        "a sync is already running; Argo CD refuses another one until it ends",
     ),
     "apply/quota_exceeded/room_by_now": (SAFE, "it creates Service chat/chat"),
     "apply/namespace_missing/there_by_now": (SAFE, "it creates ConfigMap onboarding-eu/onboarding"),
@@ -102,7 +102,7 @@ def test_verdict(name: str) -> None:
                 "metadata": {"name": "old", "namespace": "shop"},
                 "data": {"a": "Yg=="},
             },
-            "it deletes Secret shop/old and the data it holds",
+            "it deletes Secret shop/old and its data",
         ),
         (
             {
@@ -112,7 +112,7 @@ def test_verdict(name: str) -> None:
                 "spec": {"finalizers": ["kubernetes"]},
                 "status": {"phase": "Active"},
             },
-            "it deletes Namespace old and all that is in it",
+            "it deletes Namespace old and everything in it",
         ),
     ],
 )

@@ -67,7 +67,7 @@ def test_some_stand_for_many_that_fail_alike_and_that_is_said() -> None:
     finding = report.findings[0]
     assert finding.rule == "namespace_missing"
     assert [(fix.proof.status, fix.proof.why) for fix in finding.fixes] == [
-        (ProofStatus.PROVEN, "tried with 8 of 60 resources")
+        (ProofStatus.PROVEN, "simulated with 8 of 60 resources")
     ] * 2
 
 

@@ -58,18 +58,18 @@ def test_what_ends_it_is_proven(fix: Fix) -> None:
 
 def test_what_a_plain_sync_does_as_well_is_not_the_doing_of_a_fix() -> None:
     beside = Fix.change(REF, Set(pointer="/data/b", value="x"), title="Something else")
-    assert told(verify(beside)) == (LIKELY, "on the model a plain sync ends it too")
+    assert told(verify(beside)) == (LIKELY, "in the simulation a plain sync helps as well")
 
 
 def test_a_change_that_the_server_does_not_take_ends_nothing() -> None:
     status, why = told(verify(Fix.change(REF, Set(pointer="/data", value=5), title="No map")))
     assert status is NOT_RUN
-    assert why.startswith("on the model the sync fails for another reason: ConfigMap shop/settings")
+    assert why.startswith("in the simulation the sync fails for another reason: ConfigMap shop/settings")
 
 
 def test_to_look_ends_nothing() -> None:
     found = told(verify(Fix.run("kubectl -n shop get configmap settings", title="Look")))
-    assert found == (NOT_RUN, "it changes nothing: it only looks, or waits")
+    assert found == (NOT_RUN, "it changes nothing: it only reads or waits")
 
 
 def test_what_is_mended_elsewhere_leaves_it_as_it_was() -> None:
@@ -97,11 +97,11 @@ def test_what_argo_cd_undoes_by_itself_needs_no_fix() -> None:
     [
         (
             {"ownerReferences": [{"kind": "ApplicationSet", "name": "fleet", "uid": "1"}]},
-            "ApplicationSet fleet makes the app, and its template may undo it",
+            "ApplicationSet fleet generates the app, and its template may revert it",
         ),
         (
             {"annotations": {"argocd.argoproj.io/tracking-id": "root:argoproj.io/Application:argocd/shop"}},
-            "Application root brings this one from Git",
+            "Application root manages this Application from Git",
         ),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_fix_that_does_not_help_is_not_offered() -> None:
     assert finding.fixes == ()
     assert [rejected_fix.title for rejected_fix in finding.rejected_fixes] == ["Prune last"]
     assert finding.rejected_fixes[0].why == (
-        "on a model of this cluster, with it Deployment production/my-api-service differs"
+        "in a simulation with this fix, Deployment production/my-api-service differs"
     )
 
 
@@ -146,7 +146,7 @@ def test_a_plain_sync_is_held_against_waiting_and_anything_else_against_a_sync()
     note = Set(pointer="/metadata/annotations/example.com~1note", value="nothing")
     commit = tried("label-conflict", Fix.change(case.desired[0].ref, note, title="Write a note"))
     assert isinstance(commit, Proof)
-    assert (commit.status, commit.why) == (ProofStatus.LIKELY, "on the model a plain sync ends it too")
+    assert (commit.status, commit.why) == (ProofStatus.LIKELY, "in the simulation a plain sync helps as well")
 
 
 # --- gaps ----------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_unknown_values_make_it_likely() -> None:
     found = tried("missing-secret", Fix.run(command, title="Create it"))
     assert isinstance(found, Proof)
     assert found.status is ProofStatus.LIKELY
-    assert found.why == "not known: which values Secret search-credentials has to hold"
+    assert found.why == "not known: which values Secret search-credentials needs"
 
 
 def test_a_policy_that_nobody_can_ask_makes_it_likely() -> None:
@@ -170,20 +170,23 @@ def test_a_policy_that_nobody_can_ask_makes_it_likely() -> None:
     found = FixVerifier(case).verify(finding, Fix.change(target.ref, edit, title="Add the label"))
     assert isinstance(found, Proof)
     assert found.status is ProofStatus.LIKELY
-    assert "accepts Deployment reports/reports as it is then" in found.why
+    assert "accepts the changed Deployment reports/reports" in found.why
 
 
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("argocd app set my-api-service --project OTHER_PROJECT", "OTHER_PROJECT is for a person to fill in"),
+        (
+            "argocd app set my-api-service --project OTHER_PROJECT",
+            "OTHER_PROJECT must be filled in by a user",
+        ),
         ("# restore the database", "restore the database"),
-        ("argocd repo add https://git.example.com/x.git --upsert", "cannot be played on a model"),
-        ("kubectl -n production edit deployment my-api-service", "is for a person"),
-        ("argocd app sync another", "what Application another does is not part of this world"),
-        ("argocd app delete my-api-service", "there would be no app left to look at"),
+        ("argocd repo add https://git.example.com/x.git --upsert", "cannot be simulated"),
+        ("kubectl -n production edit deployment my-api-service", "requires a user"),
+        ("argocd app sync another", "Application another is not part of the simulation"),
+        ("argocd app delete my-api-service", "it deletes the Application"),
         ("kubectl -n production delete job nothing-there", "not found"),
-        ("helm upgrade it .", "cannot be played on a model"),
+        ("helm upgrade it .", "cannot be simulated"),
     ],
 )
 def test_what_cannot_be_played_says_why(command: str, why: str) -> None:
@@ -195,9 +198,7 @@ def test_what_cannot_be_played_says_why(command: str, why: str) -> None:
 
 def test_without_manifests_nothing_is_tried() -> None:
     finding = prove(reports("broken-helm-values")[0]).findings[0]
-    assert {fix.proof.why for fix in finding.fixes} == {
-        "what Git renders to is not known: the facts have no manifests of this app"
-    }
+    assert {fix.proof.why for fix in finding.fixes} == {"the facts have no manifests of this app"}
 
 
 def test_switched_off_it_says_so() -> None:
@@ -255,7 +256,7 @@ def test_each_of_two_causes_is_judged_for_its_part() -> None:
         assert finding.rejected_fixes == ()
         assert finding.fixes[0].title == "Give the field its live value again in Git"
         assert finding.fixes[0].proof.status is ProofStatus.PROVEN
-        assert finding.fixes[0].proof.why.startswith("what it explains is gone; the app is OutOfSync")
+        assert finding.fixes[0].proof.why.startswith("this problem is gone; the app is OutOfSync")
 
 
 # --- who makes the Application -------------------------------------------------------------------

@@ -97,7 +97,7 @@ class FixRunner:
         case = self._world.case
         if fix.line:
             self._settings(policy_edit(fix.line, case))
-            self._observer.record_action(f"policy.csv gets: {fix.line}")
+            self._observer.record_action(f"policy.csv: add {fix.line}")
         elif fix.create is not None:
             self._create(fix.create)
         else:
@@ -113,7 +113,7 @@ class FixRunner:
         case = self._world.case
         target = object_of(fix, case)
         if target is None or fix.target is None:
-            raise NotExecutable(f"{fix.target or 'its object'} is not among the facts")
+            raise NotExecutable(f"{fix.target or 'its object'} is not in the facts")
         match fix.kind:
             case FixKind.APPLICATION:
                 if fix.target.name != case.app.name:
@@ -138,12 +138,12 @@ class FixRunner:
                 written = would_be_written(case, changed)
                 self.gaps += lift_refusals(self._world, touched_by(fix, case), written=written)
             case FixKind.POLICY | FixKind.COMMAND:
-                raise NotExecutable("it says nothing that could be done")
+                raise NotExecutable("the fix has no executable step")
 
     def _settings(self, fix: Fix) -> None:
         target = object_of(fix, self._world.case)
         if target is None:
-            raise NotExecutable(f"{fix.target} is not among the facts")
+            raise NotExecutable(f"{fix.target} is not in the facts")
         self._world.simulation.argocd.set_config_map(edited(target.body, fix.edits))
 
     def _push(self, desired: Iterable[Manifest | Object], title: str) -> None:
@@ -183,7 +183,7 @@ class FixRunner:
             raise NotExecutable(manual.why)
         executed = [line for line in lines if line.kind is LineKind.EXECUTED]
         if all(_is_wait(line) for line in executed):
-            raise NotExecutable("it changes nothing: it only looks, or waits")
+            raise NotExecutable("it changes nothing: it only reads or waits")
         self.syncs = any(_is_sync(line) for line in executed)
         self.only_syncs = all(_is_sync(line) or _is_refresh(line) for line in executed)
         for line in (line for line in lines if line.kind in (LineKind.EXECUTED, LineKind.ROLLOUT_STATUS)):
@@ -205,7 +205,7 @@ class FixRunner:
                 self._check_app(command)
             output, failed = run_argocd(command, actor, world.simulation.argocd)
             if command.noun == "cluster":
-                self.gaps.append("whether Argo CD's account has the rights there")
+                self.gaps.append("whether Argo CD's account has the permissions there")
         elif command.verb == "create" and command.words[:1] in (("secret",), ("configmap",)):
             output, failed = self._create_with_placeholders(command)
         else:
@@ -223,9 +223,9 @@ class FixRunner:
     def _check_app(self, command: Command) -> None:
         name = command.words[0].rpartition("/")[2]
         if name != self._world.case.app.name:
-            raise NotExecutable(f"what Application {name} does is not part of this world")
+            raise NotExecutable(f"Application {name} is not part of the simulation")
         if command.verb == "delete":
-            raise NotExecutable("there would be no app left to look at")
+            raise NotExecutable("it deletes the Application")
 
     def _create_with_placeholders(self, command: Command) -> tuple[str, bool]:
         """Create the object with all keys that pods reference; the values do not matter in a simulation."""
@@ -242,7 +242,7 @@ class FixRunner:
             "metadata": {"name": name, "namespace": namespace},
             "data": dict.fromkeys(keys, _UNKNOWN_VALUE),
         }
-        self.gaps.append(f"which values {kind} {name} has to hold")
+        self.gaps.append(f"which values {kind} {name} needs")
         return Kubectl(self._world.simulation.api_server).create(obj_to_create)
 
     # --- actions of a user in addition to the fix ------------------------------------------------
@@ -337,7 +337,7 @@ def _split_chain(written: str) -> list[str]:
 def _classified(written: str) -> CommandLine:
     if written.startswith("#"):
         output = written.lstrip("# ").removesuffix(", then")
-        return CommandLine(text=written, kind=LineKind.MANUAL, why=f"a step is for a person: {output}")
+        return CommandLine(text=written, kind=LineKind.MANUAL, why=f"a step requires a user: {output}")
     try:
         words = shlex.split(written, comments=True)
     except ValueError:
@@ -350,15 +350,15 @@ def _classified(written: str) -> CommandLine:
         return CommandLine(text=written, kind=LineKind.ROLLOUT_STATUS)
     blank = next((word for word in words if _is_placeholder(word)), "")
     if blank:
-        return CommandLine(text=written, kind=LineKind.MANUAL, why=f"{blank} is for a person to fill in")
+        return CommandLine(text=written, kind=LineKind.MANUAL, why=f"{blank} must be filled in by a user")
     if words[0] == "kubectl" and "edit" in words:
-        return CommandLine(text=written, kind=LineKind.MANUAL, why=f"`{' '.join(words)}` is for a person")
+        return CommandLine(text=written, kind=LineKind.MANUAL, why=f"`{' '.join(words)}` requires a user")
     line = shlex.join(words)
     try:
         return CommandLine(text=line, kind=LineKind.EXECUTED, command=command_of(line))
     except BadCommand:
         return CommandLine(
-            text=written, kind=LineKind.MANUAL, why=f"`{' '.join(words[:4])}` cannot be played on a model"
+            text=written, kind=LineKind.MANUAL, why=f"`{' '.join(words[:4])}` cannot be simulated"
         )
 
 
@@ -390,12 +390,12 @@ def lift_refusals(world: SimulatedCase, changed: Iterable[Key] = (), *, written:
                     return True
                 if _is_answered(world, failure):
                     name = failure.webhook or "the webhook"
-                    gaps.append(f"whether {name} accepts {refusal.ref} once it answers")
+                    gaps.append(f"whether {name} accepts {refusal.ref} once it is available")
                     return True
                 return False
             case _ if refusal.ref.key in touched:
                 if written:
-                    gaps.append(f"whether {_admission_name(failure)} accepts {refusal.ref} as it is then")
+                    gaps.append(f"whether {_admission_name(failure)} accepts the changed {refusal.ref}")
                 return True
             case _:
                 return False

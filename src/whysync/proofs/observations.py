@@ -164,7 +164,7 @@ def _event_symptom(symptom: Symptom) -> SymptomId | None:
 _RESOURCE_TEXTS: Final = {
     SymptomKind.DIFFERS: "differs",
     SymptomKind.MISSING: "is missing",
-    SymptomKind.EXTRA: "is extra",
+    SymptomKind.EXTRA: "requires pruning",
     SymptomKind.UNHEALTHY: "is not healthy",
     SymptomKind.RESULT: "fails to sync",
 }
@@ -356,7 +356,7 @@ _MAX_DISAGREEMENTS: Final = 3
 def no_comparison(world: SimulatedCase) -> str:
     """Why Argo CD could not compare the app in the simulation."""
     messages = [text(dig(condition, "message")) for condition in items(world.status.get("conditions"))]
-    return messages[0] if messages else "nothing tells why"
+    return messages[0] if messages else "no reason is reported"
 
 
 def disagreement(world: SimulatedCase) -> list[str]:
@@ -369,11 +369,11 @@ def disagreement(world: SimulatedCase) -> list[str]:
             continue
         simulated = text(dig(row, "status"))
         if reported.status == "OutOfSync" and simulated == "Synced":
-            texts.append(f"what differs in {reported.ref} cannot be seen in the facts")
+            texts.append(f"Argo CD reports {reported.ref} as OutOfSync, but the facts show no difference")
         elif reported.status == "Synced" and simulated == "OutOfSync":
-            texts.append(f"the facts show a difference in {reported.ref} that Argo CD does not see")
+            texts.append(f"the facts show a difference in {reported.ref}, but Argo CD reports it as Synced")
     if len(texts) > _MAX_DISAGREEMENTS:
-        return [*texts[: _MAX_DISAGREEMENTS - 1], f"and {len(texts) - _MAX_DISAGREEMENTS + 1} resources more"]
+        return [*texts[: _MAX_DISAGREEMENTS - 1], f"and {len(texts) - _MAX_DISAGREEMENTS + 1} more resources"]
     return texts
 
 

@@ -133,7 +133,7 @@ class CrdCreators:
         request = Request(verb="create", path=_CRDS, body=definition, manager=who.lower())
         created = self._api_server.send(request).ok
         if created and creator not in self._seen:
-            self.gaps.append(f"whether {who} runs, which makes the CRD")
+            self.gaps.append(f"whether {who} runs, which creates the CRD")
         return created
 
 

@@ -54,7 +54,7 @@ _UNCONFIRMED: Final = frozenset({Mechanism.BY_CONTROLLER, Mechanism.TIMESTAMP})
 _DEFAULT_NAMES: Final = {
     Mechanism.BY_CONTROLLER: "a controller",
     Mechanism.TIMESTAMP: "a controller",
-    Mechanism.CLOUD_ANNOTATION: "the cloud's controller",
+    Mechanism.CLOUD_ANNOTATION: "the cloud controller",
     Mechanism.AGGREGATED: "the controller that aggregates roles",
     Mechanism.AUTOSCALED: "an autoscaler",
 }
@@ -224,12 +224,12 @@ def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None)
     if mechanism is Mechanism.TRACKING and isinstance(drift.live_value, str):
         return f"Application {drift.live_value.partition(':')[0]}"
     if mechanism is Mechanism.GENERATED:
-        return "the source, which renders another value each time"
+        return "the source, which renders a different value each time"
     if mechanism in _API_SERVER:
         return "the API server"
     if mechanism is Mechanism.INJECTED and (writer is None or writer.kind is WriterKind.ARGOCD):
         return "a mutating webhook"
-    return phrase(writer) if writer is not None else _DEFAULT_NAMES.get(mechanism, "somebody")
+    return phrase(writer) if writer is not None else _DEFAULT_NAMES.get(mechanism, "an unknown writer")
 
 
 def _default_delay(mechanism: Mechanism) -> float:

@@ -118,7 +118,7 @@ class AssumedCrds:
                     kind=GapKind.NO_SCHEMA,
                     what=f"the schema of {kind} ({group})",
                     about=Ref(group=group, version="", kind=kind, namespace="", name=""),
-                    why="its CustomResourceDefinition is not among the facts",
+                    why="its CustomResourceDefinition is not in the facts",
                     how_to_get=f"kubectl get crd -o yaml | grep -B3 'kind: {kind}'",
                 )
             )

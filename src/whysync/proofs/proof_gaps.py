@@ -59,7 +59,7 @@ def unobserved_start(world: SimulatedCase) -> str:
     """What must become ready and was never observed to: in the simulation it does."""
     images = unobserved_images(world)
     if images:
-        return f"{images[0]} runs, which nobody has seen"
+        return f"{images[0]} runs (not observed yet)"
     unready = [
         live_object.ref
         for live_object in world.scope.live
@@ -96,7 +96,7 @@ def _unknown_pod_behavior(finding: Finding, fix: Fix, case: Case) -> list[str]:
     unhealthy = has_unhealthy(observable_symptoms(case, finding.explains))
     inside = [edit.pointer for edit in fix.edits if _POD_BEHAVIOR.search(edit.pointer.lower())]
     changed = [pointer for pointer in inside if not _BEFORE_START.search(pointer.lower())]
-    return [f"how its pods behave with another {changed[0]}"] if unhealthy and changed else []
+    return [f"how its pods behave with the new {changed[0]}"] if unhealthy and changed else []
 
 
 def owner_gaps(fix: Fix, case: Case) -> list[str]:
@@ -111,5 +111,5 @@ def owner_gaps(fix: Fix, case: Case) -> list[str]:
     parent = text(case.application.annotations.get(TRACKING_ID)).partition(":")[0]
     if application_sets:
         name = application_sets[0]
-        return [f"whether it lasts: ApplicationSet {name} makes the app, and its template may undo it"]
-    return [f"whether it lasts: Application {parent} brings this one from Git"] if parent else []
+        return [f"whether it lasts: ApplicationSet {name} generates the app, and its template may revert it"]
+    return [f"whether it lasts: Application {parent} manages this Application from Git"] if parent else []

@@ -31,11 +31,11 @@ def verify_rbac_fix(case: Case, denied: ArgocdDenied, fix: Fix) -> Proof | Rejec
     """Evaluate the denied request with the policy line of the fix; other changes of a policy are not data."""
     config = case.settings("argocd-rbac-cm")
     if not fix.line:
-        return not_run(ProofKind.READ_ONLY, "it changes nothing: it only looks")
+        return not_run(ProofKind.READ_ONLY, "it changes nothing: it is read-only")
     if config is None:
-        return not_run(ProofKind.FACTS_MISSING, "argocd-rbac-cm is not among the facts")
+        return not_run(ProofKind.FACTS_MISSING, "argocd-rbac-cm is not in the facts")
     if not denied.subject:
-        return not_run(ProofKind.FACTS_MISSING, "who asked is not told")
+        return not_run(ProofKind.FACTS_MISSING, "the subject of the request is not known")
     policy_fix = policy_edit(fix.line, case)
     target = object_of(policy_fix, case)
     assert target is not None
@@ -43,10 +43,10 @@ def verify_rbac_fix(case: Case, denied: ArgocdDenied, fix: Fix) -> Proof | Rejec
     allowed_before = _allowed(case, config.body, denied)
     allowed_after = _allowed(case, edited(target.body, policy_fix.edits), denied)
     if allowed_before:
-        return not_run(ProofKind.NOTHING_TO_FIX, "the policy at hand allows it already")
+        return not_run(ProofKind.NOTHING_TO_FIX, "the current policy already allows it")
     if not allowed_after:
-        return Rejected(why=f"with that line Argo CD still refuses {request}")
-    trace = ("without the fix", f"  {request}: refused", "with the fix", f"  {request}: allowed")
+        return Rejected(why=f"with that line Argo CD still denies {request}")
+    trace = ("without the fix", f"  {request}: denied", "with the fix", f"  {request}: allowed")
     return proven(rounds=1, trace=trace)
 
 

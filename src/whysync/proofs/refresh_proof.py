@@ -30,29 +30,30 @@ def verify_refresh(case: Case, finding: Finding, fix: Fix) -> Proof:
     """Raises `NotSimulated`, `NotExecutable`, `StepRefused` and `TimelineNeverSettles`."""
     if finding.severity is not Severity.INFO:
         return not_run(
-            ProofKind.FACTS_MISSING, "Argo CD should have seen it long ago: why it did not is not known"
+            ProofKind.FACTS_MISSING,
+            "Argo CD should have detected the commit already; why it did not is not known",
         )
     if not fix.commands:
-        return not_run(ProofKind.NO_EFFECT, "it does not make Argo CD look")
+        return not_run(ProofKind.NO_EFFECT, "it does not trigger a refresh")
     without_fix, with_fix = _time_until_seen(case, None), _time_until_seen(case, fix)
     if with_fix is None or (without_fix is not None and with_fix >= without_fix):
-        return not_run(ProofKind.NO_EFFECT, "on the model it is not seen sooner with it")
+        return not_run(ProofKind.NO_EFFECT, "in the simulation the commit is not detected sooner")
     return proven(
         rounds=1,
         why="what that commit changes is not known yet",
         trace=(
             "without the fix",
-            _timeline_entry(without_fix, "it is seen by itself"),
+            _timeline_entry(without_fix, "the commit is detected without the fix"),
             "with the fix",
             f"   +0:00  {fix.commands[0] if fix.commands else fix.title}",
-            _timeline_entry(with_fix, "it is seen"),
+            _timeline_entry(with_fix, "the commit is detected"),
         ),
     )
 
 
 def _timeline_entry(elapsed: timedelta | None, event: str) -> str:
     if elapsed is None:
-        return "       …  it is not seen within an hour"
+        return "       …  the commit is not detected within an hour"
     seconds = int(elapsed.total_seconds())
     return f"  {f'+{seconds // 60}:{seconds % 60:02}':>6}  {event}"
 

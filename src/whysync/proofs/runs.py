@@ -203,7 +203,7 @@ def _run_rounds(case: Case, observer: Observer, runner: FixRunner) -> FixRun:
     observer.run(round)
     observer.run(round)
     last_sync_at = observer.now
-    refused = runner.sync() if not observer.world.is_operating else "a sync runs already"
+    refused = runner.sync() if not observer.world.is_operating else "a sync is already running"
     observer.run(round)
     return FixRun(
         observer=observer,
@@ -256,7 +256,7 @@ def trace_of(without: Run, run: FixRun) -> tuple[str, ...]:
         "with the fix",
         *_lines(run.observer, until=run.settled_at),
         f"  {_elapsed(run.observer, run.observer.now):>6}  {_final_state(run.observer)},"
-        f" after {ROUNDS} rounds more, the last with a sync",
+        f" after {ROUNDS} more rounds, the last with a sync",
     )
 
 

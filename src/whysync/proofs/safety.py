@@ -25,30 +25,30 @@ log = logging.getLogger(__name__)
 _UNKNOWN: Final = SyncOutcome.UNKNOWN
 _NOTHING_DIFFERS: Final = "nothing differs, so it changes nothing"
 _NOT_STARTED: Final = frozenset({ReasonKind.REFUSED, ReasonKind.SYNC_RUNNING})
-_OF_A_SYNC: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
+_SYNC_SYMPTOMS: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
 _WINDOW: Final = "sync-window"
-SYNC_RUNS: Final = "a sync runs already, and another one is refused until it ends"
+SYNC_RUNS: Final = "a sync is already running; Argo CD refuses another one until it ends"
 
 
 def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
-    """Never raises: what goes wrong with a simulation is a reason for not knowing."""
+    """Never raises: if the simulation fails, the verdict is unknown."""
     try:
-        early = _without_a_world(case)
-        if early is not None:
-            return bounded(early, case, findings)
-        from whysync.proofs.try_sync import tried  # a whole cluster is loaded only where it is needed
+        safety = _safety_from_facts(case)
+        if safety is None:
+            from whysync.proofs.try_sync import simulated_safety  # imports the simulation only if needed
 
-        return bounded(tried(case, findings), case, findings)
+            safety = simulated_safety(case, findings)
+        return bounded(safety, case, findings)
     except Exception as problem:  # a diagnosis without a verdict is better than none
         log.debug("the simulation of %s failed", case.app.name, exc_info=True)
         return Safety.unknown(
             ReasonKind.SIMULATION_FAILED,
-            f"the sync could not be tried on the model ({type(problem).__name__}: {problem})",
+            f"the simulation failed ({type(problem).__name__}: {problem})",
         )
 
 
-def _without_a_world(case: Case) -> Safety | None:
-    """What can be said though nothing was tried."""
+def _safety_from_facts(case: Case) -> Safety | None:
+    """The verdict without a simulation; `None` if it needs one."""
     status = case.app.status.sync.status
     if case.app.metadata.deletion_timestamp is not None:
         return Safety.refused("the Application is being deleted")
@@ -57,56 +57,54 @@ def _without_a_world(case: Case) -> Safety | None:
     if status == "Unknown":
         return Safety.unknown(
             ReasonKind.NOT_COMPARED,
-            "it fails at once and changes nothing while Argo CD cannot compare the app;"
-            " what it would do after that cannot be seen",
+            "it fails immediately and changes nothing while Argo CD cannot compare the app;"
+            " what it would do after that is not known",
             SyncOutcome.FAILS,
         )
-    moved = _moved_on(case)
-    if moved:
+    commit = _new_commit(case)
+    if commit:
         return Safety.unknown(
-            ReasonKind.NOT_RENDERED, f"it would bring commit {moved[:7]}, which Argo CD has not rendered yet"
+            ReasonKind.NOT_RENDERED, f"it would apply commit {commit[:7]}, which Argo CD has not rendered yet"
         )
     if status == "Synced" and not is_running(case) and not (case.symptoms and case.desired):
-        hidden = _beyond_the_diff(case)
+        hidden = _writes_beyond_diff(case)
         if hidden:
             return None if case.desired else Safety.unknown(ReasonKind.FACTS_MISSING, hidden)
-        moving = (
+        written = (
             has_replace_option(desired_object)
             or has_ignored_difference(case, desired_object, case.live_of(desired_object.key))
             for desired_object in case.desired
         )
-        return None if any(moving) else _synced(case)
+        return None if any(written) else _synced(case)
     return None
 
 
-def _beyond_the_diff(case: Case) -> str:
-    """Options of the app with which a sync writes more than differs, whatever Argo CD shows."""
+def _writes_beyond_diff(case: Case) -> str:
+    """Why a sync may write more than the differences that Argo CD shows; empty if it does not."""
     if any(case.has_sync_option(option) for option in ("Replace=true", "Force=true")):
-        return (
-            "nothing differs, but each sync replaces all objects as a whole, and the manifests are not known"
-        )
+        return "nothing differs, but each sync replaces all objects, and the manifests are not in the facts"
     hides = case.app.spec.ignore_differences and not case.has_sync_option("RespectIgnoreDifferences=true")
     if hides and not case.desired:
-        return "a sync also writes what ignore rules hide, and the manifests are not known"
+        return "a sync also writes ignored fields, and the manifests are not in the facts"
     return ""
 
 
 def _synced(case: Case) -> Safety:
-    """Nothing differs; hooks run again."""
-    known = [desired_object.ref for desired_object in case.desired if is_hook(desired_object)]
-    hooks = list(dict.fromkeys(known or (result.ref for result in case.results if result.hook_type)))
+    """The verdict for an app without differences; hooks run again."""
+    declared = [desired_object.ref for desired_object in case.desired if is_hook(desired_object)]
+    hooks = list(dict.fromkeys(declared or (result.ref for result in case.results if result.hook_type)))
     if not case.app.status.resources and not case.desired:
         return Safety.unknown(
             ReasonKind.FACTS_MISSING,
-            "Argo CD reports no resources of the app, and its manifests are not known",
+            "Argo CD reports no resources of the app, and its manifests are not in the facts",
         )
     reasons = [Reason(kind=ReasonKind.CHANGES_NOTHING, text=_NOTHING_DIFFERS)]
     if case.app.status.health.status not in ("Healthy", ""):
         reasons = [_does_not_help()]
     if hooks:
         more = f" and {len(hooks) - 1} more" if len(hooks) > 1 else ""
-        words = f"it runs its hooks again: {hooks[0]}{more}"
-        reasons.append(Reason(kind=ReasonKind.RUNS_HOOKS, text=words, refs=tuple(hooks)))
+        description = f"it runs its hooks again: {hooks[0]}{more}"
+        reasons.append(Reason(kind=ReasonKind.RUNS_HOOKS, text=description, refs=tuple(hooks)))
     outcome = SyncOutcome.UNKNOWN if hooks else SyncOutcome.SUCCEEDS
     return Safety(sync=SyncSafety.SAFE, outcome=outcome, reasons=tuple(reasons))
 
@@ -131,11 +129,11 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     if blocked is not None:
         return Safety.refused(blocked.verdict)
     critical = [root for root in roots if root.severity is Severity.CRITICAL]
-    uncompared = any(root.side is Side.COMPARE and not _is_about_a_sync(root, case) for root in critical)
+    uncompared = any(root.side is Side.COMPARE and not _explains_failed_sync(root, case) for root in critical)
     if uncompared and safety.sync is SyncSafety.SAFE:
-        words = "what it would change cannot be seen until Argo CD can compare the app again"
-        return Safety.unknown(ReasonKind.NOT_COMPARED, words, safety.outcome if _fails(safety) else _UNKNOWN)
-    failed = next((root for root in critical if _is_about_a_sync(root, case)), None)
+        why = "what it would change is not known until Argo CD can compare the app again"
+        return Safety.unknown(ReasonKind.NOT_COMPARED, why, safety.outcome if _fails(safety) else _UNKNOWN)
+    failed = next((root for root in critical if _explains_failed_sync(root, case)), None)
     if failed is not None and not _fails(safety):
         return _failed_before(safety, case, failed)
     if roots and [reason.kind for reason in safety.reasons][:1] == [ReasonKind.CHANGES_NOTHING]:
@@ -144,19 +142,19 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
 
 
 def _failed_before(safety: Safety, case: Case, failed: Finding) -> Safety:
-    """The simulation does not show why the last sync failed."""
+    """The verdict if the simulation does not reproduce the failure of the last sync."""
     operation = case.operation
     times = operation.retry_count + 1 if operation is not None else 1
     how_often = f"failed {times} times" if times > 1 else "failed"
     reason = Reason(
         kind=ReasonKind.FAILED_BEFORE,
-        text=f"the last sync {how_often}, and nothing shows that the cause is gone: {failed.verdict}",
+        text=f"the last sync {how_often}, and nothing shows that the cause is fixed: {failed.verdict}",
         refs=(failed.about,),
     )
-    known = case.desired and safety.sync is SyncSafety.SAFE
+    is_safe = bool(case.desired) and safety.sync is SyncSafety.SAFE
     changes = tuple(reason for reason in safety.reasons if reason.kind is not ReasonKind.CHANGES_NOTHING)
     return Safety(
-        sync=SyncSafety.SAFE if known else SyncSafety.UNKNOWN,
+        sync=SyncSafety.SAFE if is_safe else SyncSafety.UNKNOWN,
         outcome=_UNKNOWN,
         reasons=(reason, *changes),
     )
@@ -166,20 +164,20 @@ def _fails(safety: Safety) -> bool:
     return safety.outcome is SyncOutcome.FAILS
 
 
-def _is_about_a_sync(finding: Finding, case: Case) -> bool:
-    """Does it explain why a sync failed, not only why something is unhealthy or why auto-sync skips it?"""
+def _explains_failed_sync(finding: Finding, case: Case) -> bool:
+    """Does the finding explain why a sync failed?"""
     kinds = {symptom.kind for symptom in finding.explains}
     skipped = case.operation is not None and case.operation.phase == "Succeeded"
     by_condition = finding.side is Side.APPLY and SymptomKind.CONDITION in kinds and not skipped
-    return bool(kinds & _OF_A_SYNC) or by_condition
+    return bool(kinds & _SYNC_SYMPTOMS) or by_condition
 
 
 def _does_not_help(why: str = _NOTHING_DIFFERS) -> Reason:
     return Reason(kind=ReasonKind.DOES_NOT_HELP, text=f"it does not help: {why}")
 
 
-def _moved_on(case: Case) -> str:
-    """The commit that a sync would bring, where that is another one than was compared."""
+def _new_commit(case: Case) -> str:
+    """The commit that a sync would apply, if it differs from the compared one."""
     revisions = case.app.revisions
     for index, source in enumerate(case.app.sources):
         head = case.head_of(source.repo_url, source.target_revision)

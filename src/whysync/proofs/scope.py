@@ -245,7 +245,7 @@ class _ScopeBuilder:
                 kind=GapKind.NOT_COLLECTED,
                 what=f"live {row.ref}",
                 about=row.ref,
-                why="it is in the cluster, and not among the facts",
+                why="it is in the cluster but not in the facts",
                 how_to_get=f"kubectl get {row.kind.lower()} {row.name}"
                 f"{f' -n {row.namespace}' if row.namespace else ''} -o yaml --show-managed-fields",
             )
@@ -346,10 +346,10 @@ class _ScopeBuilder:
             self._gaps.append(
                 Gap(
                     kind=GapKind.NOT_COLLECTED,
-                    what=f"what is left in Namespace {name}",
+                    what=f"the remaining objects of Namespace {name}",
                     about=namespace.ref,
-                    why="it is being deleted, and what keeps it is not among the facts",
-                    how_to_get=f"kubectl get namespace {name} -o yaml, and what its conditions name",
+                    why="it is terminating, and the objects that block it are not in the facts",
+                    how_to_get=f"kubectl get namespace {name} -o yaml, and the objects its conditions name",
                 )
             )
 

@@ -338,7 +338,7 @@ def _check(case: Case) -> None:
         raise NotSimulated(
             Gap(
                 kind=GapKind.NOT_RENDERED,
-                what="what Git renders to",
+                what="the rendered manifests",
                 why="the facts have no manifests of this app",
                 how_to_get=f"argocd app manifests {name} --source git, as desired/{name}/",
             )
@@ -407,7 +407,7 @@ def _gaps(case: Case, not_served: list[Object], scope: Scope) -> list[Gap]:
             Gap(
                 kind=GapKind.NOT_COLLECTED,
                 what=f"AppProject {case.app.project}",
-                why="it is not among the facts: one that permits everything stands for it",
+                why="it is not in the facts; a project that permits everything is assumed",
                 how_to_get=f"kubectl -n {namespace} get appproject {case.app.project} -o yaml",
             )
         )
@@ -416,7 +416,7 @@ def _gaps(case: Case, not_served: list[Object], scope: Scope) -> list[Gap]:
             Gap(
                 kind=GapKind.NOT_MODELED,
                 what=f"objects of {kind}",
-                why="the model does not serve this version of the kind",
+                why="the simulation does not serve this version of the kind",
             )
         )
     masked = [
@@ -428,7 +428,7 @@ def _gaps(case: Case, not_served: list[Object], scope: Scope) -> list[Gap]:
         Gap(
             kind=GapKind.MASKED,
             what=f"the values of {ref}",
-            why="they are masked: whether they are right cannot be told",
+            why="they are masked, so they cannot be verified",
             about=ref,
         )
         for ref in masked

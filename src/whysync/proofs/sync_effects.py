@@ -133,10 +133,10 @@ def data_loss_text(world: SimulatedCase, ref: Ref) -> str:
             not group or manifest.ref.group == group
             for manifest in world.case.index.live_by_kind.get(kind, ())
         )
-        return f"and with it every {kind or 'object of its kind'}" + (f" ({known} known)" if known else "")
+        return f"and every {kind or 'object of its kind'}" + (f" ({known} known)" if known else "")
     if ref.kind == "Namespace":
-        return "and all that is in it"
-    return "and the data it holds" if ref.kind in _STATEFUL_KINDS else ""
+        return "and everything in it"
+    return "and its data" if ref.kind in _STATEFUL_KINDS else ""
 
 
 class _EffectsReader:

@@ -55,7 +55,7 @@ def listed(refs: Sequence[Ref], most: int = 2) -> str:
 
 def value_text(value: Json | Missing) -> str:
     if isinstance(value, Missing):
-        return "nothing"
+        return "unset"
     plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shortened(plain, 40)
 
@@ -198,19 +198,19 @@ def persistence_reasons(
     elif not result.writers:
         yield RankedReason(
             kind=ReasonKind.DOES_NOT_HELP,
-            text="it does not help: the difference stays, whatever a sync writes",
+            text="it does not help: the difference remains after every sync",
             weight=62,
         )
     elif result.differs_after <= timedelta():
         yield RankedReason(
             kind=ReasonKind.DOES_NOT_HELP,
-            text=f"it does not help: {who} makes it differ at once",
+            text=f"it does not help: {who} changes it back immediately",
             refs=refs,
             weight=62,
         )
     elif result.is_loop and result.period is not None:
         timed = result.loop_reported or any(writer.delay_observed for writer in result.writers)
-        words = f"{who} writes it back, and all repeats"
+        words = f"{who} writes it back, and this repeats"
         if timed:
             words += f" every ~{duration_text(result.period)}"
         restarted = _looping_restarts(effects, result)
@@ -304,7 +304,7 @@ def side_effect_reasons(
     if updated:
         yield RankedReason(
             kind=ReasonKind.UPDATES,
-            text=f"it brings {listed(updated)} to what Git declares",
+            text=f"it updates {listed(updated)} to what Git declares",
             refs=tuple(updated),
             weight=20,
         )
@@ -467,15 +467,19 @@ def _dropped_pods(effects: Effects) -> Iterator[RankedReason]:
         refs, total = tuple(ref for ref, _, _ in scaled_down), sum(number for _, number, _ in scaled_down)
         yield RankedReason(
             kind=ReasonKind.DROPS_PODS,
-            text=f"it drops {total} running pods of {listed(refs)}",
+            text=f"it terminates {total} running pods of {listed(refs)}",
             refs=refs,
             weight=93,
             unsafe=True,
         )
         return
     for ref, number, detail in scaled_down:
-        noun = "running pod" if ref.kind in WORKLOADS else "replica"
-        words = f"it drops {counted(number, noun)} of {ref} ({detail})"
+        effect = (
+            f"it terminates {counted(number, 'running pod')}"
+            if ref.kind in WORKLOADS
+            else f"it removes {counted(number, 'replica')}"
+        )
+        words = f"{effect} of {ref} ({detail})"
         yield RankedReason(kind=ReasonKind.DROPS_PODS, text=words, refs=(ref,), weight=93, unsafe=True)
 
 
@@ -518,7 +522,7 @@ def _reverted_fields(
         values = f"{value_text(change.before)}, Git declares {value_text(change.after)}"
         words = f"it reverts {change.pointer} of {change.ref} ({values}), set by {_writer_and_age(change)}"
         if len(shown) < len(changes):
-            words += f", and {len(changes) - 1} more fields that were written by hand"
+            words += f", and {len(changes) - 1} more manually changed fields"
         refs = tuple(dict.fromkeys(each.ref for each in changes)) if shown is not changes else (change.ref,)
         yield RankedReason(
             kind=ReasonKind.UNDOES_MANUAL_CHANGE,

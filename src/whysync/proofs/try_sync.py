@@ -1,4 +1,4 @@
-"""`argocd app sync`, run on the world of a Case, and what came of it."""
+"""Run `argocd app sync` in a simulation of a Case and decide whether it is safe."""
 
 from __future__ import annotations
 
@@ -26,38 +26,36 @@ from whysync.proofs.sync_reasons import (
     side_effect_reasons,
 )
 
-_LONGEST_SYNC: Final = timedelta(minutes=30)
-_MOST_REASONS: Final = 6
+_MAX_SYNC_TIME: Final = timedelta(minutes=30)
+_MAX_REASONS: Final = 6
 _FAILING: Final = frozenset({ReasonKind.SYNC_FAILS, ReasonKind.SYNC_HANGS})
 _DOUBTS: Final = frozenset(
     {ReasonKind.MODEL_DIFFERS, ReasonKind.OPERATOR_NOT_MODELED, ReasonKind.FACTS_MISSING}
 )
 
 
-def tried(case: Case, findings: Sequence[Finding]) -> Safety:
+def simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
     try:
-        return _tried(case, findings)
+        return _simulated_safety(case, findings)
     except NotSimulated as problem:
         return Safety.unknown(ReasonKind.FACTS_MISSING, problem.gap.why)
     except (TimelineNeverSettles, ControllersNeverSettle) as problem:
-        return Safety.unknown(
-            ReasonKind.SIMULATION_FAILED, f"the model of this cluster never comes to rest ({problem})"
-        )
+        return Safety.unknown(ReasonKind.SIMULATION_FAILED, f"the simulation does not settle ({problem})")
 
 
-def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
+def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
     world = simulated(case, disable_auto_sync=not is_running(case), assume_repeats=False)
     since = len(world.simulation.api_server.store.journal)
     world.simulation.timeline.settle()
     if world.sync_and_health[0] not in ("Synced", "OutOfSync"):
         return Safety.unknown(
             ReasonKind.MODEL_DIFFERS,
-            f"on the model Argo CD cannot compare the app: {no_comparison(world)}",
+            f"in the simulation Argo CD cannot compare the app: {no_comparison(world)}",
         )
-    apart = disagreement(world)
-    told: list[RankedReason] = []
+    disagreements = disagreement(world)
+    reasons: list[RankedReason] = []
     if is_running(case):
-        told.append(
+        reasons.append(
             RankedReason(
                 kind=ReasonKind.SYNC_RUNNING,
                 text=SYNC_RUNS,
@@ -71,31 +69,31 @@ def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
         except Denied as problem:
             why = str(problem).rpartition("desc = ")[2]
             return Safety.refused(why)
-    ended = world.until(lambda: not world.is_operating, _LONGEST_SYNC)
+    ended = world.until(lambda: not world.is_operating, _MAX_SYNC_TIME)
     effects = effects_of(world, since)
-    told += damage_reasons(world, effects)
-    told += outcome(world, findings, ended=ended)
+    reasons += damage_reasons(world, effects)
+    reasons += outcome(world, findings, ended=ended)
     result = DriftAfterSync()
     if text(world.operation.get("phase")) == "Succeeded":
         result = drift_after_sync(world)
-        told += persistence_reasons(world, effects, result)
-    told += side_effect_reasons(world, effects, result, sure=not apart)
-    told += _doubts(world, apart)
-    return _verdict(told)
+        reasons += persistence_reasons(world, effects, result)
+    reasons += side_effect_reasons(world, effects, result, sure=not disagreements)
+    reasons += _doubts(world, disagreements)
+    return _verdict(reasons)
 
 
-def _verdict(told: list[RankedReason]) -> Safety:
-    ranked = sorted(told, key=lambda one: -one.weight)
-    if any(one.unsafe for one in ranked):
+def _verdict(reasons: list[RankedReason]) -> Safety:
+    ranked = sorted(reasons, key=lambda reason: -reason.weight)
+    if any(reason.unsafe for reason in ranked):
         sync = SyncSafety.UNSAFE
-        ranked.sort(key=lambda one: not one.unsafe)
-    elif any(one.unknown for one in ranked):
+        ranked.sort(key=lambda reason: not reason.unsafe)
+    elif any(reason.unknown for reason in ranked):
         sync = SyncSafety.UNKNOWN
-        ranked.sort(key=lambda one: not one.unknown)
+        ranked.sort(key=lambda reason: not reason.unknown)
     else:
         sync = SyncSafety.SAFE
-    reasons = tuple(one.reason for one in ranked[:_MOST_REASONS])
-    return Safety(sync=sync, outcome=_outcome({one.kind for one in ranked}), reasons=reasons)
+    shown = tuple(ranked_reason.reason for ranked_reason in ranked[:_MAX_REASONS])
+    return Safety(sync=sync, outcome=_outcome({reason.kind for reason in ranked}), reasons=shown)
 
 
 def _outcome(kinds: set[ReasonKind]) -> SyncOutcome:
@@ -104,17 +102,17 @@ def _outcome(kinds: set[ReasonKind]) -> SyncOutcome:
     return SyncOutcome.UNKNOWN if kinds & _DOUBTS else SyncOutcome.SUCCEEDS
 
 
-def _doubts(world: SimulatedCase, apart: Sequence[str]) -> Iterator[RankedReason]:
-    """What the answer may hang on, and the facts lack."""
-    for one in apart:
-        yield RankedReason(kind=ReasonKind.MODEL_DIFFERS, text=one, unknown=True, weight=60)
-    unseen = [gap.what for gap in world.scope.gaps]
-    if unseen:
-        more = f" and {len(unseen) - 2} more" if len(unseen) > 2 else ""
-        listed = f"{', '.join(unseen[:2])}{more}"
+def _doubts(world: SimulatedCase, disagreements: Sequence[str]) -> Iterator[RankedReason]:
+    """Reasons why the verdict may be wrong: disagreements with Argo CD, and missing facts."""
+    for disagreement_text in disagreements:
+        yield RankedReason(kind=ReasonKind.MODEL_DIFFERS, text=disagreement_text, unknown=True, weight=60)
+    missing = [gap.what for gap in world.scope.gaps]
+    if missing:
+        more = f" and {len(missing) - 2} more" if len(missing) > 2 else ""
+        listed = f"{', '.join(missing[:2])}{more}"
         yield RankedReason(
             kind=ReasonKind.FACTS_MISSING,
-            text=f"what it does to {listed} is not known: not among the facts",
+            text=f"its effect on {listed} is not known: not in the facts",
             unknown=True,
             weight=60,
         )

@@ -55,7 +55,7 @@ from whysync.proofs.sync_reasons import value_text
 
 _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
 _COST_PER_RUN: Final = 5
-_HUMAN_DECISION: Final = "what to do about what is seen there is for a person"
+_HUMAN_DECISION: Final = "what to do about the result requires a human decision"
 _APP_SYMPTOMS: Final = frozenset({APP_DIFFERS, APP_UNHEALTHY, OPERATION})
 _SYNC_SYMPTOMS: Final = frozenset({OPERATION, SymptomId.condition("SyncError")})
 _MAX_RELEASES: Final = 2
@@ -80,9 +80,7 @@ class FixVerifier:
         if denied is not None:
             return verify_rbac_fix(self._case, denied, fix)
         if self._case.app.metadata.deletion_timestamp is not None:
-            return not_run(
-                ProofKind.NOTHING_TO_FIX, "the app is being deleted: there is nothing that it could come to"
-            )
+            return not_run(ProofKind.NOTHING_TO_FIX, "the app is being deleted")
         if explains_only_lag(self._case, finding):
             return self._verify_refresh(finding, fix)
         only = finding_scope(self._case, finding)
@@ -91,12 +89,14 @@ class FixVerifier:
             return self._verify_hidden(hidden, fix)
         waits = only_waits(fix.commands)
         if finding.severity is Severity.INFO and not waits:
-            return not_run(ProofKind.NOTHING_TO_FIX, "nothing is wrong that it could end")
+            return not_run(ProofKind.NOTHING_TO_FIX, "there is no problem to fix")
         self._baseline = self._baselines.setdefault(only, BaselineRuns(self._case, only))
         start = self._baseline.no_action.observer
         explained = self._explained_symptoms(finding, start.samples[0].symptoms)
         if not explained:
-            return not_run(ProofKind.NOT_REPRODUCED, "nothing of what it explains shows on a model")
+            return not_run(
+                ProofKind.NOT_REPRODUCED, "the simulation does not show the symptoms of this finding"
+            )
         self.work += _COST_PER_RUN + len(start.world.scope.keys)
         if waits:
             return self._verify_waiting(finding, explained, only)
@@ -119,7 +119,7 @@ class FixVerifier:
         return (
             Rejected(why=f"it is refused: {why}")
             if shown
-            else not_run(ProofKind.REFUSED, f"on the model it is refused: {why}")
+            else not_run(ProofKind.REFUSED, f"refused in the simulation: {why}")
         )
 
     # --- other ways to verify --------------------------------------------------------------------
@@ -137,7 +137,7 @@ class FixVerifier:
         before = baseline.manual_sync if hidden.needs_sync else baseline.no_action
         self.work += 2 * _COST_PER_RUN
         if not hidden.present_without_fix(before.observer):
-            return not_run(ProofKind.NOT_REPRODUCED, "the model does not show what it says")
+            return not_run(ProofKind.NOT_REPRODUCED, "the simulation does not show the problem")
         try:
             run = run_with_fix(self._case, fix, frozenset(), None, touched, syncs=hidden.needs_sync)
         except (NotExecutable, StepRefused) as problem:
@@ -148,28 +148,28 @@ class FixVerifier:
         other_failure = self._other_failure(run.observer.world)
         if other_failure:
             return not_run(
-                ProofKind.OTHER_CAUSE, f"on the model the sync fails for another reason: {other_failure}"
+                ProofKind.OTHER_CAUSE, f"in the simulation the sync fails for another reason: {other_failure}"
             )
         if hidden.present_with_fix(run.observer, run.journal_length) or new:
-            result = "; ".join(describe_symptom(symptom) for symptom in sorted(new)[:2]) or "it is as before"
-            return Rejected(why=f"on a model of this cluster, with it {result}", trace=trace)
+            result = "; ".join(describe_symptom(symptom) for symptom in sorted(new)[:2]) or "nothing changes"
+            return Rejected(why=f"in a simulation with this fix, {result}", trace=trace)
         gaps = [*run.gaps, *owner_gaps(fix, self._case)]
         if gaps:
             return likely("; ".join(gaps), trace)
         once = hidden.needs_sync and hidden.present_with_fix(run.observer)
-        why = "the first sync with it still overwrites the field" if once else ""
+        why = "the first sync after the fix still overwrites the field" if once else ""
         if isinstance(hidden, NotReconciled) and hidden.commit_pending:
-            why = "what the commit changes that waits is not known yet"
+            why = "what the pending commit changes is not known yet"
         return proven(ROUNDS, trace, why)
 
     def _verify_waiting(self, finding: Finding, explained: SymptomIds, only: frozenset[Key] | None) -> Proof:
         """Waiting is right if the problem ends by itself; new images are assumed to run."""
         run = run_waiting(self._case, explained, only)
         if self._remaining(finding, explained, run):
-            return not_run(ProofKind.NO_EFFECT, "on the model it does not end by itself")
+            return not_run(ProofKind.NO_EFFECT, "in the simulation it does not resolve by itself")
         new = run.observer.symptoms - run.observer.initial_symptoms - explained
         if new:
-            return not_run(ProofKind.NO_EFFECT, f"on the model {describe_symptom(min(new))} then")
+            return not_run(ProofKind.NO_EFFECT, f"in the simulation, {describe_symptom(min(new))} afterwards")
         now = Run(observer=Observer(simulated(self._case, only=only)), since=run.observer.started_at)
         trace = trace_of(now, run)
         gap = (
@@ -187,8 +187,8 @@ class FixVerifier:
         no_action = self._baseline.no_action
         if not no_action.persisting(explained):
             if explained & no_action.observer.initial_symptoms:
-                return not_run(ProofKind.ENDS_BY_ITSELF, "on the model it goes away by itself")
-            return not_run(ProofKind.NOT_REPRODUCED, "the model does not show the trouble")
+                return not_run(ProofKind.ENDS_BY_ITSELF, "in the simulation it resolves by itself")
+            return not_run(ProofKind.NOT_REPRODUCED, "the simulation does not show the problem")
         baseline = self._failing_baseline(explained, run)
         remaining = self._remaining(finding, explained, run)
         new = self._new_symptoms(explained, run)
@@ -201,18 +201,19 @@ class FixVerifier:
                 status=ProofStatus.LIKELY,
                 kind=ProofKind.PLAIN_SYNC_HELPS,
                 rounds=ROUNDS,
-                why="on the model a plain sync ends it too",
+                why="in the simulation a plain sync helps as well",
                 trace=trace,
             )
         other_failure = self._other_failure(baseline.observer.world)
         if other_failure:
             return not_run(
                 ProofKind.OTHER_CAUSE,
-                f"without it, on the model the sync fails for another reason: {other_failure}",
+                f"without the fix, the simulated sync fails for another reason: {other_failure}",
             )
         blocked = self._blocked_release(finding, fix)
         if blocked is not None and _POD_TEMPLATE.search(blocked.pointer):
-            why = f"with it, a later commit that changes {blocked.pointer} of {blocked.ref} is not deployed"
+            field = f"{blocked.pointer} of {blocked.ref}"
+            why = f"with this fix, a later commit that changes {field} is not deployed"
             return Rejected(why=why, trace=trace)
         gaps = self._gaps(finding, fix, run)
         gaps += self._gaps_without_repeats(finding, fix, explained)
@@ -328,25 +329,23 @@ class FixVerifier:
         other_failure = self._other_failure(run.observer.world)
         if other_failure:
             return not_run(
-                ProofKind.OTHER_CAUSE, f"on the model the sync fails for another reason: {other_failure}"
+                ProofKind.OTHER_CAUSE, f"in the simulation the sync fails for another reason: {other_failure}"
             )
         others = sorted(
             failed_resources(run.observer.world).keys() - observable_symptoms(self._case, finding.explains)
         )
         if others:
-            return not_run(
-                ProofKind.OTHER_CAUSE, f"another cause stands in the way: {describe_symptom(others[0])}"
-            )
+            return not_run(ProofKind.OTHER_CAUSE, f"another cause blocks it: {describe_symptom(others[0])}")
         gaps = self._gaps(finding, fix, run)
         if gaps:
             return not_run(
                 ProofKind.FACTS_MISSING,
-                f"on the model {result}, but that may be for want of facts: {'; '.join(gaps)}",
+                f"in the simulation {result}, possibly because facts are missing: {'; '.join(gaps)}",
             )
         unreported = [symptom for symptom in sorted(remaining) if self._waits_for_operator(symptom)]
         if unreported and not remaining - set(unreported) - _APP_SYMPTOMS and not new:
             symptom = describe_symptom(unreported[0])
-            why = f"{symptom} until its operator writes a status, which is not modelled"
+            why = f"{symptom} until its operator writes a status; that operator is not simulated"
             return not_run(ProofKind.OPERATOR_NOT_MODELED, why)
         held = run.observer.absent_until(remaining, run.settled_at, run.last_sync_at)
         if remaining and held and not new:
@@ -354,10 +353,10 @@ class FixVerifier:
                 status=ProofStatus.LIKELY,
                 kind=ProofKind.UNTIL_NEXT_SYNC,
                 rounds=ROUNDS - 1,
-                why=f"it holds until the next sync: then {result}",
+                why=f"it helps until the next sync; then {result}",
                 trace=trace,
             )
-        return Rejected(why=f"on a model of this cluster, with it {result}", trace=trace)
+        return Rejected(why=f"in a simulation with this fix, {result}", trace=trace)
 
     def _waits_for_operator(self, symptom: SymptomId) -> bool:
         """Is it a custom resource whose operator has not written a status yet?"""
@@ -384,13 +383,13 @@ class FixVerifier:
         keys = explained_keys(self._case, finding) & self._case.rows.keys()
         simulated_keys = keys & world.scope.keys
         if simulated_keys and len(simulated_keys) < len(keys):
-            notes.append(f"tried with {len(simulated_keys)} of {len(keys)} resources")
+            notes.append(f"simulated with {len(simulated_keys)} of {len(keys)} resources")
         images = unobserved_images(world) if has_unhealthy(explained) else []
         if images:
-            notes.append(f"assumed: that {images[0]} runs, which nobody has seen")
+            notes.append(f"assumes that {images[0]} runs, which has not been observed")
         sync, health = world.sync_and_health
         if (sync, health) != ("Synced", "Healthy"):
-            notes.append(f"what it explains is gone; the app is {sync}, {health} for other causes")
+            notes.append(f"this problem is gone; the app is {sync}, {health} for other reasons")
         return "; ".join(notes)
 
     def _gaps(self, finding: Finding, fix: Fix, run: FixRun) -> list[str]:
