@@ -80,8 +80,8 @@ def test_the_first_fix_of_the_first_finding_explains_itself(whysync: Whysync) ->
     ran = whysync("fix", APP, "--bundle", BUNDLE)
     assert (ran.code, ran.err) == (0, "")
     head = [line for line in ran.out.splitlines() if line.startswith("# ")]
-    assert "holds 3 replicas, Git asks for 1" in head[0]
-    assert head[1] == "# fix 1 of 2: Let the autoscaler own it: drop replicas from Git"
+    assert "sets 3 replicas of Deployment production/my-api-service, but Git declares 1" in head[0]
+    assert head[1] == "# fix 1 of 2: Let the autoscaler own it: remove replicas from Git"
     assert "-  replicas: 1\n" in ran.out
 
 

@@ -15,7 +15,7 @@ LOOP = ("diagnose", "--bundle", EXAMPLE)
 
 def test_a_proven_fix_has_its_mark(whysync: Whysync) -> None:
     out = whysync(*LOOP).out
-    assert "fix 1        Let the autoscaler own it: drop replicas from Git   ✓ proven\n" in out
+    assert "fix 1        Let the autoscaler own it: remove replicas from Git   ✓ proven\n" in out
     assert "without the fix" not in out
 
 

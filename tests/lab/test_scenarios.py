@@ -138,7 +138,7 @@ WRONG_EXPECTATIONS = {
     "fix: proven ": ("fix: none", "proof of the first fix is 'proven', expected 'none'"),
     "fix: proven  ": (
         "fix: {proof: proven, title: Sync}",
-        "first fix is 'Let the autoscaler own it: drop replicas from Git', expected 'Sync'",
+        "first fix is 'Let the autoscaler own it: remove replicas from Git', expected 'Sync'",
     ),
     "fix: proven   ": (
         "fix: {proof: proven, why: luck}",

@@ -111,10 +111,11 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
     def cited(self) -> tuple[Evidence, ...]:
         """Both sides of the difference, as evidence."""
-        wanted = "only the cluster has it" if self.only_live else "Git says this"
-        found = "the cluster does not have it" if self.only_git else "the cluster says this"
-        return self._side(self.desired, self.desired_value, wanted), self._side(
-            self.live, self.live_value, found
+        declared = "not declared in Git" if self.only_live else "declared in Git"
+        live = "not in the cluster" if self.only_git else "live value"
+        return (
+            self._side(self.desired, self.desired_value, declared),
+            self._side(self.live, self.live_value, live),
         )
 
     def _side(self, manifest: Manifest, value: Json | Missing, says: str) -> Evidence:

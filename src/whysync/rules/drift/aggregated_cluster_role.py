@@ -1,19 +1,19 @@
 """The rules of an aggregated ClusterRole are filled in by Kubernetes.
 
 ## What happens
-A ClusterRole with `aggregationRule` gets its `rules` from all ClusterRoles that its selectors match: a
-controller of Kubernetes writes them, whatever Git says. Git's own `rules` (often an empty list) differ for
-ever.
+A Kubernetes controller fills in the `rules` of a ClusterRole with `aggregationRule` from all ClusterRoles
+that its selectors match, and overwrites what Git declares. The `rules` in Git (often an empty list) always
+differ.
 
 ## How whysync knows
-The ClusterRole has an `aggregationRule`, and `rules` is what differs.
+The ClusterRole has an `aggregationRule`, and `rules` differs.
 
 ## Fix
-Delete `rules` from the manifest in Git. For all of them at once: `ignoreAggregatedRoles: true` under
-`resource.compareoptions` in `argocd-cm`.
+Delete `rules` from the manifest in Git. To fix all ClusterRoles at once, set `ignoreAggregatedRoles: true`
+under `resource.compareoptions` in `argocd-cm`.
 
 ## When it is something else
-A ClusterRole without `aggregationRule` was changed by a person or an operator.
+If the ClusterRole has no `aggregationRule`, a person or an operator changed it.
 """
 
 from collections.abc import Iterator
@@ -37,21 +37,21 @@ def aggregated_cluster_role(case: Case) -> Iterator[Finding]:
             field=RULES,
             writer=first.writer,
             confidence=Confidence.HIGH,
-            verdict=f"Kubernetes fills in the rules of {first.ref} from the ClusterRoles that it aggregates",
+            verdict=f"Kubernetes fills in the rules of {first.ref} from the ClusterRoles it aggregates",
             evidence=(
-                cite(first.live, "/aggregationRule", says="it aggregates others")
+                cite(first.live, "/aggregationRule", says="aggregates other ClusterRoles")
                 if first.live.body.get("aggregationRule") is not None
-                else cite(first.desired, "/aggregationRule", says="it aggregates others"),
+                else cite(first.desired, "/aggregationRule", says="aggregates other ClusterRoles"),
                 *first.cited(),
             ),
             fixes=(
                 *((Fix.remove(first.ref, RULES, title="Delete rules from Git"),) if declared else ()),
-                ignore_field(case, first.ref, RULES, risk="none: the rules are never Git's"),
+                ignore_field(case, first.ref, RULES, risk="none: Git never sets these rules"),
                 Fix.run(
                     kubectl("patch", "configmap", "argocd-cm", "--type=merge", "-p", OPTION,
                             namespace=argocd_namespace(case)),
-                    title="For all apps: let Argo CD ignore rules of aggregated roles",
-                    risk="replaces other options under resource.compareoptions: merge them by hand",
+                    title="For all apps: ignore the rules of aggregated ClusterRoles",
+                    risk="replaces the other options in resource.compareoptions: merge them by hand",
                 ),
             ),
         )  # fmt: skip

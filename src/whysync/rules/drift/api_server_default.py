@@ -1,21 +1,22 @@
 """The API server fills in a field that Git leaves out.
 
 ## What happens
-Kubernetes completes objects as it stores them: a Service gets its `clusterIP`, a claim template its
-`apiVersion` and `kind`, a port its `protocol`. Argo CD knows most of these defaults, but not inside lists
-without keys, not with structured-merge diff, and not where Git sets the field to an empty value.
+The API server fills in defaults when it stores an object: the `clusterIP` of a Service, the `apiVersion`
+and `kind` of a volume claim template, the `protocol` of a port. Argo CD's diff applies most of these
+defaults, but not inside lists without keys, not with structured-merge diff, and not if Git sets the field
+to an empty value.
 
 ## How whysync knows
 Only the cluster has the field (or Git sets it to an empty or zero value that counts as unset), the API server
-fills in this very value for the built-in kind, and no manager claims to have written it by intent.
+fills in this value for the built-in kind, and managedFields name no other writer.
 
 ## Fix
-Write the value that the cluster has into Git: then both sides say the same. Or let the API server
-compare: `argocd.argoproj.io/compare-options: ServerSideDiff=true` on the Application.
+Declare the live value in Git. Or use server-side diff: `argocd.argoproj.io/compare-options:
+ServerSideDiff=true` on the Application.
 
 ## When it is something else
-A custom resource gets its defaults from the CRD's schema. A sidecar or a label that no default explains
-comes from a mutating webhook.
+The defaults of a custom resource come from the CRD's schema. A mutating webhook adds sidecars and labels that
+are no defaults.
 """
 
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ def api_server_default(case: Case) -> Iterator[Finding]:
             verdict=f"the API server fills in {names} of {first.ref}, which Git leaves"
             f" {'out' if all(drift.only_live for drift in drifts) else 'empty'}",
             fixes=(
-                declare_live(drifts, title="Declare in Git what the cluster fills in"),
+                declare_live(drifts, title="Declare the default in Git"),
                 server_side_diff(case),
             ),
         )

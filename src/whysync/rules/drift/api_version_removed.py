@@ -1,22 +1,22 @@
-"""Git declares an API version that Kubernetes has removed; the cluster shows the object in another one.
+"""Git declares an API version that Kubernetes has removed; the cluster serves another one.
 
 ## What happens
-Kubernetes stores an object once and serves it in every version that it knows. When a version is removed
-(PodDisruptionBudget of `policy/v1beta1` in 1.25, for example), what is in the cluster lives on in the new
-version, while Git still asks for the old one. Argo CD cannot compare like with like, and sooner or
-later cannot apply it.
+Kubernetes stores an object once and serves it in every API version that it supports. When a version is
+removed (for example `policy/v1beta1` of PodDisruptionBudget in 1.25), existing objects are served in the
+new version, but Git still declares the old one. Argo CD cannot compare the two properly, and the next sync
+that has to write the object fails.
 
 ## How whysync knows
-`apiVersion` itself differs for a built-in kind. For versions that Kubernetes removed, the release that did
-it is named.
+`apiVersion` differs, and the kind is built in. If Kubernetes removed the version, the finding names the
+release.
 
 ## Fix
-Write the new version into the manifest and check its fields: versions differ in more than the name. For a
-chart, take a release that knows the new version, or tell it the cluster's version.
+Change `apiVersion` in the manifest and check the fields, which may differ between the versions. For a chart,
+use a release that supports the new version, or pass the cluster's version to it.
 
 ## When it is something else
-The sync already fails with "no matches for kind": the same cause, told on the apply side. For a
-custom resource the versions of its CRD decide.
+If the sync already fails with "no matches for kind", the cause is the same. For a custom resource, the
+versions in its CRD decide.
 """
 
 from collections.abc import Iterator
@@ -30,22 +30,22 @@ API_VERSION = "/apiVersion"
 @rule(cause="deprecated-api", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def api_version_removed(case: Case) -> Iterator[Finding]:
     for drift in case.drifts_by(Mechanism.OLD_API):
-        wanted, served = str(drift.desired_value), str(drift.live_value)
-        removed = removal_of(wanted, drift.ref.kind)
-        told = f", which Kubernetes removed in {removed}" if removed else ""
+        declared, served = str(drift.desired_value), str(drift.live_value)
+        removed = removal_of(declared, drift.ref.kind)
+        release = f", which Kubernetes removed in {removed}" if removed else ""
         yield Finding(
             about=drift.ref,
             field=API_VERSION,
             explains=tuple(d.symptom for d in case.drifts if d.key == drift.key),
             confidence=Confidence.HIGH if removed else Confidence.MEDIUM,
-            verdict=f"{drift.ref} in Git asks for {wanted}{told}; the cluster serves {served}",
+            verdict=f"Git declares {drift.ref} as {declared}{release}; the cluster serves {served}",
             evidence=drift.cited(),
             fixes=(
                 Fix.change(
                     drift.ref,
                     Set(pointer=API_VERSION, value=served),
                     title=f"Declare {served} in Git",
-                    risk="fields may have been renamed or moved between the versions",
+                    risk="fields may be renamed or moved in the new version",
                 ),
             ),
         )

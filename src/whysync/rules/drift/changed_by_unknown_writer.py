@@ -1,21 +1,21 @@
-"""A field that Git declares was changed in the cluster, and nothing shows by whom.
+"""A field that Git declares was changed in the cluster by an unknown writer.
 
 ## What happens
-Git was synced, and the live value is different now. No default, no known controller and no admission webhook
-explains it. A person changed it, or a program that the facts do not show. Argo CD reports the field as
-different until somebody syncs or commits the value.
+Git's value was synced, but the live value is different now. No default, known controller or admission
+webhook explains it: a person or an unknown program changed it. The app is OutOfSync until someone syncs or
+commits the live value.
 
 ## How whysync knows
 The last sync succeeded at the revision that Argo CD compares with, so Git's value was applied. The live
-object came without managedFields (`kubectl get -o yaml` omits them), or they do not name a known program.
+object has no managedFields (`kubectl get -o yaml` omits them), or they do not name a known program.
 
 ## Fix
-Look at managedFields: they name the writer. Then decide: commit the live value, or sync. If the value comes
-back after a sync, a controller or a webhook writes it.
+Read managedFields, which name the writer. Then commit the live value, or sync. If the value comes back
+after a sync, a controller or a webhook writes it.
 
 ## When it is something else
-With managedFields among the facts, the writer decides. A ConfigMap or Secret of a Helm chart may also be
-rendered differently each time: then nobody changed it.
+If managedFields are available, they name the writer. A ConfigMap or Secret of a Helm chart may be rendered
+differently each time: then nobody changed it.
 """
 
 from collections.abc import Iterator
@@ -43,22 +43,22 @@ def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
             *drifts,
             writer=drifts[0].writer,
             confidence=Confidence.LOW,
-            verdict=f"{names} of {ref} {'is' if ',' not in names else 'are'} not what the last sync applied:"
-            " a person or a program changed it, and the facts do not show which",
+            verdict=f"{names} of {ref} changed after the last sync, outside Git: the facts do not show"
+            " whether a person or a program did it",
             fixes=(
                 Fix.run(
                     kubectl(
                         *("get", ref.kind.lower(), ref.name, "-o", "yaml", "--show-managed-fields"),
                         namespace=ref.namespace,
                     ),
-                    title="Find the writer: managedFields name the manager of each field",
+                    title="Find the writer: managedFields list the manager of each field",
                 ),
-                Fix.change(ref, *live_values(drifts), title="The cluster is right: commit its value to Git"),
+                Fix.change(ref, *live_values(drifts), title="The live value is right: commit it to Git"),
                 Fix.run(
                     sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
-                    title="Git is right: sync this resource; if the value comes back, a program writes it",
-                    risk="undoes the change: ask first whether somebody is in the middle of an incident",
-                    destroys=tuple(f"the value that was set in the cluster at {d.pointer}" for d in drifts),
+                    title="Git is right: sync this resource (if the value comes back, a program writes it)",
+                    risk="undoes the change, which may be part of incident response: ask first",
+                    destroys=tuple(f"the live value at {d.pointer}" for d in drifts),
                 ),
             ),
         )

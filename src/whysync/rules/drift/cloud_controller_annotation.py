@@ -1,20 +1,20 @@
 """A cloud or load-balancer controller writes annotations on the object.
 
 ## What happens
-Controllers keep notes on the objects that they serve: the id of a load balancer, backends of an ingress, the
-provisioner of a volume. Git never had them. Argo CD does not count annotations that only the cluster has,
-except in some versions and ways of comparing, or where Git has an old copy of the note.
+Controllers record their state in annotations: the id of a load balancer, the backends of an Ingress, the
+provisioner of a volume. Git does not declare them. Argo CD ignores annotations that only the live object has,
+except in some versions and diff strategies, or if Git contains an old copy of the annotation.
 
 ## How whysync knows
-The annotation that differs is one that such a controller is known to write.
+The annotation that differs is one that such a controller writes.
 
 ## Fix
-Delete the annotation from Git where it was copied there. Else ignore exactly this annotation (its
-slash is written `~1` in the pointer).
+Delete the annotation from Git if it was copied there. Otherwise ignore only this annotation (write its
+slash as `~1` in the JSON pointer).
 
 ## When it is something else
-Annotations that people write for a controller to read (`service.beta.kubernetes.io/aws-load-balancer-type`)
-are settings: if they differ, somebody changed them.
+Annotations that configure a controller (`service.beta.kubernetes.io/aws-load-balancer-type`) are settings: if
+they differ, someone changed them.
 """
 
 from collections.abc import Iterator
@@ -31,12 +31,12 @@ def cloud_controller_annotation(case: Case) -> Iterator[Finding]:
         writer = drift.writer
         who = phrase(writer) if writer else "a cloud or load-balancer controller"
         name = drift.last_key
-        drop = Fix.remove(drift.ref, drift.pointer, title="Delete the controller's note from Git")
-        ignore = ignore_field(case, drift.ref, drift.pointer, risk="none: the note is the controller's own")
+        drop = Fix.remove(drift.ref, drift.pointer, title="Delete the annotation from Git")
+        ignore = ignore_field(case, drift.ref, drift.pointer, risk="none: the controller owns the annotation")
         yield drift_finding(
             drift,
             writer=writer,
             confidence=Confidence.HIGH if writer else Confidence.MEDIUM,
-            verdict=f"{who} writes the annotation {name} on {drift.ref}",
+            verdict=f"{who} writes annotation {name} of {drift.ref}",
             fixes=(ignore,) if drift.only_live else (drop, ignore),
         )

@@ -1,20 +1,19 @@
-"""A controller writes a time into an annotation of the object.
+"""A controller writes a timestamp into an annotation of the object.
 
 ## What happens
-Some controllers note on the object when they last looked at it, refreshed it or changed it. The value changes
-all the time and is not Git's.
+Some controllers record in an annotation when they last reconciled, refreshed or changed the object. The value
+changes all the time, and Git does not set it.
 
 ## How whysync knows
-The annotation's name speaks of a time, its live value is one, and a controller is recorded as its writer; or
-Git's value is no time (or Git has no such annotation).
+The annotation's name suggests a time and its live value is a timestamp. A controller is recorded as its
+writer, or Git's value is not a timestamp, or Git does not declare the annotation.
 
 ## Fix
-Ignore exactly this annotation, with `RespectIgnoreDifferences=true`; delete it from Git where it was copied
-there.
+Ignore only this annotation, with `RespectIgnoreDifferences=true`. Delete it from Git if it was copied there.
 
 ## When it is something else
-`kubectl rollout restart` writes `kubectl.kubernetes.io/restartedAt`: somebody restarted it. A time on
-both sides that differs comes from a template that renders the present time.
+`kubectl rollout restart` writes `kubectl.kubernetes.io/restartedAt`: someone restarted the workload. If both
+sides have a timestamp, a template renders the current time.
 """
 
 from collections.abc import Iterator
@@ -29,13 +28,13 @@ from whysync.queries.ignore_rules import ignore_field
 def controller_timestamp(case: Case) -> Iterator[Finding]:
     for drift in case.drifts_by(Mechanism.TIMESTAMP):
         writer = drift.writer
-        who = phrase(writer) if writer else "something in the cluster"
+        who = phrase(writer) if writer else "a program in the cluster"
         drop = Fix.remove(drift.ref, drift.pointer, title="Delete the annotation from Git")
-        ignore = ignore_field(case, drift.ref, drift.pointer, risk="none: the time is not Git's")
+        ignore = ignore_field(case, drift.ref, drift.pointer, risk="none: Git does not set the timestamp")
         yield drift_finding(
             drift,
             writer=writer,
             confidence=Confidence.HIGH if writer else Confidence.MEDIUM,
-            verdict=f"{who} writes a time into the annotation {drift.last_key} of {drift.ref}",
+            verdict=f"{who} writes a timestamp into annotation {drift.last_key} of {drift.ref}",
             fixes=(ignore,) if drift.only_live else (drop, ignore),
         )

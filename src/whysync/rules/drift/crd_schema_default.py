@@ -1,21 +1,21 @@
-"""A custom resource's schema fills in a field that Git leaves out.
+"""The CRD's schema sets a default for a field that Git leaves out.
 
 ## What happens
-A CustomResourceDefinition can give its fields default values. The API server writes them into the object as
-it stores it. Argo CD's own diff does not know these defaults, and compares lists of custom resources
-as wholes: one filled-in field inside a list makes the whole list differ, for ever.
+A CustomResourceDefinition can define default values, which the API server writes into the object when it
+stores it. Argo CD's own diff does not apply these defaults, and it compares lists in custom resources as a
+whole: one default inside a list makes the whole list differ after every sync.
 
 ## How whysync knows
-Only the cluster has the field, it is a plain value of a custom resource, and nobody claims to have set it;
-with the CRD at hand, its schema names that very default.
+Only the live custom resource has the field, it is a plain value, and managedFields name no other writer. If
+the CRD is available, its schema has this default.
 
 ## Fix
-Declare the value in Git: then both sides say the same. Or let the API server compare, as it knows the
-schema: `argocd.argoproj.io/compare-options: ServerSideDiff=true` on the Application.
+Declare the value in Git. Or use server-side diff, which applies the schema:
+`argocd.argoproj.io/compare-options: ServerSideDiff=true` on the Application.
 
 ## When it is something else
-A built-in kind gets its defaults from the API server itself. An operator that writes the field shows as its
-manager in managedFields.
+The defaults of a built-in kind come from the API server itself. If an operator writes the field,
+managedFields name it.
 """
 
 from collections.abc import Iterator
@@ -34,13 +34,14 @@ def crd_schema_default(case: Case) -> Iterator[Finding]:
         yield drift_finding(
             *drifts,
             confidence=Confidence.HIGH if len(proven) == len(drifts) else Confidence.MEDIUM,
-            verdict=f"the schema of {first.ref.kind} fills in {names} of {first.ref}, which Git leaves out",
+            verdict=f"the CRD of {first.ref.kind} sets a default for {names} of {first.ref},"
+            " which Git leaves out",
             evidence=(
                 *both_sides(drifts),
-                *(cite(crd, pointer, says="the schema's default") for crd, pointer in proven),
+                *(cite(crd, pointer, says="default in the CRD's schema") for crd, pointer in proven),
             ),
             fixes=(
-                declare_live(drifts, title="Declare in Git what the schema fills in"),
+                declare_live(drifts, title="Declare the default in Git"),
                 server_side_diff(case),
             ),
         )

@@ -1,24 +1,24 @@
-"""An object that was never in Git looks like the app's own.
+"""An object that was never in Git has the app's tracking label or annotation.
 
 ## What happens
-Argo CD counts every live object that bears the app's tracking mark. Operators and controllers copy labels
-and annotations from an object of the app to objects that they make themselves: with label tracking above
-all, these then look as if they had been removed from Git. Pruning deletes them, and their maker makes them
-again: the app never rests.
+Argo CD treats every live object with the app's tracking label or annotation as part of the app. Operators and
+controllers copy labels and annotations to the objects that they create, mostly a problem with label tracking.
+These objects look as if they had been removed from Git. Pruning deletes them, and the controller creates them
+again, in a loop.
 
 ## How whysync knows
-The row requires pruning, no sign shows that Argo CD applied the object, and it names its maker: an owner,
-managedFields, a label or annotation that names a claim, an owner or an origin. Without such a mark its kind
-or its name may show it: a claim of a StatefulSet, a generated name. Marks and names alone leave a second
-reading, which is stated.
+The resource requires pruning, nothing shows that Argo CD applied the object, and the object names its
+creator: an owner reference, managedFields, or a label or annotation with a claim, owner or origin.
+Otherwise its kind or name may show it: a volume claim of a StatefulSet, a generated name. If only labels or
+names show it, the finding also states the other possible explanation.
 
 ## Fix
-`argocd.argoproj.io/compare-options: IgnoreExtraneous` on the object, through its maker where it can set
-annotations: it does not count for the sync status any more (its health still does). Annotation
-tracking ends the whole class. Or exclude the kind in `resource.exclusions`.
+Set `argocd.argoproj.io/compare-options: IgnoreExtraneous` on the object, through its creator if that can set
+annotations: it no longer counts for the sync status (its health still does). Annotation tracking prevents
+the problem for all objects. Or exclude the kind in `resource.exclusions`.
 
 ## When it is something else
-An object that Argo CD itself once applied was removed from Git: that is a prune that is due.
+If Argo CD applied the object, it was removed from Git and has not been pruned.
 """
 
 from collections.abc import Iterator
@@ -39,27 +39,31 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
         symptom = SymptomId.extra(row.key)
         if symptom not in case.symptom_ids:
             continue
-        maker = creator_of(case, row)
-        if maker is None:
+        creator = creator_of(case, row)
+        if creator is None:
             continue
         by_label = case.argocd.tracking_method != "annotation"
         yield Finding(
             about=row.ref,
             explains=(symptom,),
-            confidence=Confidence.HIGH if maker.certain else Confidence.MEDIUM,
-            verdict=f"{row.ref} was never in Git: {maker.reason}"
-            if maker.certain
-            else f"{row.ref} was most likely never in Git: {maker.reason}; or it was removed from Git and has"
-            " not been pruned",
-            evidence=(row_evidence(case, row, says="Argo CD would prune it"), *maker.evidence),
+            confidence=Confidence.HIGH if creator.certain else Confidence.MEDIUM,
+            verdict=f"{row.ref} was never in Git: {creator.reason}"
+            if creator.certain
+            else f"{row.ref} was most likely never in Git: {creator.reason}; or it was removed from Git and"
+            " has not been pruned",
+            evidence=(row_evidence(case, row, says="requires pruning"), *creator.evidence),
             fixes=(
                 Fix.run(
                     on_object("annotate", row.ref, IGNORE),
-                    title="Let it not count: IgnoreExtraneous, best set by what makes it",
-                    risk="its health still counts; what makes it may drop the annotation",
+                    title="Exclude it from the sync status: IgnoreExtraneous, best set by its creator",
+                    risk="its health still counts; its creator may remove the annotation",
                 ),
                 *(
-                    (annotation_tracking(case, title="Track by annotation: copied labels then mean nothing"),)
+                    (
+                        annotation_tracking(
+                            case, title="Track by annotation: Argo CD then ignores copied labels"
+                        ),
+                    )
                     if by_label
                     else ()
                 ),

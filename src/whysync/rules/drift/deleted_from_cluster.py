@@ -1,20 +1,21 @@
-"""Git declares it, and the cluster does not have it.
+"""A resource that Git declares was deleted from the cluster.
 
 ## What happens
 The object was deleted (by hand, by another tool, by a controller), or it was never created. Argo CD shows
-it as Missing and OutOfSync. With self-heal it comes back by itself; without, it stays away.
+it as Missing and OutOfSync. Self-heal creates it again; without self-heal it stays missing until the next
+sync.
 
 ## How whysync knows
-The row is OutOfSync and Missing, no sync is under way, and the object was part of the app before: the
-result of the last sync, or an event of the cluster, leaves no doubt.
+The resource is OutOfSync and Missing, no sync is running, and the app was synced before. The result of the
+last sync or an event shows that the object existed.
 
 ## Fix
-Sync that one resource. If it vanishes again, something in the cluster deletes it: look at the audit log,
-at owner references, at a TTL. If it was deleted on purpose, take its manifest out of Git.
+Sync this resource. If it disappears again, something in the cluster deletes it: check the audit log, owner
+references and TTLs. If it was deleted on purpose, remove its manifest from Git.
 
 ## When it is something else
-A finished Job with `ttlSecondsAfterFinished` was deleted by its TTL. A commit that nobody has synced yet
-declares objects that were never made.
+A finished Job with `ttlSecondsAfterFinished` was deleted by its TTL. If the commit has not been synced yet,
+the object was never created.
 """
 
 from collections.abc import Iterator
@@ -32,46 +33,50 @@ _GONE = ("Deleted", "Killing", "SuccessfulDelete", "ResourceDeleted")
 @rule(cause="deleted-live", since="0.1")
 def deleted_from_cluster(case: Case) -> Iterator[Finding]:
     if has_unsynced_revision(case) or (not case.app.status.history and case.operation is None):
-        return  # it may never have been made
+        return  # it may never have been created
     rows = {row.key: index for index, row in enumerate(case.app.status.resources)}
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.MISSING or symptom.ref is None or symptom.because:
             continue
         key: Key = symptom.ref.key
         if case.live_of(key) is not None:
-            continue  # it is there: Argo CD does not see it
+            continue  # it exists, but Argo CD does not see it
         desired = case.desired_of(key)
         if desired is not None and ttl_pointer(desired) is not None:
             continue
         manifests = [m for m, e in case.events_about(symptom.ref) if e.reason in _GONE]
-        made = _made_by_the_last_sync(case, key)
+        applied_at = _pointer_of_sync_result(case, key)
         yield Finding(
             about=symptom.ref,
             explains=(symptom.id,),
-            confidence=Confidence.HIGH if manifests or made else Confidence.MEDIUM,
-            verdict=f"{symptom.ref} is declared in Git and gone from the cluster",
+            confidence=Confidence.HIGH if manifests or applied_at else Confidence.MEDIUM,
+            verdict=f"{symptom.ref} was deleted from the cluster, but Git declares it",
             evidence=(
-                cite(case.application, f"/status/resources/{rows[key]}", says="Argo CD misses it"),
-                *((cite(case.application, made, says="the last sync applied it"),) if made else ()),
-                *(cite(manifest, "/message", says="the cluster tells of its end") for manifest in manifests),
+                cite(case.application, f"/status/resources/{rows[key]}", says="Missing and OutOfSync"),
+                *(
+                    (cite(case.application, applied_at, says="the last sync applied it"),)
+                    if applied_at
+                    else ()
+                ),
+                *(cite(manifest, "/message", says="its deletion") for manifest in manifests),
             ),
             fixes=(
                 Fix.run(
                     sync(case, "--resource", quote(f"{key.group}:{key.kind}:{symptom.ref.place}")),
-                    title="Sync this one resource: it is made anew",
+                    title="Sync this resource to create it again",
                     risk="if something deletes it, it will be deleted again",
                 ),
                 Fix.run(
                     f"git grep -n {quote(f'name: {key.name}')}   # where Git declares it",
                     refresh(case),
-                    title="Or it was deleted on purpose: take its manifest out of Git",
+                    title="It was deleted on purpose: remove its manifest from Git",
                 ),
             ),
         )
 
 
-def _made_by_the_last_sync(case: Case, key: Key) -> str:
-    """Where the last sync says that it applied the object; empty where it does not."""
+def _pointer_of_sync_result(case: Case, key: Key) -> str:
+    """The entry of the last sync that reports the object as applied; empty if there is none."""
     result = case.operation.sync_result if case.operation is not None else None
     for index, resource_result in enumerate(result.resources if result is not None else ()):
         if (

@@ -1,19 +1,20 @@
-"""Git gives one name twice in a list, and the cluster keeps it once.
+"""A list in Git has two elements with the same name; the cluster keeps one.
 
 ## What happens
-Two elements of a list, two environment variables for example, have the same name: a chart sets one and the
-values add it again. The API server takes it, with no more than a warning; but an apply merges such lists by
-their names, so that one of the two is left. Git still holds both, and the object stays OutOfSync.
+Two elements of a list, for example two environment variables, have the same name: a chart sets one and the
+values add it again. The API server accepts this with a warning, but an apply merges such lists by name, so
+that only one of the two is stored. Git still has both, and the object stays OutOfSync.
 
 ## How whysync knows
-A list in Git has a name twice; the same list in the cluster has the same names, each of them once.
+A list in Git has a name twice. The live list has the same names, each of them once.
 
 ## Fix
-Leave one of them in Git: the one that the cluster keeps changes nothing there. Where a chart adds the other
-one, set its value in the way that the chart offers.
+Keep one of them in Git; keeping the live one changes nothing in the cluster. If a chart adds the other one,
+set the value through the chart's own values.
 
 ## When it is something else
-The same object twice in one source has its own warning; the same elements in another order differ in nothing.
+If one source renders the same object twice, Argo CD reports RepeatedResourceWarning. The same elements in
+another order are equivalent.
 """
 
 from collections.abc import Iterator
@@ -33,30 +34,32 @@ def duplicate_list_key(case: Case) -> Iterator[Finding]:
             *drifts,
             field=around,
             confidence=Confidence.HIGH,
-            verdict=f"{names} stands more than once in {around} of {ref}; the cluster keeps one of them",
+            verdict=f"{around} of {ref} has {names} more than once in Git; the cluster keeps only one",
             evidence=(
-                cite(first.desired, around, says="Git gives a name more than once"),
-                cite(first.live, around, says="the cluster has it once"),
+                cite(first.desired, around, says="a name is repeated in Git"),
+                cite(first.live, around, says="live list: each name once"),
             ),
             fixes=(
                 Fix.change(
                     ref,
                     Set(
                         pointer=around,
-                        value=_once(items(first.desired.at(around)), items(first.live.at(around))),
+                        value=_without_duplicates(
+                            items(first.desired.at(around)), items(first.live.at(around))
+                        ),
                     ),
-                    title="Leave the one that the cluster keeps",
+                    title="Keep only the element that the cluster keeps",
                 ),
             ),
         )
 
 
-def _once(mine: list[Json], theirs: list[Json]) -> list[Json]:
-    """Git's list with one element per name: the cluster's where Git has two, else Git's own."""
-    kept = {text(fields(their).get("name")): their for their in theirs}
-    twins = duplicate_keys(mine)
-    left: dict[str, Json] = {}
-    for one in mine:
-        name = text(fields(one).get("name"))
-        left.setdefault(name, kept.get(name, one) if name in twins else one)
-    return list(left.values())
+def _without_duplicates(desired: list[Json], live: list[Json]) -> list[Json]:
+    """Git's list with one element per name: the live element if Git has two, else Git's own."""
+    live_by_name = {text(fields(element).get("name")): element for element in live}
+    repeated = duplicate_keys(desired)
+    by_name: dict[str, Json] = {}
+    for element in desired:
+        name = text(fields(element).get("name"))
+        by_name.setdefault(name, live_by_name.get(name, element) if name in repeated else element)
+    return list(by_name.values())

@@ -1,20 +1,20 @@
-"""The same value, written differently: nothing really differs.
+"""Git and the cluster have the same value in different notations.
 
 ## What happens
-Kubernetes stores a value in its own notation: `1000m` becomes `1`, `5840h` becomes `5840h0m0s`, a number
-given as text becomes a number, an empty map or a `false` is not kept at all. For built-in kinds Argo CD knows
-this; in custom resources, or once one unknown field stands in the object, it compares letter by letter.
+Kubernetes stores values in a canonical notation: `1000m` becomes `1`, `5840h` becomes `5840h0m0s`, a number
+written as a string becomes a number, an empty map or `false` is omitted. Argo CD normalizes this for built-in
+kinds. In custom resources, or if the object has an unknown field, it compares the values literally.
 
 ## How whysync knows
-Both sides mean the same value: as a quantity, a duration, a number, an empty value, or the same elements in
+Both sides are equal as a quantity, a duration, a number or an empty value, or have the same elements in
 another order.
 
 ## Fix
-Write the value in Git as the cluster stores it. For a custom resource, `knownTypeFields` in `argocd-cm`
-teaches Argo CD the type of the field.
+Write the value in Git as the cluster stores it. For a custom resource, `knownTypeFields` in `argocd-cm` tells
+Argo CD the type of the field.
 
 ## When it is something else
-A value that differs in meaning; a field that the cluster does not keep because its schema does not know it.
+The values differ in meaning, or the API server dropped a field that is not in the schema.
 """
 
 from collections.abc import Iterator
@@ -41,11 +41,11 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
     for drifts in case.drifts_by_object(Mechanism.SAME_VALUE):
         first = drifts[0]
         names = field_names(drifts)
-        how = equivalence_of(first.desired_value, first.live_value)
+        equivalence = equivalence_of(first.desired_value, first.live_value)
         yield drift_finding(
             *drifts,
             confidence=Confidence.HIGH,
-            verdict=f"{names} of {first.ref} means the same on both sides: {how}",
+            verdict=f"Git and the cluster have equivalent values for {names} of {first.ref}: {equivalence}",
             fixes=(
                 Fix.change(
                     first.ref,
@@ -57,7 +57,7 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
 
 
 def _reordered(case: Case) -> Iterator[Finding]:
-    """A list without keys, which a controller or the API server keeps in an order of its own."""
+    """Lists without keys that a controller or the API server stores in another order."""
     for around, drifts in drifts_by_list(case, Mechanism.REORDERED, reordered_list_of):
         first, ref = drifts[0], drifts[0].ref
         order = first.live.at(around)
@@ -65,16 +65,16 @@ def _reordered(case: Case) -> Iterator[Finding]:
             *drifts,
             field=around,
             confidence=Confidence.HIGH,
-            verdict=f"{around} of {ref} means the same on both sides: {Equivalence.ORDER}",
+            verdict=f"Git and the cluster have equivalent values for {around} of {ref}: {Equivalence.ORDER}",
             evidence=(
-                cite(first.desired, around, says="Git's order"),
-                cite(first.live, around, says="the cluster's order"),
+                cite(first.desired, around, says="order in Git"),
+                cite(first.live, around, says="live order"),
             ),
             fixes=(
                 Fix.change(
                     ref,
                     Set(pointer=around, value=None if isinstance(order, Missing) else order),
-                    title="Write it in Git in the order in which the cluster keeps it",
+                    title="Use the live order in Git",
                 ),
             ),
         )

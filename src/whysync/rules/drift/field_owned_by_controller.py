@@ -1,23 +1,22 @@
-"""A controller writes a field that Git sets too.
+"""A controller writes a field that Git also sets.
 
 ## What happens
-An operator, a certificate injector, a cloud controller or another program in the cluster owns the field
-and puts its own value back after every sync. Git and the controller take turns; with self-heal the app
-flips between Synced and OutOfSync.
+An operator, a certificate injector, a cloud controller or another program in the cluster owns the field and
+writes its own value again after every sync. With self-heal the app flips between Synced and OutOfSync.
 
 ## How whysync knows
-`managedFields` name that program as the last writer of the live value; or, without them, the field is
-one that is made to be filled in by a controller (an empty `caBundle`, for example). Or self-heal is on and
-the last sync succeeded, but the value differs again: a manual change would have been undone.
+`managedFields` name that program as the last writer of the live value. Without managedFields, the field is
+one that controllers fill in (for example an empty `caBundle`). Or self-heal is on and the last sync
+succeeded, but the value differs again: self-heal would have undone a manual change.
 
 ## Fix
-Drop the field from Git where the manifest may do without it. Else ignore exactly this field, with
-`RespectIgnoreDifferences=true`, or all that this manager owns (`managedFieldsManagers`). A field that
-releases change, such as an image, is not ignored: Argo CD would never deploy a new one.
+Remove the field from Git if the manifest is valid without it. Otherwise ignore only this field, with
+`RespectIgnoreDifferences=true`, or all fields of this manager (`managedFieldsManagers`). whysync does not
+suggest to ignore a field that releases change, such as an image: Argo CD would never deploy a new value.
 
 ## When it is something else
-`kubectl` or a console as the writer: somebody did it by hand, once. `/spec/replicas` with an autoscaler at
-hand has a rule of its own.
+If `kubectl` or a console is the writer, someone changed it by hand, once. `replicas_owned_by_autoscaler`
+covers `/spec/replicas` with an autoscaler.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +41,7 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
             verdict=f"{who} adds an element to {drift.last_key} of {drift.ref}, which Git leaves out"
             if drift.only_live and index_of(split(drift.pointer)[-1]) is not None
             else f"{who} owns {drift.last_key} of {drift.ref}, which Git"
-            f" {'leaves out' if drift.only_live else 'sets too'}",
+            f" {'leaves out' if drift.only_live else 'also sets'}",
             fixes=tuple(_fixes(case, drift)),
         )
 
@@ -50,7 +49,9 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
 def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
     ignore = ignore_fields(case, drift.ref, drift.pointer)
     if not (drift.only_live or drift.is_required):
-        yield Fix.remove(drift.ref, drift.pointer, title="Let the controller own it: drop the field from Git")
+        yield Fix.remove(
+            drift.ref, drift.pointer, title="Let the controller own it: remove the field from Git"
+        )
     elif not ignore:
         yield _commit([drift])
     yield from ignore
@@ -58,12 +59,12 @@ def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
 
 def _commit(drifts: Sequence[Drift]) -> Fix:
     return Fix.change(
-        drifts[0].ref, *live_values(drifts), title="The other writer is right: commit its value to Git"
+        drifts[0].ref, *live_values(drifts), title="The other writer is right: commit the live value to Git"
     )
 
 
 def _written_back(case: Case) -> Iterator[Finding]:
-    """Self-heal has synced the field, and its value differs again."""
+    """Fields that self-heal has synced and that differ again."""
     for drifts in case.drifts_by_object(Mechanism.CONTESTED):
         first = drifts[0]
         pointers = [drift.pointer for drift in drifts]
@@ -75,11 +76,11 @@ def _written_back(case: Case) -> Iterator[Finding]:
             *drifts,
             writer=first.writer,
             confidence=Confidence.LOW,
-            verdict=f"a controller or an admission webhook writes {field_names(drifts)} of {first.ref} again:"
-            " self-heal has synced this commit, but the value differs",
+            verdict=f"a controller or an admission webhook writes {field_names(drifts)} of {first.ref} after"
+            " each sync: self-heal has synced this commit, but the value differs again",
             evidence=(
                 *both_sides(drifts),
-                cite(case.application, "/spec/syncPolicy/automated/selfHeal", says="self-heal undoes edits"),
+                cite(case.application, "/spec/syncPolicy/automated/selfHeal", says="self-heal is on"),
                 cite(case.application, "/status/operationState/phase", says="the last sync succeeded"),
             ),
             fixes=(
@@ -92,7 +93,7 @@ def _written_back(case: Case) -> Iterator[Finding]:
 
 
 def _confidence(writer: Writer | None) -> Confidence:
-    """A program by its name; a name that nobody knows may still be a person's script."""
+    """Low for an unknown manager, which may be a person's script."""
     if writer is None:
         return Confidence.MEDIUM
     return Confidence.LOW if writer.kind is WriterKind.UNKNOWN else Confidence.HIGH

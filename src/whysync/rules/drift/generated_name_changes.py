@@ -1,21 +1,20 @@
-"""The source gives an object another name each time it is rendered.
+"""The source renders an object under a new name each time.
 
 ## What happens
-A template puts the time or a random word into a name, of a Job above all, so that each rendering makes a new
-one. Argo CD then sees two objects: one that Git asks for and that is missing, and one that is there and no
-longer in Git. A sync creates the first and prunes the second, and the next rendering has a third name.
+A template puts the current time or a random string into a name, usually of a Job, so that each rendering
+creates a new object. Argo CD sees two objects: one that is declared but missing, and one that is live but no
+longer declared. A sync creates the first and prunes the second, and the next rendering has a third name.
 
 ## How whysync knows
-Two rows of one kind whose names differ only in a time: one is missing, the other would be pruned. Or the last
-part of the name differs, although the last sync applied this very commit from this very source.
+The names of two resources of one kind differ only in a timestamp: one is missing, the other requires pruning.
+Or the last part of the name differs, although the last sync applied this commit from this source.
 
 ## Fix
-Give it a fixed name. A Job that shall run at each sync is a hook with a fixed name and a delete policy; one
-that shall run once per version carries the version in its name.
+Give it a fixed name. A Job that must run at each sync is a hook with a fixed name and a delete policy; a Job
+that must run once per version has the version in its name.
 
 ## When it is something else
-A name with a checksum or a version in it changes with the commit: that is a new commit, to be synced with
-pruning.
+A name with a checksum or a version changes with the commit: sync the new commit with pruning.
 """
 
 import re
@@ -28,12 +27,12 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.queries.commands import app_argument, comment
 from whysync.queries.resource_rows import row_evidence
 
-# A day alone may be a version; with an hour it is a time. Seconds since 1970 have ten digits, or 13.
+# A date alone may be a version; with an hour it is a time. Unix times have 10 digits, or 13 (milliseconds).
 _TIME = re.compile(
     r"(?<!\d)(?:\d{4}-?[01]\d-?[0-3]\d[-t]?[0-2]\d(?:-?[0-5]\d){0,2}z?|1\d{9}(?:\d{3})?)(?!\d)"
 )
-# Letters and digits in turn: no word, and no word with a number behind it.
-_LAST = re.compile(r"-(?=[a-z]*\d+[a-z]+\d|\d*[a-z]+\d+[a-z])[a-z0-9]{4,12}$")
+# Mixed letters and digits: not a word, and not a word followed by a number.
+_RANDOM_SUFFIX = re.compile(r"-(?=[a-z]*\d+[a-z]+\d|\d*[a-z]+\d+[a-z])[a-z0-9]{4,12}$")
 
 
 @rule(cause="nondeterministic", since="0.1")
@@ -49,18 +48,24 @@ def generated_name_changes(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources if earlier else ():
         if SymptomId.missing(row.key) not in case.symptom_ids:
             continue
-        twins = next((earlier[stem] for stem in _stems(row, certain=certain) if stem in earlier), None)
-        if twins is None:
+        earlier_rows = next((earlier[stem] for stem in _stems(row, certain=certain) if stem in earlier), None)
+        if earlier_rows is None:
             continue
         yield Finding(
             about=row.ref,
-            explains=(SymptomId.missing(row.key), *(SymptomId.extra(twin.key) for twin in twins)),
+            explains=(
+                SymptomId.missing(row.key),
+                *(SymptomId.extra(earlier_row.key) for earlier_row in earlier_rows),
+            ),
             confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
-            verdict=f"{row.ref} gets another name each time the source is rendered;"
-            f" {twins[0].name} is of an earlier time",
+            verdict=f"{row.ref} gets a new name each time the source is rendered;"
+            f" {earlier_rows[0].name} is from an earlier rendering",
             evidence=(
-                row_evidence(case, row, says="Git asks for it now, and it is not there"),
-                *(row_evidence(case, twin, says="there, and not in Git any more") for twin in twins[:3]),
+                row_evidence(case, row, says="declared now, but missing"),
+                *(
+                    row_evidence(case, earlier_row, says="live, but no longer declared")
+                    for earlier_row in earlier_rows[:3]
+                ),
             ),
             fixes=(
                 Fix.run(
@@ -70,15 +75,15 @@ def generated_name_changes(case: Case) -> Iterator[Finding]:
                     comment(
                         "give what differs a fixed name; a Job for each sync: a hook, BeforeHookCreation"
                     ),
-                    title="Render twice and compare; then give it a fixed name, as a hook where it is a Job",
+                    title="Render twice and compare; then give it a fixed name (a Job: as a hook)",
                 ),
             ),
         )
 
 
 def _stems(row: ResourceRow, *, certain: bool) -> Iterator[tuple[str, ...]]:
-    """The row without what may be made up in its name: a time; a last part, where all else is the same."""
-    for made_up in (_TIME, _LAST) if certain else (_TIME,):
-        stem = made_up.sub("#", row.name)
+    """The row with the generated part of its name replaced: a time or, if `certain`, a random suffix."""
+    for generated in (_TIME, _RANDOM_SUFFIX) if certain else (_TIME,):
+        stem = generated.sub("#", row.name)
         if stem != row.name:
             yield row.group, row.kind, row.namespace, stem

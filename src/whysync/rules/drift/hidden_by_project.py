@@ -1,19 +1,19 @@
-"""The object exists, and the project does not let Argo CD see it.
+"""The object exists, but the AppProject does not permit it, so Argo CD does not see it.
 
 ## What happens
-Argo CD leaves out live objects that the app's project does not permit (by kind, or by namespace) before it
-compares. The object is in the cluster, yet the app shows it as missing, or with status Unknown, and stays
-OutOfSync. A sync fails, or tries to create what is there.
+Before it compares, Argo CD drops live objects that the app's project does not permit by kind or namespace.
+The object is in the cluster, but the app shows it as Missing or Unknown and stays OutOfSync. A sync fails,
+or tries to create an object that already exists.
 
 ## How whysync knows
-The row is Missing or Unknown, the live object is at hand (or the kind is known), and the project's lists,
-evaluated as Argo CD does, do not permit it.
+The resource is Missing or Unknown, and the project's lists, evaluated as Argo CD does, do not permit its kind
+or namespace.
 
 ## Fix
-Permit the kind or the namespace in the AppProject, or move the object to an app of a project that does.
+Permit the kind or the namespace in the AppProject, or move the object to an app of a project that permits it.
 
 ## When it is something else
-The project permits it: then it was deleted, or never created.
+If the project permits it, the object was deleted or never created.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def hidden_by_project(case: Case) -> Iterator[Finding]:
         symptom = next((id for id in candidates if id in case.symptom_ids), None)
         if symptom is None:
             continue
-        pointer = _forbidding(case, row)
+        pointer = _denying_list(case, row)
         if pointer is None or case.project_manifest is None:
             continue
         what = f"namespace {row.namespace}" if pointer == DESTINATIONS else f"kind {row.kind}"
@@ -50,9 +50,9 @@ def hidden_by_project(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref}{' exists, but' if live else ':'} project {case.app.project} does not permit"
             f" {what}, so Argo CD cannot see it",
             evidence=(
-                row_evidence(case, row, says="what Argo CD says of it"),
+                row_evidence(case, row, says="status of the resource"),
                 *_existing(case, row),
-                cite(case.project_manifest, pointer, says="what the project says"),
+                cite(case.project_manifest, pointer, says="the project's list"),
             ),
             fixes=tuple(_fixes(case, row, pointer)),
         )
@@ -60,11 +60,11 @@ def hidden_by_project(case: Case) -> Iterator[Finding]:
 
 def _existing(case: Case, row: ResourceRow) -> tuple[Evidence, ...]:
     live = case.live_of(row.key)
-    return (cite(live, "/metadata/name", says="it is in the cluster"),) if live is not None else ()
+    return (cite(live, "/metadata/name", says="live object"),) if live is not None else ()
 
 
-def _forbidding(case: Case, row: ResourceRow) -> str | None:
-    """The list of the project that keeps it from being seen."""
+def _denying_list(case: Case, row: ResourceRow) -> str | None:
+    """The pointer to the project's list that does not permit the resource."""
     assert case.project is not None
     scope = "namespace" if row.namespace else "cluster"
     verdict = kind_verdict(case.project, row.group, row.kind, row.name, namespaced=bool(row.namespace))
@@ -75,7 +75,7 @@ def _forbidding(case: Case, row: ResourceRow) -> str | None:
     spec = case.app.spec.destination
     by_server = spec.server and all(not entry.name for entry in case.project.spec.destinations)
     if not row.namespace or not by_server or case.project.spec.permit_only_project_scoped_clusters:
-        return None  # which cluster a name stands for is not known here
+        return None  # a cluster's name does not identify its server here
     permitted = destination_verdict(case.project, Cluster(server=spec.server), row.namespace).permitted
     return None if permitted else DESTINATIONS
 
@@ -91,18 +91,18 @@ def _fixes(case: Case, row: ResourceRow, pointer: str) -> Iterator[Fix]:
         yield Fix.run(
             f"argocd proj allow-{'namespace' if row.namespace else 'cluster'}-resource"
             f" {quote(case.app.project)} {quote(row.group)} {quote(row.kind)}",
-            title=f"Take {row.kind} off the list of what the project forbids",
-            risk="it holds for every Application of the project",
+            title=f"Remove {row.kind} from the project's blacklist",
+            risk="applies to every Application of the project",
         )
     else:
         yield Fix.project(
             case.project_manifest.ref,
             Add(pointer=pointer, value=entry),
-            title=f"Permit exactly this in AppProject {case.app.project}",
-            risk="it holds for every Application of the project",
+            title=f"Permit only this in AppProject {case.app.project}",
+            risk="applies to every Application of the project",
         )
     yield Fix.run(
         f"git grep -n {quote(f'name: {row.name}')}   # where Git declares it",
         refresh(case),
-        title="Or the project is right: take the manifest out of this app's Git, the object stays as it is",
+        title="The project is right: remove the manifest from this app's source (the live object stays)",
     )

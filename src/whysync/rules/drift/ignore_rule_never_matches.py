@@ -1,23 +1,23 @@
-"""An `ignoreDifferences` rule is meant for this object, and does not match it.
+"""An `ignoreDifferences` rule is meant for this object but does not match it.
 
 ## What happens
-Somebody wrote a rule so that a difference should not count, and the app is OutOfSync all the same. Argo CD
-says nothing about a rule that matches no object or no field: a wrong group (`core` instead of an empty one,
-a group with its version), a kind in the wrong case, a pointer with `[0]`, a slash that is not written `~1`,
-a jq expression that fails, or a rule that names no field at all.
+A rule is meant to ignore a difference, but the app is still OutOfSync. Argo CD does not report a rule that
+matches no object or no field. Usual mistakes: a wrong group (`core` instead of an empty string, a group
+with its version), a kind in the wrong case, a pointer with `[0]`, a slash that is not escaped as `~1`, a jq
+expression that fails, or a rule that names no field.
 
 ## How whysync knows
-It applies the rules as Argo CD does, and looks at the ones that left the difference standing: one that was
-nearly right for this object is named, with what is wrong in it. A rule may also take away all that is in a
-map and leave the empty map, which Git does not have. And where a rule should hide all that differs and a row
-is OutOfSync all the same, that is said: the comparison is older, or this Argo CD does not apply the rule.
+whysync applies the rules as Argo CD does. If a rule nearly matches the object, the finding names its
+mistake. A rule may also remove all entries of a map and leave the empty map, which Git does not have. If a
+rule hides all differences but the resource is OutOfSync, the comparison is older than the rule, or this
+version of Argo CD does not apply it.
 
 ## Fix
-Correct that rule; the corrected text is given. With self-heal or auto-sync add
-`RespectIgnoreDifferences=true`, or a sync will still write the field.
+Correct the rule as shown. With auto-sync or self-heal also set `RespectIgnoreDifferences=true`; otherwise a
+sync still writes the field.
 
 ## When it is something else
-A rule about another object, or about another field of this one, is simply another rule.
+A rule for another object, or for another field of this object, is not a mistake.
 """
 
 from collections.abc import Iterator
@@ -39,32 +39,32 @@ def ignore_rule_never_matches(case: Case) -> Iterator[Finding]:
     rules = tuple(application_rules(case.app.spec.ignore_differences))
     if not rules:
         return
-    told: dict[tuple[int, Ref], list[SymptomId]] = {}
+    explained: dict[tuple[int, Ref], list[SymptomId]] = {}
     misses: dict[tuple[int, Ref], RuleMistake] = {}
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.DIFFERS or symptom.ref is None:
             continue
         nearest = _nearest(case, rules, symptom.ref)
         if nearest is not None:
-            written, miss = nearest
-            told.setdefault((written.position, symptom.ref), []).append(symptom.id)
-            misses[written.position, symptom.ref] = miss
-    for (position, ref), symptoms in told.items():
+            ignore_rule, miss = nearest
+            explained.setdefault((ignore_rule.position, symptom.ref), []).append(symptom.id)
+            misses[ignore_rule.position, symptom.ref] = miss
+    for (position, ref), symptoms in explained.items():
         miss = misses[position, ref]
-        at = f"/spec/ignoreDifferences/{position}"
+        pointer = f"/spec/ignoreDifferences/{position}"
         yield Finding(
             about=ref,
             explains=tuple(symptoms),
             confidence=Confidence.HIGH,
             verdict=f"the ignore rule for {ref} does not match: {miss.text}",
-            evidence=(cite(case.application, at, says=miss.text),),
-            fixes=tuple(_fixes(case, at, miss)),
+            evidence=(cite(case.application, pointer, says=miss.text),),
+            fixes=tuple(_fixes(case, pointer, miss)),
         )
-    yield from _without_effect(case)
+    yield from _matching_but_without_effect(case)
 
 
-def _without_effect(case: Case) -> Iterator[Finding]:
-    """By all that is known it matches, and Argo CD shows the row OutOfSync all the same."""
+def _matching_but_without_effect(case: Case) -> Iterator[Finding]:
+    """Rules that match the object, although Argo CD reports it as OutOfSync."""
     refs: set[Ref] = set()
     for shell in emptied_by_ignoring(case):
         symptom = SymptomId.differs(shell.key)
@@ -77,19 +77,19 @@ def _without_effect(case: Case) -> Iterator[Finding]:
             field=shell.pointer,
             explains=(symptom,),
             confidence=Confidence.MEDIUM,
-            verdict=f"the ignore rule for {shell.live.ref} empties {shell.pointer} and leaves the empty"
-            " shell, which Git does not have: that still counts as a difference",
+            verdict=f"the ignore rule for {shell.live.ref} removes everything inside {shell.pointer}, but not"
+            " the empty field itself, which is not in Git and still counts as a difference",
             evidence=(
-                cite(case.application, at, says="this rule takes away what is inside"),
-                cite(shell.live, shell.pointer, says="all of it is ignored"),
-                cite(shell.desired, shell.pointer, says="Git does not have it at all"),
+                cite(case.application, at, says="ignores everything inside the field"),
+                cite(shell.live, shell.pointer, says="live value, all of it ignored"),
+                cite(shell.desired, shell.pointer, says="not declared in Git"),
             ),
             fixes=(
                 Fix.application(
                     case.application.ref,
                     Add(pointer=f"{at}/jsonPointers", value=shell.pointer),
-                    title=f"Ignore {shell.pointer} as a whole",
-                    risk="other changes in it will not be seen any more",
+                    title=f"Ignore all of {shell.pointer}",
+                    risk="other changes inside it are no longer shown",
                 ),
             ),
         )
@@ -103,44 +103,44 @@ def _without_effect(case: Case) -> Iterator[Finding]:
             about=hidden.live.ref,
             explains=(symptom,),
             confidence=Confidence.LOW,
-            verdict=f"the ignore rule for {hidden.live.ref} should hide {hidden.pointer}, and Argo CD shows"
-            " it OutOfSync all the same: it compared before the rule was there, or does not apply it",
+            verdict=f"the ignore rule for {hidden.live.ref} matches {hidden.pointer}, but Argo CD reports it"
+            " as OutOfSync: it compared before the rule existed, or does not apply it",
             evidence=(
-                cite(case.application, at, says="this rule matches the object"),
-                cite(hidden.live, hidden.pointer, says="what differs, and should not count"),
-                cite(case.application, "/status/reconciledAt", says="when Argo CD compared"),
+                cite(case.application, at, says="matches the object"),
+                cite(hidden.live, hidden.pointer, says="the only difference, which the rule ignores"),
+                cite(case.application, "/status/reconciledAt", says="last comparison"),
             ),
             fixes=(
                 Fix.run(
                     hard_refresh(case),
-                    title="Compare anew; if it stays, name the field itself (jsonPointers) in the rule",
+                    title="Hard refresh; if it stays OutOfSync, name the field in the rule (jsonPointers)",
                 ),
             ),
         )
 
 
 def _nearest(case: Case, rules: tuple[Rule, ...], ref: Ref) -> tuple[Rule, RuleMistake] | None:
-    """The rule that was most likely meant for this object."""
+    """The rule that is most likely meant for this object, and its mistake."""
     live = case.live_of(ref.key) or case.desired_of(ref.key) or _bare(ref)
     differing = [drift.pointer for drift in case.drifts if drift.ref.key == live.key]
     near: list[tuple[Rule, RuleMistake]] = []
-    for written in rules:
-        miss = explain_miss(written, live.body, differing)
+    for ignore_rule in rules:
+        miss = explain_miss(ignore_rule, live.body, differing)
         if miss is None:
-            return None  # this one works
-        tellable = differing or miss.kind in (MistakeKind.GROUP, MistakeKind.KIND, MistakeKind.NAMES_NO_FIELD)
-        if miss.near and miss.kind is not MistakeKind.ELSEWHERE and tellable and _is_about(written, ref):
-            near.append((written, miss))
+            return None  # this rule works
+        provable = differing or miss.kind in (MistakeKind.GROUP, MistakeKind.KIND, MistakeKind.NAMES_NO_FIELD)
+        if miss.near and miss.kind is not MistakeKind.ELSEWHERE and provable and _is_about(ignore_rule, ref):
+            near.append((ignore_rule, miss))
     return near[0] if near else None
 
 
-def _is_about(written: Rule, ref: Ref) -> bool:
-    same = written.kind.lower() in (ref.kind.lower(), f"{ref.kind.lower()}s", "*")
-    return same and (written.names_a_field or written.mismatch(ref) is None)
+def _is_about(ignore_rule: Rule, ref: Ref) -> bool:
+    same = ignore_rule.kind.lower() in (ref.kind.lower(), f"{ref.kind.lower()}s", "*")
+    return same and (ignore_rule.names_a_field or ignore_rule.mismatch(ref) is None)
 
 
 def _bare(ref: Ref) -> Manifest:
-    """An object of which only the name is known."""
+    """An object of which only the identity is known."""
     meta: Object = {"name": ref.name}
     if ref.namespace:
         meta["namespace"] = ref.namespace

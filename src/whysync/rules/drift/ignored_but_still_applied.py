@@ -1,20 +1,19 @@
-"""A field is ignored in the diff, and every sync still writes it.
+"""A field is ignored in the diff, but every sync still writes it.
 
 ## What happens
-`ignoreDifferences` hides a field when Argo CD compares. It does not keep a sync from writing Git's value,
-unless `RespectIgnoreDifferences=true` is among the sync options. Whoever else owns the field (an
-autoscaler, an operator) writes it back. Each sync is a jolt: replicas drop, certificates vanish for a
-moment.
+`ignoreDifferences` hides a field from the comparison. A sync still writes Git's value, unless the sync
+option `RespectIgnoreDifferences=true` is set, and the other owner of the field (an autoscaler, an operator)
+writes its own value again. Each sync causes a short disruption: replicas drop, a certificate is missing.
 
 ## How whysync knows
-A rule of the Application hides a difference of a field that Git declares, managedFields name another writer
-(or an autoscaler is at hand), and the option is not set.
+An ignore rule of the Application hides a difference of a field that Git declares, managedFields name another
+writer (or an autoscaler targets the workload), and the sync option is not set.
 
 ## Fix
-Add `RespectIgnoreDifferences=true`. Or drop the field from Git: then no rule is needed.
+Add `RespectIgnoreDifferences=true`. Or remove the field from Git: then no ignore rule is needed.
 
 ## When it is something else
-Git does not declare the field: then a sync does not write it, and nothing has to be respected.
+If Git does not declare the field, a sync does not write it.
 """
 
 from collections.abc import Iterator
@@ -45,21 +44,21 @@ def ignored_but_still_applied(case: Case) -> Iterator[Finding]:
             explains=(SYNC_LOOP,) if fights else (),
             severity=Severity.WARNING if fights else Severity.INFO,
             confidence=Confidence.HIGH if hidden.writer else Confidence.MEDIUM,
-            verdict=f"{hidden.pointer} of {hidden.live.ref} is ignored in the diff, and every sync"
-            f" still writes it; {who} writes it back",
+            verdict=f"{hidden.pointer} of {hidden.live.ref} is ignored in the diff, but every sync"
+            f" still writes it; {who} then writes its own value again",
             evidence=(
-                cite(case.application, at, says="the rule that hides it"),
-                cite(hidden.desired, hidden.pointer, says="Git says this"),
-                cite(hidden.live, hidden.pointer, says="the cluster says this"),
-                cite(case.application, "/spec/syncPolicy", says="without RespectIgnoreDifferences=true"),
+                cite(case.application, at, says="ignores the field"),
+                cite(hidden.desired, hidden.pointer, says="declared in Git"),
+                cite(hidden.live, hidden.pointer, says="live value"),
+                cite(case.application, "/spec/syncPolicy", says="RespectIgnoreDifferences=true is not set"),
             ),
             fixes=(
                 Fix.application(
                     case.application.ref,
                     Add(pointer="/spec/syncPolicy/syncOptions", value=RESPECT),
-                    title="Respect the ignore rules when syncing too",
+                    title="Respect ignoreDifferences during a sync as well",
                 ),
-                Fix.remove(hidden.live.ref, hidden.pointer, title="Or drop the field from Git"),
+                Fix.remove(hidden.live.ref, hidden.pointer, title="Remove the field from Git"),
             ),
         )
 

@@ -1,19 +1,19 @@
-"""A finished Job was deleted by its own time to live, and Git still declares it.
+"""A finished Job was deleted by its TTL, but Git still declares it.
 
 ## What happens
-`ttlSecondsAfterFinished` (or a Workflow's `ttlStrategy`) makes the cluster delete the object once it is
-done. Git still declares it, so Argo CD calls it Missing and OutOfSync, for ever. With auto-sync and
-self-heal it is created, runs, and is deleted again, in a loop.
+With `ttlSecondsAfterFinished` (or a Workflow's `ttlStrategy`) the cluster deletes the object after it has
+finished. Git still declares it, so Argo CD reports it as Missing and OutOfSync. With auto-sync and self-heal
+it is created, runs and is deleted again, in a loop.
 
 ## How whysync knows
-The declared object has a time to live, and it is gone from the cluster.
+The declared object has a TTL, and it is not in the cluster.
 
 ## Fix
-Make it a hook with a delete policy: then Argo CD runs it once per sync and cleans up itself, and a hook
-does not count for the sync status. Or drop the time to live, and let the finished Job lie.
+Make it a hook with a delete policy: Argo CD then runs it once per sync and deletes it, and a hook does not
+count for the sync status. Or remove the TTL and keep the finished Job.
 
 ## When it is something else
-An object without a time to live was deleted by somebody, or never created.
+An object without a TTL was deleted by someone, or never created.
 """
 
 from collections.abc import Iterator
@@ -38,22 +38,22 @@ def job_deleted_by_ttl(case: Case) -> Iterator[Finding]:
             or HOOK.rpartition("/")[2].replace("~1", "/") in desired.annotations
         ):
             continue
-        loop = "; self-heal makes it again and again" if case.self_heals else ""
+        loop = "; self-heal creates it again each time" if case.self_heals else ""
         yield Finding(
             about=symptom.ref,
             field=ttl,
             explains=(symptom.id,),
             confidence=Confidence.HIGH,
-            verdict=f"{symptom.ref} finished and was deleted by its time to live{loop}",
-            evidence=(cite(desired, ttl, says="the cluster deletes it this long after it finished"),),
+            verdict=f"{symptom.ref} finished and was deleted by its TTL, but Git declares it{loop}",
+            evidence=(cite(desired, ttl, says="deletes the object after it has finished"),),
             fixes=(
                 Fix.change(
                     symptom.ref,
                     Set(pointer=HOOK, value="PostSync"),
                     Set(pointer=POLICY, value="BeforeHookCreation,HookSucceeded"),
-                    title="Make it a hook: it runs once per sync, and Argo CD cleans up",
-                    risk="it runs at every sync, after all else is healthy (PreSync: before)",
+                    title="Make it a hook: Argo CD runs it once per sync and deletes it",
+                    risk="it runs at every sync, after all resources are healthy (PreSync: before the sync)",
                 ),
-                Fix.remove(symptom.ref, ttl, title="Let the finished Job lie: drop its time to live"),
+                Fix.remove(symptom.ref, ttl, title="Keep the finished object: remove its TTL"),
             ),
         )

@@ -1,20 +1,20 @@
-"""Only kubectl's own bookkeeping differs: `last-applied-configuration`.
+"""Only kubectl's `last-applied-configuration` annotation differs.
 
 ## What happens
-Somebody ran `kubectl apply` on an object of the app. That leaves the annotation
-`kubectl.kubernetes.io/last-applied-configuration` behind. Nothing that runs differs. A sync is a no-op and
-stays one. Argo CD 3 hides the annotation from its diff; older versions, and manifests in Git that
-carry the annotation themselves, show it.
+Someone ran `kubectl apply` on an object of the app, which wrote the annotation
+`kubectl.kubernetes.io/last-applied-configuration`. Nothing else differs, and a sync changes nothing. Argo
+CD 3 hides the annotation in its diff; older versions show it, and so does every version if the manifest in
+Git has the annotation.
 
 ## How whysync knows
 The only field of the object that differs is that annotation.
 
 ## Fix
-Ignore the annotation by its pointer; the slash in its name is written `~1`. Where Git itself carries the
-annotation (an exported manifest), delete it there.
+Ignore the annotation by its JSON pointer (write the slash in its name as `~1`). If the manifest in Git has
+the annotation (an exported manifest), delete it there.
 
 ## When it is something else
-Any other field that differs as well: that one is the cause, the annotation its companion.
+If another field differs as well, that field is the cause.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def last_applied_annotation_drift(case: Case) -> Iterator[Finding]:
             drift.ref, LAST_APPLIED_POINTER, title="Delete the annotation from the manifest in Git"
         )
         ignore = ignore_field(
-            case, drift.ref, LAST_APPLIED_POINTER, risk="none: the annotation means nothing to Argo CD"
+            case, drift.ref, LAST_APPLIED_POINTER, risk="none: Argo CD does not need the annotation"
         )
         yield drift_finding(
             drift,

@@ -1,19 +1,18 @@
-"""Only the labels or annotations that Argo CD keeps on the namespace differ.
+"""Only labels or annotations in `managedNamespaceMetadata` differ.
 
 ## What happens
-`managedNamespaceMetadata` of the sync policy names labels and annotations for the destination's namespace.
-When they change, the app is OutOfSync although every resource is Synced and the diff is empty: the namespace
-is no row of the app. Only a sync writes them.
+`managedNamespaceMetadata` in the sync policy sets labels and annotations of the destination namespace. When
+it changes, the app is OutOfSync although every resource is Synced and the diff is empty: the namespace is
+not a resource of the app. Only a sync writes them.
 
 ## How whysync knows
-The app is OutOfSync, no row is, and the metadata in the policy is not what the last sync wrote.
+The app is OutOfSync but no resource is, and the metadata in the policy differs from what the last sync wrote.
 
 ## Fix
-Sync. With auto-sync on, note that it acts once for each commit: a change of the Application alone may
-need a sync by hand.
+Sync. Auto-sync runs once for each commit: a change of the Application alone may need a manual sync.
 
 ## When it is something else
-Every row Synced, the metadata the same on both sides: then a part of the status is old.
+If every resource is Synced and the metadata is the same on both sides, the app's status is stale.
 """
 
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from whysync.diagnosis.symptom import APP_DIFFERS
 from whysync.queries.commands import sync
 from whysync.queries.managed_namespace import differing_metadata, managed_metadata_differs
 
-WANTED = "/spec/syncPolicy/managedNamespaceMetadata"
+DECLARED = "/spec/syncPolicy/managedNamespaceMetadata"
 WRITTEN = "/status/operationState/syncResult/managedNamespaceMetadata"
 
 
@@ -32,17 +31,17 @@ def managed_namespace_metadata(case: Case) -> Iterator[Finding]:
     if APP_DIFFERS not in case.symptom_ids or not managed_metadata_differs(case):
         return
     names = differing_metadata(case)
-    told = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     yield Finding(
         about=case.application.ref,
-        field=WANTED,
+        field=DECLARED,
         explains=(APP_DIFFERS,),
         confidence=Confidence.HIGH,
-        verdict=f"only {told or 'metadata'} of namespace {case.destination_namespace}"
+        verdict=f"only {shown or 'metadata'} of namespace {case.destination_namespace}"
         f" {'differ' if len(names) > 1 else 'differs'}; all resources are Synced",
         evidence=(
-            cite(case.application, WANTED, says="the policy asks for this"),
-            cite(case.application, WRITTEN, says="the last sync wrote this"),
+            cite(case.application, DECLARED, says="declared in the sync policy"),
+            cite(case.application, WRITTEN, says="written by the last sync"),
         ),
-        fixes=(Fix.run(sync(case), title="Sync: it writes the namespace's labels and annotations"),),
+        fixes=(Fix.run(sync(case), title="Sync, which writes the labels and annotations of the namespace"),),
     )

@@ -1,24 +1,24 @@
-"""Somebody changed a field that Git declares, with kubectl or a console.
+"""A field was changed outside Git, with kubectl, a console or another deployment tool.
 
 ## What happens
-A person (or a script) edited, scaled, patched or applied an object beside Git. Argo CD shows the field
-as different. A sync writes Git's value over it: right for an accident, harmful in the middle of an
-incident in which somebody scaled up on purpose.
+A person or a script edited, scaled, patched or applied the object outside Git. Argo CD reports the field as
+different. A sync restores Git's value, which is right after a mistake, but harmful during an incident in
+which someone scaled up on purpose.
 
 ## How whysync knows
-`managedFields` name the manager that wrote the live value (`kubectl-edit`, `kubectl-scale`, a console),
-with its time. Which person it was, they do not tell: the audit log does.
+`managedFields` name the manager that wrote the live value (`kubectl-edit`, `kubectl-scale`, a console) and
+the time. They do not name the person; the audit log does.
 
 ## Fix
-Decide the direction. Git is right: sync. The cluster is right: commit its value, then sync.
+If Git is right, sync. If the live value is right, commit it, then sync.
 
 ## When it is something else
-A controller that writes the field again after each sync owns it. Another deployment tool under its own
-name is a second deployer.
+If a controller writes the field again after each sync, the controller owns it.
 """
 
 from collections.abc import Iterator
 from shlex import quote
+from typing import NamedTuple
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.kubernetes.api.ref import Key
@@ -36,51 +36,57 @@ def manual_edit(case: Case) -> Iterator[Finding]:
             *drifts,
             writer=writer,
             confidence=Confidence.HIGH if writer else Confidence.MEDIUM,
-            verdict=f"{first.ref} was changed beside Git: {_words(drifts)}, {_by(writer)}",
-            fixes=(_commit_it(drifts), _undo_it(case, drifts)),
+            verdict=f"{first.ref} was changed outside Git: {_changes(drifts)}, {_by(writer)}",
+            fixes=(_commit(drifts), _undo(case, drifts)),
         )
 
 
 def _edits(case: Case) -> Iterator[list[Drift]]:
-    """One edit of an object may change many of its fields: they belong together."""
+    """The changed fields by object and manager: one edit may change several fields."""
     by_hand = (Mechanism.BY_HAND, Mechanism.BY_OTHER_TOOL)
-    result: dict[tuple[Key, str], list[Drift]] = {}
+    edits: dict[tuple[Key, str], list[Drift]] = {}
     for drift in (drift for mechanism in by_hand for drift in case.drifts_by(mechanism)):
         manager = drift.writer.manager if drift.writer else ""
-        result.setdefault((drift.key, manager), []).append(drift)
-    yield from result.values()
+        edits.setdefault((drift.key, manager), []).append(drift)
+    yield from edits.values()
 
 
-def _words(drifts: list[Drift]) -> str:
-    said: dict[str, list[str]] = {}
+class _Change(NamedTuple):
+    singular: str
+    plural: str
+
+
+_REMOVED = _Change("was removed", "were removed")
+_ADDED = _Change("was added", "were added")
+_CHANGED = _Change("differs from Git", "differ from Git")
+
+
+def _changes(drifts: list[Drift]) -> str:
+    """`replicas, image differ from Git; paused was added`."""
+    names_by_change: dict[_Change, dict[str, None]] = {}
     for drift in drifts:
-        what = "was removed" if drift.only_git else "was added" if drift.only_live else "is not what Git says"
-        said.setdefault(what, []).append(drift.last_key)
+        change = _REMOVED if drift.only_git else _ADDED if drift.only_live else _CHANGED
+        names_by_change.setdefault(change, {})[drift.last_key] = None
     return "; ".join(
-        f"{', '.join(dict.fromkeys(fields))} {_plural(what, fields)}" for what, fields in said.items()
+        f"{', '.join(names)} {change.singular if len(names) == 1 else change.plural}"
+        for change, names in names_by_change.items()
     )
-
-
-def _plural(what: str, fields: list[str]) -> str:
-    if len(set(fields)) == 1:
-        return what
-    return what.replace("was ", "were ").replace("is ", "are ", 1)
 
 
 def _by(writer: Writer | None) -> str:
     return f"with {phrase(writer)}" if writer else "as its annotation shows"
 
 
-def _commit_it(drifts: list[Drift]) -> Fix:
-    title = "The cluster is right: commit its value to Git, then sync"
+def _commit(drifts: list[Drift]) -> Fix:
+    title = "The live value is right: commit it to Git, then sync"
     return Fix.change(drifts[0].ref, *live_values(drifts), title=title)
 
 
-def _undo_it(case: Case, drifts: list[Drift]) -> Fix:
+def _undo(case: Case, drifts: list[Drift]) -> Fix:
     ref = drifts[0].ref
     return Fix.run(
         sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
         title="Git is right: sync this resource",
-        risk="undoes the change: ask first whether somebody is in the middle of an incident",
-        destroys=tuple(f"the value that was set by hand at {drift.pointer}" for drift in drifts),
+        risk="undoes the change, which may be part of incident response: ask first",
+        destroys=tuple(f"the value set by hand at {drift.pointer}" for drift in drifts),
     )

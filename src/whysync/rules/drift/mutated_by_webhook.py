@@ -1,24 +1,24 @@
-"""A mutating webhook changes the object as it comes in.
+"""A mutating admission webhook changes the object.
 
 ## What happens
-An admission webhook rewrites objects on their way into the cluster: it adds a sidecar, labels,
-tolerations, selectors, or replaces an image's tag by its digest. Git never had that. Every sync sends Git's
-version, the webhook changes it again, and the difference stays.
+An admission webhook modifies objects when they are written: it adds a sidecar, labels, tolerations or
+selectors, or replaces an image tag by its digest. Git does not declare these changes. Every sync sends Git's
+version, the webhook modifies it again, and the difference stays.
 
 ## How whysync knows
-The writer is known as admission software; or Argo CD is recorded as the writer of a value that is not Git's,
-at the commit that was synced; or only the cluster has a container, a volume or a selector of the kind that
-is injected; or an image differs only by the digest that replaces its tag.
+The recorded writer is an admission controller; or Argo CD is recorded as the writer of a value that is not in
+the synced commit; or only the live object has a container, a volume or a selector that webhooks usually
+inject; or an image differs only by the digest that replaces its tag.
 
 ## Fix
-Let the API server compare, webhooks included: `ServerSideDiff=true,IncludeMutationWebhook=true`. Or declare
-in Git what the webhook writes. Or keep the webhook away from this object, where it offers an exception.
-Ignoring the field is offered only where no release changes it: an ignored `image` that every sync respects
-is never deployed again.
+Use server-side diff including webhooks: `ServerSideDiff=true,IncludeMutationWebhook=true`. Or declare in Git
+what the webhook writes. Or exclude this object from the webhook, if the webhook supports that. whysync
+suggests to ignore the field only if releases do not change it: a new value of an ignored `image` is never
+deployed.
 
 ## When it is something else
-A value that a controller writes later, on its own, is owned by that controller. A default of the API server
-or of a CRD needs no webhook.
+If a controller writes the value later, the controller owns it. Defaults of the API server or of a CRD need no
+webhook.
 """
 
 from collections.abc import Iterator
@@ -34,34 +34,34 @@ from whysync.queries.ignore_rules import ignore_fields
 
 @rule(cause="webhook-injected", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def mutated_by_webhook(case: Case) -> Iterator[Finding]:
-    for drifts in _together(case):
+    for drifts in _groups(case):
         first, writer = drifts[0], drifts[0].writer
         # A webhook's change is recorded under the name of whoever sent the request.
         known = writer is not None and writer.kind is WriterKind.WEBHOOK
-        seen = None if known else mutating_webhook(case, first.ref)
-        who = phrase(writer) if writer is not None and known else _called(seen)
+        webhook = None if known else mutating_webhook(case, first.ref)
+        who = phrase(writer) if writer is not None and known else _name_of(webhook)
         did = "adds" if first.only_live else "rewrites"
         yield drift_finding(
             *drifts,
             writer=writer,
-            confidence=Confidence.HIGH if known or (writer and seen) else Confidence.MEDIUM,
-            verdict=f"{who} {did} {field_names(drifts)} of {first.ref} as it comes into the cluster",
-            evidence=(*both_sides(drifts), *_looking(seen)),
+            confidence=Confidence.HIGH if known or (writer and webhook) else Confidence.MEDIUM,
+            verdict=f"{who} {did} {field_names(drifts)} of {first.ref} on admission",
+            evidence=(*both_sides(drifts), *_webhook_evidence(webhook)),
             fixes=(
                 server_side_diff(case, webhooks=True),
                 Fix.change(
                     first.ref,
                     *live_values(drifts),
                     title="Declare in Git what the webhook writes",
-                    risk="Git has to follow whenever the webhook writes another value",
+                    risk="Git must be updated whenever the webhook writes another value",
                 ),
                 *ignore_fields(case, first.ref, *(drift.pointer for drift in drifts)),
             ),
         )
 
 
-def _together(case: Case) -> Iterator[list[Drift]]:
-    """What one webhook adds to an object, and what it rewrites in it."""
+def _groups(case: Case) -> Iterator[list[Drift]]:
+    """The injected fields by object and writer, added and rewritten ones apart."""
     for drifts in case.drifts_by_object(Mechanism.INJECTED):
         groups: dict[tuple[bool, Writer | None], list[Drift]] = {}
         for drift in drifts:
@@ -69,11 +69,11 @@ def _together(case: Case) -> Iterator[list[Drift]]:
         yield from groups.values()
 
 
-def _called(seen: tuple[Manifest, str] | None) -> str:
-    name = text(seen[0].at(f"{seen[1]}/name")) if seen is not None else ""
+def _name_of(webhook: tuple[Manifest, str] | None) -> str:
+    name = text(webhook[0].at(f"{webhook[1]}/name")) if webhook is not None else ""
     return f"admission webhook {name}" if name else "an admission webhook"
 
 
-def _looking(seen: tuple[Manifest, str] | None) -> Iterator[Evidence]:
-    if seen is not None:
-        yield cite(seen[0], f"{seen[1]}/rules", says="this webhook sees every such object on its way in")
+def _webhook_evidence(webhook: tuple[Manifest, str] | None) -> Iterator[Evidence]:
+    if webhook is not None:
+        yield cite(webhook[0], f"{webhook[1]}/rules", says="the webhook is called for objects of this kind")

@@ -1,20 +1,20 @@
-"""Git has moved on, and nobody has synced yet.
+"""A new commit has not been synced yet.
 
 ## What happens
-A new commit changes what the app should look like. Argo CD has seen it and shows the difference. Until
-somebody syncs, or auto-sync does, the app is OutOfSync: that is how it is meant to work.
+A new commit changes the desired state. Argo CD has compared it and shows the difference. The app is OutOfSync
+until someone syncs or auto-sync does: this is expected.
 
 ## How whysync knows
-The revision that Argo CD compared with is not the one that was synced last, or `last-applied` shows
-that Git changed the field after it was applied, and nobody else wrote it since.
+Argo CD compared another revision than the one that was synced last. Or the last-applied annotation shows that
+Git changed the field after it was applied, and no other manager has written it since.
 
 ## Fix
-Look at what would change, then sync. Where auto-sync is on and does not start, see whether the last
-attempt failed, a sync window denies it, or an operation is still running.
+Review the diff, then sync. If auto-sync is on but does not start, check whether the last attempt failed, a
+sync window denies it, or an operation is still running.
 
 ## When it is something else
-Somebody wrote the field since: then a sync would undo that. The revision is the synced one: then the
-cluster drifted, not Git.
+If another manager has written the field since, a sync undoes that change. If the compared revision is the
+synced one, the cluster has changed, not Git.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
 @rule(cause="new-commit", since="0.1", on_absence=True)
 def new_commit_not_synced(case: Case) -> Iterator[Finding]:
     if OPERATION in case.symptom_ids:
-        return  # a sync is on its way or failed: that is the story
+        return  # a running or failed sync is the cause
     drifts = case.drifts_by(Mechanism.NOT_SYNCED_YET)
     explained = {drift.symptom for drift in drifts}
     never = _was_never_synced(case)
@@ -42,7 +42,7 @@ def new_commit_not_synced(case: Case) -> Iterator[Finding]:
         return
     status = case.app.status
     synced = f"the last sync was to {status.history[-1].revision[:8]}" if status.history else ""
-    synced = "it was never synced" if never else synced or "it was synced to an earlier one"
+    synced = "it was never synced" if never else synced or "an earlier one was synced"
     waits = "auto-sync has not started" if case.is_automated else "auto-sync is off"
     resources = (
         len({symptom.ref for symptom in case.symptoms if symptom.id in explained and symptom.ref}) or 1
@@ -50,28 +50,28 @@ def new_commit_not_synced(case: Case) -> Iterator[Finding]:
     yield Finding(
         about=case.application.ref,
         explains=tuple(sorted(explained)),
-        because=tuple(sorted(explained)),  # what keeps it from being synced, a closed window say, comes first
+        because=tuple(sorted(explained)),  # what prevents the sync, for example a closed window, comes first
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if never else Confidence.HIGH,
         verdict=f"Git is at {status.sync.revision[:8] or 'a commit'}, {synced}:"
         f" {_count(resources)} to sync, {waits}",
         evidence=(
-            cite(case.application, "/status/sync/revision", says="compared with this commit"),
-            cite(case.application, "/status/history", says="synced so far"),
+            cite(case.application, "/status/sync/revision", says="revision compared by Argo CD"),
+            cite(case.application, "/status/history", says="synced revisions"),
             *(evidence for drift in drifts[:3] for evidence in drift.cited()),
         ),
         fixes=(
             Fix.run(
                 f"argocd app diff {app_argument(case)}",
                 sync(case),
-                title="Look at the difference, then sync",
+                title="Review the diff, then sync",
             ),
         ),
     )
 
 
 def _was_never_synced(case: Case) -> bool:
-    """No trace of a sync, and nothing of the app is there; what cleans up after itself tells nothing."""
+    """No sync is recorded and no resource exists; resources with a TTL prove nothing."""
     status = case.app.status
     if status.history or case.operation is not None or status.health.status != "Missing":
         return False

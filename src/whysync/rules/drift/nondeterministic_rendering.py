@@ -1,23 +1,23 @@
-"""The source renders another value each time.
+"""The source renders a different value each time.
 
 ## What happens
-A template makes something up while rendering: a random password, a certificate of its own, a timestamp, a
+A template generates a value during rendering: a random password, a self-signed certificate, a timestamp, or a
 checksum over one of these. Every rendering differs from the last one, so the app is OutOfSync after each
-refresh although nobody committed anything, and a sync replaces the value (a password!) again.
+refresh without a new commit, and every sync replaces the value (even a password).
 
 ## How whysync knows
-Git is at the very revision that was synced, no other manager wrote the field, and the last sync applied
-another value from the same source. Where what was applied is not known: the field is of the kind that
-templates make up, Secret data, a rendered `caBundle`, a `checksum/…` annotation, a timestamp.
+Git is at the revision that was synced, no other manager wrote the field, and the last sync applied another
+value from the same source. If the applied value is unknown, the field is one that templates often generate:
+Secret data, a rendered `caBundle`, a `checksum/…` annotation, a timestamp.
 
 ## Fix
-Keep what the cluster has: ignore exactly this field, also when syncing. Then give the value a fixed home: an
-existing Secret, explicit values, or cert-manager for certificates. Helm's `lookup` does not help: Argo CD
-renders without a cluster.
+Keep the live value: ignore only this field, also during a sync. Then set the value explicitly: in an existing
+Secret, in the values, or with cert-manager for certificates. Helm's `lookup` does not help, because Argo CD
+renders without access to the cluster.
 
 ## When it is something else
-Another program may own the Secret (cert-manager, a reflector, External Secrets): then managedFields, owner
-references or annotations name it. If Git has moved on since the last sync, it is simply a new commit.
+Another program may own the Secret (cert-manager, a reflector, External Secrets): managedFields, owner
+references or annotations name it. If Git has changed since the last sync, the new commit has not been synced.
 """
 
 from collections.abc import Iterator
@@ -35,42 +35,40 @@ def nondeterministic_rendering(case: Case) -> Iterator[Finding]:
         first = drifts[0]
         names = field_names(drifts)
         certain = any(_is_certain(case, drift) for drift in drifts)
-        doubt = "" if certain or not _is_content(first) else ", or something in the cluster changed it"
+        doubt = "" if certain or not _is_content(first) else ", or a program in the cluster changed it"
         yield drift_finding(
             *drifts,
             writer=first.writer,
             confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
-            verdict=f"{names} of {first.ref} comes out differently each time the source is rendered{doubt}",
+            verdict=f"the source renders {names} of {first.ref} differently each time{doubt}",
             evidence=(
                 *both_sides(drifts[:5]),
-                cite(
-                    case.application, "/status/sync/revision", says="compared at the commit that was synced"
-                ),
+                cite(case.application, "/status/sync/revision", says="the compared revision, already synced"),
             ),
             fixes=(
                 ignore_field(
                     case,
                     first.ref,
                     *(drift.pointer for drift in drifts),
-                    title=f"Keep what the cluster has: ignore {names} of this one object, also when syncing",
-                    risk="until the value has a home of its own, nobody sees when it changes",
+                    title=f"Keep the live value: ignore {names} of this object, also during a sync",
+                    risk="a change of the value is no longer shown",
                 ),
                 Fix.run(
                     f"argocd app manifests {app_argument(case)} --source git > one.yaml",
                     f"argocd app get {app_argument(case)} --hard-refresh > /dev/null",
                     f"argocd app manifests {app_argument(case)} --source git | diff one.yaml -",
                     comment("what differs: give it in the values, or as an existing Secret, and commit"),
-                    title="Render twice and compare; then give the value a fixed home (Secret, values)",
+                    title="Render twice and compare; then set the value explicitly (Secret, values)",
                 ),
             ),
         )
 
 
 def _is_content(drift: Drift) -> bool:
-    """A value of a Secret or ConfigMap, which a person or a program may change as well."""
+    """Is it a value of a Secret or ConfigMap, which a person or a program may also change?"""
     return drift.ref.kind in ("Secret", "ConfigMap")
 
 
 def _is_certain(case: Case, drift: Drift) -> bool:
-    """What was applied last is known, and came from this very commit and source."""
+    """Is the last applied value known, and does it come from the current commit and source?"""
     return changed_in_git_since_sync(case, drift) and rendered_differently(case, drift)

@@ -1,19 +1,19 @@
-"""There are objects in the app's namespace that no Application owns.
+"""The destination namespace has objects that belong to no Application.
 
 ## What happens
-The project watches for orphaned resources: top-level objects in the destination's namespace that no
-Application declares. The app gets a warning with their number. Nothing is wrong with the app itself.
+The project monitors orphaned resources: top-level objects in the destination namespace that no Application
+declares. The app gets a warning with their number. Nothing is wrong with the app itself.
 
 ## How whysync knows
-Argo CD's `OrphanedResourceWarning` counts them; those that bear no mark of an app are named where the
-live objects are at hand.
+Argo CD's `OrphanedResourceWarning` counts them. If the live objects are available, the finding names those
+without a tracking label or annotation.
 
 ## Fix
-Delete what is left over, bring what is needed into Git, and list what is expected under
-`orphanedResources.ignore` of the AppProject.
+Delete objects that are not needed, add the others to Git, or list them in `orphanedResources.ignore` of the
+AppProject.
 
 ## When it is something else
-An object that was removed from Git and not pruned is a row of the app, not an orphan.
+An object that was removed from Git but not pruned is a resource of the app, not an orphan.
 """
 
 from collections.abc import Iterator
@@ -27,19 +27,21 @@ from whysync.kubernetes.api.ref import Key
 from whysync.messages.patterns.operations import OrphanedResources
 from whysync.queries.commands import app_argument
 
-# Controllers make these below others, though not always with an owner reference.
-_BELOW = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease", "Pod", "ReplicaSet", "PodMetrics"})
+# Controllers create these for other objects, not always with an owner reference.
+_CREATED_BY_CONTROLLERS = frozenset(
+    {"Event", "Endpoints", "EndpointSlice", "Lease", "Pod", "ReplicaSet", "PodMetrics"}
+)
 
-_FEW = 5
+_MAX_LISTED = 5
 
 
 @rule(cause="orphaned", since="0.1")
 def orphaned_resources(case: Case) -> Iterator[Finding]:
     for report in case.failures(OrphanedResources):
-        orphans = _unmarked(case)
+        orphans = _untracked(case)
         count = report.failure.count or len(orphans)
         names = ", ".join(str(orphan.ref) for orphan in orphans[:3])
-        such = (": " if count == len(orphans) <= 3 else ", such as ") + names if names else ""
+        examples = (": " if count == len(orphans) <= 3 else ", such as ") + names if names else ""
         many = f"{count} objects" if count != 1 else "1 object"
         place = case.destination_namespace
         yield Finding(
@@ -48,23 +50,26 @@ def orphaned_resources(case: Case) -> Iterator[Finding]:
             severity=Severity.INFO,
             confidence=Confidence.HIGH,
             verdict=f"{many} in namespace {place} {'belong' if count != 1 else 'belongs'} to no"
-            f" Application{such}",
+            f" Application{examples}",
             evidence=(
-                report.cite(says="Argo CD counts them"),
-                *(cite(orphan, "/metadata/name", says="no app's mark on it") for orphan in orphans[:5]),
+                report.cite(says="reported by Argo CD"),
+                *(
+                    cite(orphan, "/metadata/name", says="no tracking label or annotation")
+                    for orphan in orphans[:5]
+                ),
             ),
             fixes=(
                 Fix.run(
                     f"argocd app resources {app_argument(case)} --orphaned",
-                    title="List them; then delete, adopt into Git, or list them as expected in the project",
+                    title="List them; then delete them, add them to Git, or ignore them in the project",
                 ),
-                *_expected(case, orphans, count),
+                *_ignore_them(case, orphans, count),
             ),
         )
 
 
-def _unmarked(case: Case) -> tuple[Manifest, ...]:
-    """Top-level objects of the namespace without a mark of any app."""
+def _untracked(case: Case) -> tuple[Manifest, ...]:
+    """Top-level objects of the namespace without a tracking label or annotation."""
     settings = case.project.spec.orphaned_resources if case.project is not None else None
     rows: set[Key] = set(case.rows)
     return tuple(
@@ -72,7 +77,7 @@ def _unmarked(case: Case) -> tuple[Manifest, ...]:
         for manifest in case.index.live_by_namespace.get(case.destination_namespace, ())
         if manifest.ref.namespace
         and manifest.key not in rows
-        and manifest.ref.kind not in _BELOW
+        and manifest.ref.kind not in _CREATED_BY_CONTROLLERS
         and not manifest.meta.get("ownerReferences")
         and TRACKING_ID not in manifest.annotations
         and INSTANCE_LABEL not in manifest.labels
@@ -81,9 +86,9 @@ def _unmarked(case: Case) -> tuple[Manifest, ...]:
     )
 
 
-def _expected(case: Case, orphans: tuple[Manifest, ...], count: int) -> Iterator[Fix]:
-    """Where all of them are known by name."""
-    if case.project_manifest is None or not orphans or count != len(orphans) or count > _FEW:
+def _ignore_them(case: Case, orphans: tuple[Manifest, ...], count: int) -> Iterator[Fix]:
+    """Offered if all of them are known by name."""
+    if case.project_manifest is None or not orphans or count != len(orphans) or count > _MAX_LISTED:
         return
     rules: list[Object] = [
         {"group": orphan.ref.group, "kind": orphan.ref.kind, "name": orphan.ref.name} for orphan in orphans
@@ -91,6 +96,6 @@ def _expected(case: Case, orphans: tuple[Manifest, ...], count: int) -> Iterator
     yield Fix.project(
         case.project_manifest.ref,
         *(Add(pointer="/spec/orphanedResources/ignore", value=rule) for rule in rules),
-        title="They are meant to be there: list them as expected in the project",
-        risk="objects of these names are not told any more, in any namespace of the project",
+        title="They are expected: add them to orphanedResources.ignore of the project",
+        risk="objects of these names are no longer reported in any namespace of the project",
     )

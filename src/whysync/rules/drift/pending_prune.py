@@ -1,21 +1,21 @@
-"""Removed from Git, and still in the cluster, as nothing prunes it.
+"""A resource was removed from Git but has not been pruned.
 
 ## What happens
-An object that Argo CD once applied is not in Git any more. Argo CD deletes it only when pruning is asked
-for. Until then the app is OutOfSync, and the field-by-field diff is empty.
+An object that Argo CD applied is no longer in Git. Argo CD deletes it only if pruning is enabled. Until then
+the app is OutOfSync, and the diff shows no changed fields.
 
 ## How whysync knows
-The row says that it requires pruning, or the last sync reports that it left the object in place
-(`ignored (requires pruning)`), and pruning is off for the app.
+The resource requires pruning, or the last sync reports that it did not delete the object
+(`ignored (requires pruning)`).
 
 ## Fix
-Three ways out: prune it; put it back into Git; or keep it on purpose, with
-`argocd.argoproj.io/compare-options: IgnoreExtraneous` on the live object so that it does not count.
+Prune it; or add it to Git again; or keep it on purpose, with `argocd.argoproj.io/compare-options:
+IgnoreExtraneous` on the live object, so that it does not count for the sync status.
 
 ## When it is something else
-A controller that copies labels or annotations can make an object look like the app's own: then it was
-never in Git. When all rows at once require pruning, the source rendered to nothing. An option of the object
-itself (`Prune=false`) forbids it: prune-blocked.
+A controller that copies tracking labels or annotations can create objects that look like part of the app but
+were never in Git. If all resources require pruning, the source rendered no manifests. `Prune=false` on the
+object prevents pruning: prune-blocked.
 """
 
 from collections.abc import Iterator
@@ -36,10 +36,10 @@ from whysync.queries.sync_options import has_option
 @rule(cause="pending-prune", since="0.1", on_absence=True)
 def pending_prune(case: Case) -> Iterator[Finding]:
     if case.app.status.sync.status == "Unknown":
-        return  # nothing was rendered: every row then looks like that
+        return  # nothing was rendered, so every resource seems to require pruning
     rows = [(i, row) for i, row in enumerate(case.app.status.resources) if _is_extra(case, row)]
     if not rows or case.failures(AutosyncWipeRefused):
-        return  # where the source is empty, that is the trouble
+        return  # an empty source is the cause
     names = ", ".join(str(row.ref) for _, row in rows[:3]) + (
         f" and {len(rows) - 3} more" if len(rows) > 3 else ""
     )
@@ -51,54 +51,55 @@ def pending_prune(case: Case) -> Iterator[Finding]:
         about=rows[0][1].ref,
         explains=tuple(SymptomId.extra(row.key) for _, row in rows),
         confidence=Confidence.MEDIUM,
-        verdict=f"{names}: not in Git any more, and {why}{_other_reading(case, rows)}",
+        verdict=f"{names} {'is' if len(rows) == 1 else 'are'} no longer in Git, but not pruned: {why}"
+        f"{_alternative(case, rows)}",
         evidence=tuple(_evidence(case, rows)),
         fixes=(
             Fix.run(
                 on_object("annotate", rows[0][1].ref, "argocd.argoproj.io/compare-options=IgnoreExtraneous"),
-                title="Keep it on purpose: it stays, and does not count as OutOfSync",
+                title="Keep it on purpose: exclude it from the sync status",
             ),
             Fix.run(
-                f"git log --oneline -S {quote(f'name: {rows[0][1].name}')}   # which commit took it out",
+                f"git log --oneline -S {quote(f'name: {rows[0][1].name}')}   # which commit removed it",
                 "git revert COMMIT && git push",
                 refresh(case),
-                title="It should not have gone: put it back into Git",
+                title="It was removed by mistake: add it to Git again",
             ),
             Fix.run(
                 sync(case, "--prune", "--dry-run", selection),
                 sync(case, "--prune", selection),
-                title="Prune it: look at the dry run first",
-                risk="what is pruned is gone; a rename in Git is a prune and a create",
+                title="Prune it after a dry run",
+                risk="pruning deletes the object; a rename in Git is a prune and a create",
                 destroys=tuple(_loss(case, row) for _, row in rows),
             ),
         ),
     )
 
 
-def _other_reading(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
-    """Without a sign that Argo CD applied it, nothing shows that the object ever was in Git."""
+def _alternative(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
+    """The other explanation, if nothing shows that Argo CD applied the objects."""
     objects = [case.live_of(row.key) for _, row in rows]
     if all(live is not None and was_applied(live) for live in objects):
         return ""
     if len(rows) == 1:
-        return "; or it never was in Git: a controller that copies tracking marks made it"
-    return "; or they never were in Git: a controller that copies tracking marks made them"
+        return "; or it was never in Git: a controller that copies tracking labels created it"
+    return "; or they were never in Git: a controller that copies tracking labels created them"
 
 
 def _is_extra(case: Case, row: ResourceRow) -> bool:
     extra = needs_pruning(case, row) and row.status == "OutOfSync" and not _being_pruned(case)
     if not extra or creator_of(case, row) is not None:
-        return False  # what was never in Git is another story
+        return False  # it was never in Git: created_by_another_controller
     live = case.live_of(row.key)
-    # What forbids its pruning, or keeps it while it is being deleted, is told where it is known better.
-    return live is None or not (_is_kept(case, live) or _is_held(live))
+    # prune_blocked and the rules on finalizers explain these
+    return live is None or not (_is_protected(case, live) or _is_terminating(live))
 
 
-def _is_kept(case: Case, live: Manifest) -> bool:
+def _is_protected(case: Case, live: Manifest) -> bool:
     return has_option(live, "Prune=false") or case.has_sync_option("Prune=false")
 
 
-def _is_held(live: Manifest) -> bool:
+def _is_terminating(live: Manifest) -> bool:
     return bool(live.meta.get("deletionTimestamp") and live.meta.get("finalizers"))
 
 
@@ -113,16 +114,16 @@ def _being_pruned(case: Case) -> bool:
 
 def _why(case: Case) -> str:
     if case.is_automated:
-        return "automatic pruning has not taken it yet" if case.prunes else "automatic pruning is off"
+        return "automatic pruning has not run yet" if case.prunes else "automatic pruning is off"
     return "nobody has synced with --prune"
 
 
 def _evidence(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Evidence]:
     for index, _ in rows[:5]:
-        yield cite(case.application, f"/status/resources/{index}", says="Argo CD would prune it")
+        yield cite(case.application, f"/status/resources/{index}", says="requires pruning")
     for report in case.failures(PruneSkipped)[:1]:
-        yield report.cite(says="the last sync left it in place")
-    yield cite(case.application, "/spec/syncPolicy", says="how the app syncs")
+        yield report.cite(says="the last sync did not delete it")
+    yield cite(case.application, "/spec/syncPolicy", says="sync policy")
 
 
 def _loss(case: Case, row: ResourceRow) -> str:

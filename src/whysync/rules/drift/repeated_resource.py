@@ -1,19 +1,18 @@
-"""The same object is rendered more than once by one Application.
+"""One Application renders the same object more than once.
 
 ## What happens
-Two files, two charts, or a chart and its subchart produce the same object. Argo CD keeps the last one
-and warns. Which one is last can change, and the other version's changes silently never arrive.
+Two files, two charts, or a chart and its subchart render the same object. Argo CD uses the last one and
+warns. Which one is last can change, and changes of the others are never applied.
 
 ## How whysync knows
-Argo CD's `RepeatedResourceWarning` names the object and how often it appeared; or the desired set
-itself holds it twice.
+Argo CD's `RepeatedResourceWarning` names the object and how often it appeared.
 
 ## Fix
-Render it once: switch off the CRDs or the resource in one of the charts, delete one of the files, or give
-them different names or namespaces.
+Render it once: disable the CRDs or the resource in one of the charts, delete one of the files, or use
+different names or namespaces.
 
 ## When it is something else
-Two *Applications* that declare one object are told by `SharedResourceWarning`.
+If two Applications declare the same object, Argo CD reports `SharedResourceWarning`.
 """
 
 from collections.abc import Iterator
@@ -40,19 +39,23 @@ def repeated_resource(case: Case) -> Iterator[Finding]:
             verdict=f"{ref} is rendered {report.failure.times or len(copies)} times; the last one wins"
             + _difference(copies),
             evidence=(
-                report.cite(says="Argo CD counted them"),
+                report.cite(says="counted by Argo CD"),
                 *(
-                    cite(copy, pointer, says="the last one" if copy is copies[-1] else "one before it")
+                    cite(
+                        copy,
+                        pointer,
+                        says="the last one, which is used" if copy is copies[-1] else "an earlier one",
+                    )
                     for pointer in _differing(copies)[:2]
                     for copy in copies[:4]
                 ),
             ),
-            fixes=(*_let_go(copies), _find_it(case, ref)),
+            fixes=(*_delete_first(copies), _find_copies(case, ref)),
         )
 
 
 def _copies(case: Case, ref: Ref) -> list[Manifest]:
-    """In the order of the source; what has no namespace of its own lies in the destination's."""
+    """In the order of the source; a manifest without a namespace is in the destination's."""
     keys = {ref.key}
     if ref.namespace == case.destination_namespace:
         keys.add(ref.key._replace(namespace=""))
@@ -60,40 +63,40 @@ def _copies(case: Case, ref: Ref) -> list[Manifest]:
 
 
 def _differing(copies: list[Manifest]) -> list[str]:
-    """Where the last one says something else than those before it; the name, where none does."""
+    """Pointers at which the last copy differs from the earlier ones; the name if nothing differs."""
     if len(copies) < 2:
         return ["/metadata/name"] if copies else []
     last = copies[-1]
-    result = dict.fromkeys(
+    pointers = dict.fromkeys(
         difference.pointer for before in copies[:-1] for difference in differences(before.body, last.body)
     )
-    return list(result) or ["/metadata/name"]
+    return list(pointers) or ["/metadata/name"]
 
 
 def _difference(copies: list[Manifest]) -> str:
-    result = [pointer for pointer in _differing(copies) if pointer != "/metadata/name"]
-    if not result:
+    pointers = [pointer for pointer in _differing(copies) if pointer != "/metadata/name"]
+    if not pointers:
         return ""
-    more = f" and {len(result) - 3} more" if len(result) > 3 else ""
-    return f", and they differ at {', '.join(result[:3])}{more}"
+    more = f" and {len(pointers) - 3} more" if len(pointers) > 3 else ""
+    return f", and they differ at {', '.join(pointers[:3])}{more}"
 
 
-def _let_go(copies: list[Manifest]) -> Iterator[Fix]:
-    """The first of two: the cluster has never seen it, as the last one is what counts."""
+def _delete_first(copies: list[Manifest]) -> Iterator[Fix]:
+    """The first of two copies has no effect: Argo CD uses the last one."""
     if len(copies) == 2:
         same = _differing(copies) == ["/metadata/name"]
         yield Fix.drop(
             copies[0].ref,
-            title="Delete one of the two, which say the same"
+            title="Delete one of the two identical manifests"
             if same
-            else "Delete the first one, which has no effect",
-            risk="" if same else "what it alone says was perhaps meant: look at both",
+            else "Delete the first manifest, which has no effect",
+            risk="" if same else "it may contain intended changes: compare both first",
         )
 
 
-def _find_it(case: Case, ref: Ref) -> Fix:
+def _find_copies(case: Case, ref: Ref) -> Fix:
     return Fix.run(
         f"argocd app manifests {app_argument(case)} --source git | grep -c {quote(f'name: {ref.name}')}",
         f"grep -rn {quote(f'name: {ref.name}')} .     # in the source: keep one of them",
-        title="Find both in the source and keep one",
+        title="Find the copies in the source and keep one",
     )

@@ -1,20 +1,20 @@
 """Git and an autoscaler both set the number of replicas.
 
 ## What happens
-Every sync writes `spec.replicas` from Git; the autoscaler (a HorizontalPodAutoscaler, a KEDA
-ScaledObject, a FleetAutoscaler …) writes its own number back. The Application is OutOfSync again
-minutes after each sync; with self-heal it never rests.
+Every sync writes `spec.replicas` from Git; the autoscaler (a HorizontalPodAutoscaler, a KEDA ScaledObject,
+a FleetAutoscaler …) then writes its own number. The Application is OutOfSync again minutes after each sync;
+with self-heal it syncs in a loop.
 
 ## How whysync knows
 `/spec/replicas` differs, and a live autoscaler targets that workload.
 
 ## Fix
-Delete `spec.replicas` from the manifest in Git: the autoscaler owns it. With client-side apply that
-one sync can reset the workload to 1 replica for a moment. Or ignore the field, together with
-`RespectIgnoreDifferences=true`, as a sync would still write an ignored field without it.
+Delete `spec.replicas` from the manifest in Git: the autoscaler owns it. With client-side apply, this sync can
+reset the workload to 1 replica for a moment. Or ignore the field together with
+`RespectIgnoreDifferences=true`; without this option a sync still writes an ignored field.
 
 ## When it is something else
-No autoscaler scales the workload: then somebody scaled it by hand.
+If no autoscaler targets the workload, someone scaled it by hand.
 """
 
 from collections.abc import Iterator
@@ -35,18 +35,19 @@ def replicas_owned_by_autoscaler(case: Case) -> Iterator[Finding]:
         yield drift_finding(
             drift,
             writer=drift.writer,
-            verdict=f"{autoscaler.ref} holds {drift.live_value} replicas, Git asks for {drift.desired_value}",
+            verdict=f"{autoscaler.ref} sets {drift.live_value} replicas of {drift.ref}, but Git declares"
+            f" {drift.desired_value}",
             confidence=Confidence.HIGH,
             evidence=(
                 *drift.cited(),
-                cite(autoscaler, "/spec/scaleTargetRef", says="this autoscaler scales it"),
+                cite(autoscaler, "/spec/scaleTargetRef", says="the autoscaler's target"),
             ),
             fixes=(
                 Fix.remove(
                     drift.ref,
                     REPLICAS,
-                    title="Let the autoscaler own it: drop replicas from Git",
-                    risk="that one sync can reset it to 1 replica, until the autoscaler acts",
+                    title="Let the autoscaler own it: remove replicas from Git",
+                    risk="this sync can reset it to 1 replica until the autoscaler acts",
                 ),
                 ignore_field(case, drift.ref, REPLICAS),
             ),

@@ -1,9 +1,9 @@
-"""The number of replicas differs, and the facts do not show who scaled the workload.
+"""The number of replicas differs, and the facts do not show what scaled the workload.
 
 ## What happens
-Git declares `replicas`, but the workload runs with another number. Two writers change that number: an
-autoscaler (a HorizontalPodAutoscaler, KEDA, a scheduled downscaler), which writes it again after every sync,
-or a person with `kubectl scale`, which a sync undoes.
+Git declares `replicas`, but the workload runs with another number. There are two possible writers: an
+autoscaler (a HorizontalPodAutoscaler, KEDA, a scheduled downscaler) writes it again after every sync; a
+person changes it once with `kubectl scale`, and a sync undoes that.
 
 ## How whysync knows
 `/spec/replicas` differs at the revision that was synced, managedFields are not among the facts, and neither
@@ -11,8 +11,8 @@ is an autoscaler. If self-heal is on and the last sync succeeded, it is an autos
 undone a manual change.
 
 ## Fix
-Find out which of the two it is. Autoscaler: remove `replicas` from Git, or ignore the field and set
-`RespectIgnoreDifferences=true`. By hand: commit the number, or sync to go back to Git's.
+Find the writer. If it is an autoscaler, remove `replicas` from Git, or ignore the field and set
+`RespectIgnoreDifferences=true`. If a person scaled it, commit the number, or sync to restore Git's.
 
 ## When it is something else
 If the autoscaler is among the facts, `replicas_owned_by_autoscaler` names it; if managedFields are, they name
@@ -51,7 +51,7 @@ def replicas_scaled(case: Case) -> Iterator[Finding]:
 
 def _self_heal(case: Case, *, healed: bool) -> Iterator[Evidence]:
     if healed:
-        yield cite(case.application, "/spec/syncPolicy/automated/selfHeal", says="self-heal undoes edits")
+        yield cite(case.application, "/spec/syncPolicy/automated/selfHeal", says="self-heal is on")
         yield cite(case.application, "/status/operationState/phase", says="the last sync succeeded")
 
 
@@ -68,15 +68,15 @@ def _fixes(case: Case, drift: Drift, *, healed: bool) -> Iterator[Fix]:
         drift.ref,
         drift.pointer,
         title="An autoscaler scales it: remove replicas from Git",
-        risk="that one sync can reset it to 1 replica, until the autoscaler acts",
+        risk="this sync can reset it to 1 replica until the autoscaler acts",
     )
     yield ignore_field(case, drift.ref, drift.pointer)
     if not healed:
         yield Fix.change(
-            drift.ref, *live_values([drift]), title="It was scaled by hand and is right: commit the number"
+            drift.ref, *live_values([drift]), title="It was scaled by hand and the number is right: commit it"
         )
         yield Fix.run(
             sync(case, "--resource", quote(f"{drift.ref.group}:{drift.ref.kind}:{drift.ref.place}")),
             title="It was scaled by hand and Git is right: sync this resource",
-            risk="stops or starts pods: ask first whether somebody is in the middle of an incident",
+            risk="starts or stops Pods; the change may be part of incident response: ask first",
         )

@@ -1,20 +1,20 @@
-"""A Secret's values are given in `stringData`, or both there and in `data`.
+"""A Secret declares values in `stringData`, or the same key in `stringData` and `data`.
 
 ## What happens
-The API server turns `stringData` into base64 under `data` and forgets `stringData`. Argo CD does the same
-before it compares, but not in every version and not on every path. A key that stands in both has
-two values in Git: `stringData` wins in the cluster. A value that was already base64 and was written
-into `stringData` (or encoded twice by a plugin) arrives as the text of its encoding.
+The API server stores `stringData` as base64 in `data` and drops `stringData`. Argo CD does the same before it
+compares, but not in every version and diff strategy. A key in both maps has two values in Git, and
+`stringData` wins in the cluster. A value that is already base64 and is written to `stringData` (or encoded
+twice by a plugin) is stored encoded twice.
 
 ## How whysync knows
-The field that differs lies under `stringData`, or its key stands in both maps of Git's version. Values are
+The field that differs is in `stringData`, or its key is in both maps of the manifest in Git. Values are
 masked: whysync sees that they differ, not what they are.
 
 ## Fix
-Say each key once: base64 under `data`, or plain text under `stringData`.
+Declare each key once: base64 in `data`, or plain text in `stringData`.
 
 ## When it is something else
-A value that is no base64 at all fails the sync. A random value comes out differently each time.
+A value in `data` that is not base64 fails the sync. A random value is rendered differently each time.
 """
 
 from collections.abc import Iterator
@@ -29,11 +29,11 @@ from whysync.queries.drift import drift_finding
 def secret_string_data(case: Case) -> Iterator[Finding]:
     for drifts in case.drifts_by_object(Mechanism.ENCODING):
         first = drifts[0]
-        twice = sorted(_both(first))
+        twice = sorted(_keys_in_both(first))
         verdict = (
-            f"{first.ref} has {', '.join(twice)} in data and in stringData: stringData wins in the cluster"
+            f"{first.ref} declares {', '.join(twice)} in data and stringData: stringData wins in the cluster"
             if twice
-            else f"{first.ref} gives values as stringData, which the cluster keeps as base64 under data"
+            else f"{first.ref} declares values in stringData, which the API server stores as base64 in data"
         )
         yield drift_finding(
             *drifts,
@@ -43,17 +43,17 @@ def secret_string_data(case: Case) -> Iterator[Finding]:
                 Fix.remove(
                     first.ref,
                     *(join(("data", key)) for key in twice),
-                    title="Keep each key once: delete it from data, as stringData wins",
+                    title="Declare each key once: delete it from data, because stringData wins",
                 )
                 if twice
                 else Fix.run(
                     "kubectl create secret generic NAME --from-literal=KEY=VALUE --dry-run=client -o yaml",
-                    title="Write the values as base64 under data in Git",
+                    title="Declare the values as base64 in data",
                 ),
             ),
         )
 
 
-def _both(drift: Drift) -> set[str]:
+def _keys_in_both(drift: Drift) -> set[str]:
     body = drift.desired.body
     return set(fields(body.get("data"))) & set(fields(body.get("stringData")))

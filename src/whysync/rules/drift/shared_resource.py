@@ -1,20 +1,20 @@
-"""Two Applications claim one object.
+"""Two Applications declare the same object.
 
 ## What happens
-Both declare it, and each sync writes its own tracking mark on it. Whoever synced last owns it; the other
-shows a difference, or a warning. They take turns for ever, and if one of them prunes, the object is gone.
+Both declare it, and each sync writes the app's own tracking label or annotation. The app that synced last
+owns the object; the other one shows a difference or a warning. With auto-sync they alternate, and if one of
+them prunes, the object is deleted.
 
 ## How whysync knows
-Argo CD's `SharedResourceWarning` names both, or the live object carries the tracking id of another
-Application than the one that declares it.
+Argo CD's `SharedResourceWarning` names both, or the live object has the tracking id of another Application.
 
 ## Fix
-One of them must let go: remove the object from the source of the other one. Cluster-wide things (CRDs,
-namespaces, policies) belong into an Application of their own.
+Remove the object from the source of one of them. Cluster-scoped objects (CRDs, namespaces, policies) belong
+in an Application of their own.
 
 ## When it is something else
-A chart that writes `app.kubernetes.io/instance` itself can look like another Application under label
-tracking: then switch to annotation tracking.
+With label tracking, a chart that sets `app.kubernetes.io/instance` itself can look like another Application:
+switch to annotation tracking.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from whysync.queries.drift import drift_finding
 from whysync.queries.named_objects import named_ref
 from whysync.queries.tracking import drop_from_this_app, is_label_of_a_tool, other_app_of
 
-_EITHER = "Let one of them go: remove it from the other one's source"
+_REMOVE_FROM_ONE = "Remove it from the source of one of the two apps"
 
 
 @rule(cause="shared-resource", since="0.1")
@@ -40,7 +40,7 @@ def shared_resource(case: Case) -> Iterator[Finding]:
     }
     for report in case.failures(SharedResource):
         if report.failure.refused:
-            continue  # the sync was refused for it: that is the apply side's story
+            continue  # the sync was refused because of it: a rule in rules/apply explains that
         ref = named_ref(case, report.failure.resource, report.ref)
         warned.add(ref.name)
         apps = " and ".join(report.failure.apps)
@@ -52,8 +52,8 @@ def shared_resource(case: Case) -> Iterator[Finding]:
             explains=(*report.symptoms, *_differences(case, ref, drifts), *_row(case, ref)),
             because=(OPERATION,) if ref.name in refused else (),
             confidence=Confidence.HIGH,
-            verdict=f"{ref} is claimed by {apps}",
-            evidence=(report.cite(says="Argo CD names both"),),
+            verdict=f"{ref} is declared by {apps}",
+            evidence=(report.cite(says="both apps, as reported by Argo CD"),),
             fixes=_fixes(case, ref, *report.failure.apps[-1:]),
         )
     for drift in case.drifts_by(Mechanism.TRACKING):
@@ -64,19 +64,19 @@ def shared_resource(case: Case) -> Iterator[Finding]:
             drift,
             writer=drift.writer,
             confidence=Confidence.HIGH,
-            verdict=f"{drift.ref} carries the mark of {other}, and {case.app.name} declares it too",
+            verdict=f"{drift.ref} has the tracking id of {other}, but {case.app.name} declares it too",
             fixes=_fixes(case, drift.ref, other),
         )
 
 
 def _differences(case: Case, ref: Ref, marks: list[Drift]) -> Iterator[SymptomId]:
-    """Its mark, and what the other app has written into it, where nothing else is known of that."""
+    """The tracking id, and fields without another explanation: the other app has written them."""
     yield from (drift.symptom for drift in marks)
     yield from (drift.symptom for drift in case.drifts_by(Mechanism.UNKNOWN) if drift.ref.name == ref.name)
 
 
 def _row(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
-    """The row itself, where nothing more is known of its difference than that there is one."""
+    """The resource itself, if its differing fields are unknown."""
     row = SymptomId.differs(ref.key)
     return (row,) if row in case.symptom_ids else ()
 
@@ -89,7 +89,7 @@ def _fixes(case: Case, ref: Ref, other: str = "the other app") -> tuple[Fix, ...
     theirs = Fix.run(
         look,
         comment(f"then remove {ref.kind} {ref.name} from the source of the app that should not own it"),
-        title="Or remove it from the other one's source" if mine else _EITHER,
-        risk="if the app that lets go prunes before the other has synced, the object is deleted once",
+        title="Remove it from the source of the other app" if mine else _REMOVE_FROM_ONE,
+        risk="if this app prunes before the other one has synced, the object is deleted once",
     )
     return (mine, theirs) if mine is not None else (theirs,)

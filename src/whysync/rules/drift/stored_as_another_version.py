@@ -1,20 +1,20 @@
-"""The cluster stores the object in another version of its schema than Git declares.
+"""The cluster serves the object in another API version than Git declares.
 
 ## What happens
-A CustomResourceDefinition that came as `v1beta1` may hold `preserveUnknownFields: false`; in `v1` that is the
-only value and is not kept, so Git and the cluster differ for ever. A custom resource is stored in one
-version of its CRD: what Git declares in another one comes back converted, with fields renamed, added or
-left out.
+A CustomResourceDefinition written for `v1beta1` may declare `preserveUnknownFields: false`. In `v1` this is
+the only value and is not stored, so Git and the cluster always differ. A custom resource is stored in one
+version of its CRD: what Git declares in another version is returned converted, with fields renamed, added
+or removed.
 
 ## How whysync knows
-`preserveUnknownFields` of a CRD, or the `apiVersion` of a custom resource, is what differs.
+`preserveUnknownFields` of a CRD or the `apiVersion` of a custom resource differs.
 
 ## Fix
 Delete `preserveUnknownFields` from the CRD in Git. Declare the custom resource in the version that the
-cluster stores and shows. Where the chart cannot be changed, ignore exactly this field.
+cluster serves. If the chart cannot be changed, ignore only this field.
 
 ## When it is something else
-A conversion webhook that does not answer stops the comparison altogether.
+If a conversion webhook does not answer, Argo CD cannot compare at all.
 """
 
 from collections.abc import Iterator
@@ -29,22 +29,28 @@ from whysync.queries.ignore_rules import ignore_field
 def stored_as_another_version(case: Case) -> Iterator[Finding]:
     for drift in case.drifts_by(Mechanism.CONVERTED):
         if drift.pointer == PRESERVE_UNKNOWN:
-            verdict = f"{drift.ref}: Git sets preserveUnknownFields, which version v1 does not keep"
+            verdict = (
+                f"Git sets preserveUnknownFields of {drift.ref}, which the API server does not store in v1"
+            )
             fixes = (
-                Fix.remove(drift.ref, PRESERVE_UNKNOWN, title="Delete it from the CRD in Git"),
-                ignore_field(case, drift.ref, PRESERVE_UNKNOWN, risk="none: in v1 the field has one value"),
+                Fix.remove(
+                    drift.ref, PRESERVE_UNKNOWN, title="Delete preserveUnknownFields from the CRD in Git"
+                ),
+                ignore_field(
+                    case, drift.ref, PRESERVE_UNKNOWN, risk="none: the field has only one value in v1"
+                ),
             )
         else:
             verdict = (
-                f"{drift.ref} is declared in {drift.desired_value},"
-                f" and the cluster shows it in {drift.live_value}"
+                f"Git declares {drift.ref} as {drift.desired_value},"
+                f" but the cluster serves it as {drift.live_value}"
             )
             fixes = (
                 Fix.change(
                     drift.ref,
                     Set(pointer=drift.pointer, value=str(drift.live_value)),
                     title=f"Declare {drift.live_value} in Git",
-                    risk="fields may have been renamed or moved between the versions",
+                    risk="fields may be renamed or moved in the other version",
                 ),
             )
         yield drift_finding(

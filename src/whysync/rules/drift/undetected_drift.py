@@ -1,21 +1,21 @@
-"""The cluster has a field that Git does not declare, and Argo CD calls the resource Synced.
+"""A live field differs from Git, but Argo CD reports the resource as Synced.
 
 ## What happens
-A three-way diff compares what Git declares. A field that Git never set (an extra key of a ConfigMap, a
-label, `suspend: true`) or that an ignore rule names may be changed by hand, and nothing shows it. It works
-until somebody rebuilds the cluster from Git, or wonders where it comes from.
+A three-way diff compares only what Git declares. A manual change of a field that Git never set (an extra
+key of a ConfigMap, a label, `suspend: true`) or that an ignore rule names is not shown. It is lost when the
+cluster is rebuilt from Git.
 
 ## How whysync knows
-The resource is Synced, the live object has a value that Git has not, and managedFields name kubectl or a
-console as its writer, or a former manager from which server-side apply does not remove it. Without
-managedFields: no default, no known controller and no bookkeeping of a program explains the field.
+The resource is Synced, the live object has a value that Git does not have, and managedFields name kubectl
+or a console as its writer, or a former manager whose fields server-side apply does not remove. Without
+managedFields: no default, known controller or recorded state of a program explains the field.
 
 ## Fix
-Decide the direction: bring the value into Git, or remove it from the cluster. Server-side diff shows more of
-these than a three-way one.
+Commit the value to Git, or remove it from the cluster. Server-side diff shows more of these differences
+than a three-way diff.
 
 ## When it is something else
-Defaults of the API server, status, and what controllers write are no drift, and are not told here.
+Defaults of the API server, status and fields written by controllers are not drift, and are not reported.
 """
 
 import json
@@ -41,15 +41,15 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
         for difference in hidden_by_ignoring(case)
         if difference.writer and difference.writer.kind in BY_HAND
     )
-    for unseen in (*hidden, *undetected(case)):
-        known = by_object.setdefault(str(unseen.key), [])
-        if all(other.pointer != unseen.pointer for other in known):
-            known.append(unseen)
+    for undetected_difference in (*hidden, *undetected(case)):
+        known = by_object.setdefault(str(undetected_difference.key), [])
+        if all(other.pointer != undetected_difference.pointer for other in known):
+            known.append(undetected_difference)
     contradiction = APP_DIFFERS in case.symptom_ids
     for group in by_object.values():
         first = group[0]
         names = ", ".join(difference.pointer for difference in group[:3])
-        who = f"was written with {phrase(first.writer)}" if first.writer else _origin(case, first)
+        origin = f"written with {phrase(first.writer)}" if first.writer else _origin(case, first)
         why = f"{first.rule.origin} hides it" if first.rule else "Argo CD's diff does not show it"
         yield Finding(
             about=first.live.ref,
@@ -58,26 +58,26 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
             explains=(APP_DIFFERS,) if contradiction else (),
             severity=Severity.WARNING if contradiction else Severity.INFO,
             confidence=_confidence(first),
-            verdict=f"{names} of {first.live.ref} {who}, and {why}",
+            verdict=f"{names} of {first.live.ref} {'is' if len(group) == 1 else 'are'} {origin}, but {why}",
             evidence=tuple(_cited(group)),
             fixes=(
-                *_committed(group),
-                *_undone(group),
+                *_commit(group),
+                *_remove(group),
             ),
         )
 
 
 def _origin(case: Case, hidden: HiddenDifference) -> str:
-    """The readings of a field that only the cluster has, without a record of its writer."""
+    """Possible origins of a field that only the live object has and whose writer is not recorded."""
     if hidden.pointer == LAST_APPLIED_POINTER:
-        return "is an old copy left by client-side apply, which server-side apply does not update"
+        return "a stale copy written by client-side apply, which server-side apply does not update"
     if is_builtin(hidden.live.ref):
-        who = "someone or something"
+        who = "a person or a program"
     elif crd_of(case, hidden.live.ref) is None:
-        who = "someone, its operator or a default of its CRD"
+        who = "a person, its operator or a default of its CRD"
     else:
-        who = "someone or its operator"
-    return f"is only in the cluster ({who} added it, or Git declared it once)"
+        who = "a person or its operator"
+    return f"only in the cluster ({who} added it, or Git declared it before)"
 
 
 def _confidence(hidden: HiddenDifference) -> Confidence:
@@ -86,17 +86,17 @@ def _confidence(hidden: HiddenDifference) -> Confidence:
     return Confidence.MEDIUM if is_builtin(hidden.live.ref) else Confidence.LOW
 
 
-def _committed(group: list[HiddenDifference]) -> Iterator[Fix]:
+def _commit(group: list[HiddenDifference]) -> Iterator[Fix]:
     values = [
         Set(pointer=hidden.pointer, value=hidden.difference.live_value)
         for hidden in group
         if hidden.pointer != LAST_APPLIED_POINTER and not isinstance(hidden.difference.live_value, Missing)
     ]
     if values:
-        yield Fix.change(group[0].live.ref, *values, title="The cluster is right: bring the value into Git")
+        yield Fix.change(group[0].live.ref, *values, title="The live value is right: commit it to Git")
 
 
-def _undone(group: list[HiddenDifference]) -> Iterator[Fix]:
+def _remove(group: list[HiddenDifference]) -> Iterator[Fix]:
     """A sync does not do it: Argo CD sees no difference. Git's values may be masked: only what Git lacks."""
     extra = [hidden.pointer for hidden in group if isinstance(hidden.difference.desired_value, Missing)]
     if not extra or any(index_of(part) is not None for pointer in extra for part in split(pointer)):
@@ -105,12 +105,15 @@ def _undone(group: list[HiddenDifference]) -> Iterator[Fix]:
     yield Fix.run(
         on_object("patch", group[0].live.ref, "--type", "json", "-p", patch),
         title="Git is right: remove it from the cluster",
-        risk="ask first whether somebody is in the middle of an incident",
+        risk="the change may be part of incident response: ask first",
         destroys=tuple(f"the live value at {pointer}" for pointer in extra),
     )
 
 
 def _cited(group: list[HiddenDifference]) -> Iterator[Evidence]:
     for hidden in group[:5]:
-        yield cite(hidden.live, hidden.pointer, says="the cluster has this")
-        yield cite(hidden.desired, hidden.pointer, says="Git has this")
+        yield cite(hidden.live, hidden.pointer, says="live value")
+        declared = not isinstance(hidden.desired.at(hidden.pointer), Missing)
+        yield cite(
+            hidden.desired, hidden.pointer, says="declared in Git" if declared else "not declared in Git"
+        )

@@ -1,22 +1,22 @@
-"""Git declares a field that the cluster does not keep.
+"""Git declares a field that is not in the schema, so the API server drops it.
 
 ## What happens
-The API server drops what the schema of a kind does not know: a misspelt name, a field at the wrong depth, a
-field of a newer version of Kubernetes or of the CRD than the one installed. The apply succeeds, the field
-never arrives, and the difference stays after every sync.
+The API server drops fields that are not in the schema of a kind: a misspelled name, a field at the wrong
+level, a field of a newer version of Kubernetes or of the CRD than the installed one. The apply succeeds
+without the field, and the difference remains after every sync.
 
 ## How whysync knows
-Git has the field, the cluster does not, although Git was synced. For built-in kinds the API description of
-Kubernetes does not know the field; for custom resources the CRD's schema does not, where it is at hand.
+Git declares the field and was synced, but the live object does not have it. The field is not in the API
+description of Kubernetes (built-in kinds) or, if the CRD is available, not in its schema (custom resources).
 
 ## Fix
-Correct the name or the place of the field, or delete it; or install the version that knows it. A near name
-beside it, which Git does not set and which takes such a value, is offered first, and tried. With
-`Validate=true` and strict checks the mistake is refused at the next sync instead of dropped.
+Correct the name or the position of the field, or delete it, or install a version that supports it. If a
+similar field exists at the same position, fits the value and is not set in Git, whysync suggests that name.
+With `Validate=true` and strict field validation the next sync fails instead of dropping the field.
 
 ## When it is something else
-An empty or `false` value that the API server does not keep means the same on both sides. Somebody may have
-removed the field by hand: then managedFields or the audit log tell.
+An empty or `false` value that the API server omits is equivalent on both sides. If someone removed the
+field by hand, managedFields or the audit log show it.
 """
 
 from collections.abc import Iterator
@@ -53,49 +53,49 @@ def unknown_field_dropped(case: Case) -> Iterator[Finding]:
         proven = bool(proof) or builtin_has_field(first.ref, first.pointer) is False
         names = field_names(drifts)
         why = (
-            f"the schema of {first.ref.kind} does not know it"
+            f"not in the schema of {first.ref.kind}"
             if proven
-            else f"the {first.ref.kind} installed most likely does not know it"
+            else f"most likely not in the installed schema of {first.ref.kind}"
         )
         yield drift_finding(
             *drifts,
             confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
-            verdict=f"{names} of {first.ref} never arrives in the cluster: {why}",
+            verdict=f"the API server drops {names} of {first.ref}: {why}",
             evidence=(*both_sides(drifts), *proof),
             fixes=(
                 _corrected(case, drifts)
                 or Fix.run(
                     kubectl("explain", first.ref.kind, f"--api-version={first.ref.api_version}"),
-                    title="Look up how the field is called and where it belongs, and correct it in Git",
+                    title="Look up the field's name and position, and correct it in Git",
                 ),
                 Fix.remove(
                     first.ref,
                     *(d.pointer for d in drifts),
-                    title="Delete it from Git",
-                    risk="what it was meant to set stays unset: look for the right name first",
+                    title="Delete the field from Git",
+                    risk="the intended setting stays unset: look for the correct name first",
                 ),
             ),
         )
 
 
 def _corrected(case: Case, drifts: tuple[Drift, ...]) -> Fix | None:
-    """Under its right name, where a near one is plain; what that changes in the cluster is the risk."""
+    """The fix with the intended field names, if all are known; its risk is what changes in the cluster."""
     edits: list[Edit] = []
     named: list[str] = []
     changes: list[str] = []
     for drift in drifts:
-        right = intended_field(case, drift.ref, drift.pointer)
-        if right is None or isinstance(drift.desired_value, Missing):
+        intended = intended_field(case, drift.ref, drift.pointer)
+        if intended is None or isinstance(drift.desired_value, Missing):
             return None
-        name = split(right)[-1]
-        edits += [Remove(pointer=drift.pointer), Set(pointer=right, value=drift.desired_value)]
+        name = split(intended)[-1]
+        edits += [Remove(pointer=drift.pointer), Set(pointer=intended, value=drift.desired_value)]
         named.append(f"{name} instead of {drift.last_key}")
         if isinstance(drift.desired_value, str | int):
-            now = drift.live.at(right)
+            now = drift.live.at(intended)
             was = "unset" if isinstance(now, Missing) else one_line(str(now))
             changes.append(f"{name} becomes {one_line(str(drift.desired_value))} in the cluster, {was} now")
     if any(split(drift.pointer)[:2] == ("spec", "template") for drift in drifts):
-        changes.append("its pods are restarted")
+        changes.append("its Pods are restarted")
     return Fix.change(
         drifts[0].ref, *edits, title=f"Correct the name: {', '.join(named)}", risk="; ".join(changes)
     )
@@ -108,4 +108,4 @@ def _proof(case: Case, drifts: tuple[Drift, ...]) -> Iterator[Evidence]:
             crd, pointer = lacking
             known = crd.at(pointer)
             names = ", ".join(sorted(known)) if isinstance(known, dict) else "nothing"
-            yield cite(crd, "/metadata/name", says=f"its schema at {pointer} knows only {names}")
+            yield cite(crd, "/metadata/name", says=f"its schema has only {names} at {pointer}")
