@@ -127,7 +127,7 @@ def test_a_broken_manifest(whysync: Whysync, shop: Shop) -> None:
     shop.put("config.yaml", f"{CONFIG}  bad: [\n")
     ran = whysync("plan", "--base", "main")
     assert ran.code == 1
-    assert "config.yaml cannot be read as a Kubernetes object" in " ".join(ran.out.split())
+    assert "config.yaml is not a valid Kubernetes object" in " ".join(ran.out.split())
     assert "on any cluster" in ran.out
 
 

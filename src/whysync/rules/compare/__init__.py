@@ -1,1 +1,1 @@
-"""Argo CD could not compare: manifests were not rendered, or the cluster was not read."""
+"""Argo CD could not compare: rendering the manifests or reading the cluster failed."""

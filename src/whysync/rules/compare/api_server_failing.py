@@ -1,19 +1,20 @@
-"""The destination cluster's API server answers, but cannot handle the request now.
+"""The API server of the destination cluster answers, but cannot handle requests now.
 
 ## What happens
-The API server was reached. It was too busy, waited too long for etcd or a webhook, was restarting, or
-closed the connection in the middle. Nothing is wrong with the Application, and trying again often works.
+Argo CD reached the API server, but it was overloaded, waited too long for etcd or a webhook, was
+restarting, or closed the connection during the request. Nothing is wrong with the Application, and a retry
+often works.
 
 ## How whysync knows
-The answer itself: an error of etcd (`leader changed`, `request timed out`), `too many requests`, a request
-that did not complete in time, 503 or 504.
+The response: an error of etcd (`leader changed`, `request timed out`), `too many requests`, a request
+that did not complete in time, status 503 or 504.
 
 ## Fix
-Sync or refresh again. If it recurs, look at the load of the API server and etcd, and at slow webhooks.
+Sync or refresh again. If it recurs, check the load of the API server and etcd, and slow webhooks.
 
 ## When it is something else
-Nothing answers at the address: cluster-unreachable with another headline. One API behind the API server
-is down: openapi-error.
+If nothing answers at the address, see `destination_cluster_unreachable`. If one aggregated API is down:
+openapi-error.
 """
 
 from collections.abc import Iterator
@@ -26,12 +27,12 @@ from whysync.messages.patterns.cluster import ApiServerFailing
 from whysync.queries.commands import refresh, sync, with_comment
 from whysync.queries.group_failures import grouped
 
-_ANSWERS = {
+_REASONS = {
     Network.TIMEOUT: "but did not finish the request in time",
     Network.RATE_LIMITED: "but accepts no more requests now",
-    Network.UNAVAILABLE: "but says that it is unavailable",
-    Network.CLOSED: "but closed the connection in the middle of the request",
-    Network.RESET: "but the connection was lost in the middle of the request",
+    Network.UNAVAILABLE: "but reports that it is unavailable",
+    Network.CLOSED: "but closed the connection during the request",
+    Network.RESET: "but the connection was lost during the request",
 }
 
 
@@ -50,17 +51,17 @@ def api_server_failing(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"the API server of {server} was reached,"
-            f" {_ANSWERS.get(failure.reason, 'but failed to handle the request')}{loading}:"
+            f" {_REASONS.get(failure.reason, 'but failed to handle the request')}{loading}:"
             f" {one_line(failure.detail)}",
             evidence=(
-                *group.cited(says="what the API server answered"),
-                cite(case.application, "/spec/destination", says="where the Application goes"),
+                *group.cited(says="response of the API server"),
+                cite(case.application, "/spec/destination", says="destination of the Application"),
             ),
             fixes=(
                 Fix.run(
                     sync(case) if applied else refresh(case),
                     with_comment("kubectl get --raw '/readyz?verbose'", "on that cluster, if it recurs"),
-                    title="Try again; if it recurs, look at the load of the API server, etcd and webhooks",
+                    title="Try again; if it recurs, check the load of the API server, etcd and webhooks",
                 ),
             ),
         )

@@ -1,20 +1,20 @@
-"""The path that the Application points to is not in the repository at that revision.
+"""The path of the Application does not exist in the repository at the target revision.
 
 ## What happens
-Argo CD has the repository, but the folder is not there: it was moved or renamed, the branch does
-not have it yet, or its name is written differently (upper and lower case count, `\\` does not
-separate folders). Nothing can be compared.
+Argo CD can read the repository, but the folder does not exist: it was moved or renamed, the branch does not
+contain it yet, or its name is spelled differently (names are case-sensitive, and `\\` is no separator).
+Nothing can be compared.
 
 ## How whysync knows
 `app path does not exist`, `app path is not a directory`, `app path outside root`; `out-of-bounds
-symlinks` where a link in the repository leads out of it.
+symlinks` if a symlink points outside the repository.
 
 ## Fix
-Correct the path in the Application, or the branch that it tracks.
+Correct the path or the target revision of the Application.
 
 ## When it is something else
-The folder is there and holds no manifests: then the app is Synced with no resources, or auto-sync
-refuses to empty it.
+If the folder exists but has no manifests, the app is Synced with no resources, or auto-sync refuses to prune
+everything.
 """
 
 from collections.abc import Iterator
@@ -40,8 +40,8 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
     for group in grouped(case, PathNotFound, by=lambda failure: failure.path):
         failure = group.failure
         source = failing_source(case, group.message)
-        if _LINK in failure.detail and failure.path:
-            yield _leads_out(case, group, failure.path)
+        if _SYMLINK in failure.detail and failure.path:
+            yield _outside_repository(case, group, failure.path)
             continue
         path = failure.path or (source.path if source else "")
         pointer = f"{source_pointer(case, source)}/path" if source else None
@@ -52,42 +52,42 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the path {path or 'of the source'} is not there{where}"
+            verdict=f"the path {path or 'of the source'} does not exist{where}"
             + (f": {one_line(failure.detail)}" if failure.detail and failure.detail not in _PLAIN else ""),
             evidence=(
-                *group.cited(says="Argo CD does not find the folder"),
-                *((cite(case.application, pointer, says="the path that is asked for"),) if pointer else ()),
+                *group.cited(says="Argo CD cannot find the folder"),
+                *((cite(case.application, pointer, says="path in the Application"),) if pointer else ()),
             ),
             fixes=tuple(_fixes(case, path, source)),
             already_fixed=render_again(
                 case,
                 source is not None and bool(failure.path) and source.path != failure.path,
-                "the Application has another path by now",
-                "Refresh hard: the path has been corrected",
+                "the Application already has another path",
+                "Hard refresh: the path has been corrected",
             ),
         )
 
 
-def _leads_out(case: Case, group: FailureGroup[PathNotFound], path: str) -> Finding:
-    """One link is enough: Argo CD renders nothing of the whole repository."""
+def _outside_repository(case: Case, group: FailureGroup[PathNotFound], path: str) -> Finding:
+    """Because of one such symlink Argo CD renders nothing of the whole repository."""
     return Finding(
         about=case.application.ref,
         explains=group.explains,
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        verdict=f"{path} is a link that leads out of the repository: Argo CD renders nothing beside it",
-        evidence=tuple(group.cited(says="Argo CD refuses the repository")),
+        verdict=f"{path} is a symlink that points outside the repository, so Argo CD renders nothing from it",
+        evidence=tuple(group.cited(says="Argo CD rejects the repository")),
         fixes=(
             Fix.run(
-                f"git rm {quote(path)}   # or put the file itself in its place",
+                f"git rm {quote(path)}   # or replace it with the file itself",
                 hard_refresh(case),
-                title="Take the link out of the repository, and commit",
+                title="Remove the symlink from the repository and commit",
             ),
         ),
     )
 
 
-_LINK = "out-of-bounds symlink"
+_SYMLINK = "out-of-bounds symlink"
 _PLAIN = ("app path does not exist", "does not exist")
 
 
@@ -96,7 +96,7 @@ def _fixes(case: Case, path: str, source: Source | None) -> Iterator[Fix]:
         yield Fix.application(
             case.application.ref,
             Set(pointer=f"{source_pointer(case, source)}/path", value=path.replace("\\", "/")),
-            title="Write the path with slashes",
+            title="Use slashes in the path",
         )
     last = quote(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or ".")
     revision = quote(source.target_revision if source and source.target_revision else "HEAD")
@@ -104,5 +104,5 @@ def _fixes(case: Case, path: str, source: Source | None) -> Iterator[Fix]:
         *commits_since_last_sync(case, source),
         f"git ls-tree -r -d --name-only {revision} | grep -i {last}   # where it is now",
         f"argocd app set {app_argument(case)}{source_flag(case, source)} --path NEW_PATH",
-        title="Point the Application to where the manifests are now",
+        title="Set the path to the manifests' new location",
     )

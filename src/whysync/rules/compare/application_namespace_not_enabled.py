@@ -1,19 +1,19 @@
-"""The Application lives in a namespace that its project, or Argo CD, does not serve.
+"""Argo CD or the project does not allow Applications in this namespace.
 
 ## What happens
-Applications outside Argo CD's own namespace are served only if that namespace is switched on twice:
-for Argo CD (`application.namespaces`) and for the project (`sourceNamespaces`). Otherwise the
-Application is refused, or simply never looked at.
+Argo CD reconciles Applications outside its own namespace only if that namespace is enabled twice: for Argo CD
+(`application.namespaces`) and for the project (`sourceNamespaces`). Otherwise it rejects the Application, or
+never reconciles it.
 
 ## How whysync knows
 `is not permitted to use project`, or `namespace '…' is not permitted`. Or the Application has no status
-at all long after it was made, and `application.namespaces` does not name its namespace.
+long after it was created, and `application.namespaces` does not name its namespace.
 
 ## Fix
-Add the namespace to the project's `sourceNamespaces`; check that Argo CD serves it.
+Add the namespace to the project's `sourceNamespaces`, and check `application.namespaces`.
 
 ## When it is something else
-The namespace that the Application deploys to is not permitted: project-denied.
+If the destination namespace is not permitted: project-denied.
 """
 
 import json
@@ -36,7 +36,7 @@ NAMESPACES = join(("data", "application.namespaces"))
 
 @rule(cause="app-namespace-disabled", since="0.1")
 def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
-    yield from _never_looked_at(case)
+    yield from _never_reconciled(case)
     for group in grouped(case, AppNamespaceNotPermitted, by=lambda f: (f.namespace, f.project)):
         failure = group.failure
         namespace = failure.namespace or case.app.namespace
@@ -50,24 +50,24 @@ def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Applications of namespace {namespace} may not use project {name}",
-            evidence=group.cited(says="Argo CD does not serve it from there"),
+            verdict=f"project {name} does not permit Applications in namespace {namespace}",
+            evidence=group.cited(says="Argo CD rejects the Application"),
             fixes=tuple(_fixes(case, namespace, name, known=project is not None)),
             already_fixed=already_fixed(
                 permitted,
-                "the project permits it by now",
+                "the project already permits it",
                 *_fixes(case, namespace, name, known=False),
             ),
         )
 
 
-def _never_looked_at(case: Case) -> Iterator[Finding]:
-    """The controller passes over it without a word: only the empty status tells."""
+def _never_reconciled(case: Case) -> Iterator[Finding]:
+    """The controller skips the Application without an error: only the empty status shows it."""
     age, served = never_reconciled(case), is_served(case)
     if age is None or NEVER_RECONCILED not in case.symptom_ids or served is True:
         return
     if served is None and case.app.namespace in ("", "argocd", "openshift-gitops"):
-        return  # most likely Argo CD's own: then the controller is to blame
+        return  # most likely Argo CD's own namespace: then the controller is the cause
     params = case.settings("argocd-cmd-params-cm")
     yield Finding(
         about=case.application.ref,
@@ -75,12 +75,12 @@ def _never_looked_at(case: Case) -> Iterator[Finding]:
         explains=(NEVER_RECONCILED,),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if served is False else Confidence.MEDIUM,
-        verdict=f"Argo CD does not serve Applications in namespace {case.app.namespace}:"
-        f" nothing has looked at this one in {age_text(age)}",
+        verdict=f"Argo CD does not reconcile Applications in namespace {case.app.namespace}:"
+        f" this one has had no status for {age_text(age)}",
         evidence=(
-            cite(case.application, "/metadata/namespace", says="where the Application lives"),
-            cite(case.application, "/status", says="no status at all"),
-            *((cite(params, NAMESPACES, says="what Argo CD serves beside its own"),) if params else ()),
+            cite(case.application, "/metadata/namespace", says="namespace of the Application"),
+            cite(case.application, "/status", says="no status"),
+            *((cite(params, NAMESPACES, says="additional namespaces of Argo CD"),) if params else ()),
         ),
         fixes=tuple(_fixes(case, case.app.namespace, case.app.project, known=False)),
     )
@@ -91,12 +91,12 @@ def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fi
         yield Fix.project(
             case.project_manifest.ref,
             Add(pointer="/spec/sourceNamespaces", value=namespace),
-            title=f"Let Applications of {namespace} use project {name}",
-            risk="whoever may write Applications there can then deploy with this project's rights",
+            title=f"Permit Applications in {namespace} to use project {name}",
+            risk="users who can create Applications there can then deploy with this project's permissions",
         )
     params = case.settings("argocd-cmd-params-cm")
     if params is not None and is_served(case) is False:
-        yield _serve(case, namespace, text(params.at(NAMESPACES)))
+        yield _enable(case, namespace, text(params.at(NAMESPACES)))
         return
     show = "jsonpath={.data.application\\.namespaces}"
     yield Fix.run(
@@ -106,23 +106,41 @@ def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fi
     )
 
 
-def _serve(case: Case, namespace: str, served: str) -> Fix:
-    """Argo CD has to serve the namespace, and the project has to take Applications from it."""
+def _enable(case: Case, namespace: str, served: str) -> Fix:
+    """Enable the namespace in Argo CD and, if needed, in the project."""
     control = argocd_namespace(case)
-    both = json.dumps({"data": {"application.namespaces": f"{served},{namespace}" if served else namespace}})
+    namespaces_patch = json.dumps(
+        {"data": {"application.namespaces": f"{served},{namespace}" if served else namespace}}
+    )
     commands = [
-        kubectl("patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", both, namespace=control)
+        kubectl(
+            "patch",
+            "configmap",
+            "argocd-cmd-params-cm",
+            "--type=merge",
+            "-p",
+            namespaces_patch,
+            namespace=control,
+        )
     ]
     project = case.project
     if project is not None and not app_namespace_permitted(project, namespace, control):
-        known = [*project.spec.source_namespaces, namespace]
-        more = json.dumps({"spec": {"sourceNamespaces": known}})
+        source_namespaces = [*project.spec.source_namespaces, namespace]
+        project_patch = json.dumps({"spec": {"sourceNamespaces": source_namespaces}})
         commands.append(
-            kubectl("patch", "appproject", case.app.project, "--type=merge", "-p", more, namespace=control)
+            kubectl(
+                "patch",
+                "appproject",
+                case.app.project,
+                "--type=merge",
+                "-p",
+                project_patch,
+                namespace=control,
+            )
         )
     return Fix.run(
         *commands,
         restart(case, CONTROLLER, API_SERVER),
-        title=f"Let Argo CD serve Applications of {namespace}",
-        risk="whoever may write Applications there can then deploy with the project's rights",
+        title=f"Enable Applications in {namespace} for Argo CD",
+        risk="users who can create Applications there can then deploy with the project's permissions",
     )

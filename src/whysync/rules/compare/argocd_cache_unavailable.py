@@ -1,20 +1,19 @@
-"""Argo CD's Redis is not reachable, rejects the password, or has lost its data.
+"""Argo CD's cache (Redis) is unreachable, rejects the password, or has lost its data.
 
 ## What happens
-Argo CD keeps rendered manifests and the state of Applications in Redis. Without it the UI shows
-errors or empty trees, and comparisons fail or start from nothing. The Applications in the cluster
-go on running.
+Argo CD caches rendered manifests and the state of Applications in Redis. Without it the UI shows errors or
+empty trees, and comparisons fail or start from scratch. Workloads in the cluster are not affected.
 
 ## How whysync knows
 Errors that name Redis: a failed connection to port 6379, `WRONGPASS`, `NOAUTH`, `cache: key is
 missing`.
 
 ## Fix
-Get Redis running. If the password differs, restart all parts of Argo CD so that they read the same
-secret. Lost data is no harm: a refresh fills it again.
+Get Redis running. If the password differs, restart all Argo CD components so that they read the same Secret.
+Lost data does no harm: a refresh fills the cache again.
 
 ## When it is something else
-Only manifests are missing: the repo-server is down (repo-server-down).
+If only manifests are missing, the repo-server is down (repo-server-down).
 """
 
 from collections.abc import Iterator
@@ -40,24 +39,24 @@ def argocd_cache_unavailable(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ArgocdCacheDown, by=lambda failure: (failure.reason, failure.detail)):
         failure = group.failure
         namespace = argocd_namespace(case)
-        said = why_unreachable(failure.reason) if failure.reason is not Network.UNTOLD else failure.detail
+        reason = why_unreachable(failure.reason) if failure.reason is not Network.UNTOLD else failure.detail
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD's cache (Redis) does not serve it: {said or 'it cannot be used'}",
-            evidence=(*group.cited(says="Argo CD speaks of Redis"), *pods_named(case, "redis")),
+            verdict=f"Argo CD's cache (Redis) is not available{f': {reason}' if reason else ''}",
+            evidence=(*group.cited(says="the error of Redis"), *pods_named(case, "redis")),
             fixes=(
                 Fix.run(
                     f"kubectl -n {namespace} get pods,endpointslices | grep -i redis",
                     f"kubectl -n {namespace} get secret argocd-redis   # its password",
                     hard_refresh(case),
-                    title="Get Redis running, then refresh hard: it fills itself again",
+                    title="Get Redis running, then hard refresh, which fills the cache again",
                 ),
                 Fix.run(
                     restart(case, CONTROLLER, REPO_SERVER, API_SERVER),
-                    title="If Redis runs: restart Argo CD, whose parts read the password when they start",
+                    title="If Redis is running: restart Argo CD, which reads the password at startup",
                     risk="Applications are not reconciled for a minute or two",
                 ),
             ),

@@ -1,18 +1,17 @@
-"""A Pod of Argo CD has no space left on its disk.
+"""A volume of an Argo CD Pod is full.
 
 ## What happens
-The repo-server keeps checkouts under `/tmp`, the controller writes manifests to `/dev/shm` before
-it applies them. When that volume is full, rendering or applying fails for every Application.
+The repo-server keeps checkouts in `/tmp`, and the controller writes manifests to `/dev/shm` before it applies
+them. If that volume is full, rendering or applying fails for every Application.
 
 ## How whysync knows
 `no space left on device`, with the path.
 
 ## Fix
-Restarting the Pod empties such a volume at once. To keep it from coming back, give the volume more
-room.
+Restart the Pod, which empties such a volume. To prevent it from recurring, increase the size of the volume.
 
 ## When it is something else
-A container of your own whose disk is full says so in its own log.
+If the disk of an application container is full, its own log reports it.
 """
 
 from collections.abc import Iterator
@@ -27,22 +26,22 @@ from whysync.queries.group_failures import grouped
 def argocd_disk_full(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ArgocdDiskFull, by=lambda failure: failure.path):
         path = group.failure.path
-        part, volume = (CONTROLLER, "/dev/shm") if path.startswith("/dev/shm") else (REPO_SERVER, "/tmp")
+        component, volume = (CONTROLLER, "/dev/shm") if path.startswith("/dev/shm") else (REPO_SERVER, "/tmp")
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"no space left in {part.rpartition('/')[2]}"
+            verdict=f"no space left on the volume of {component.rpartition('/')[2]}"
             + (f": {path} cannot be written" if path else ""),
             evidence=group.cited(says="the disk is full"),
             fixes=(
                 Fix.run(
-                    kubectl("exec", part, "--", "df", "-h", volume, namespace=argocd_namespace(case)),
-                    restart(case, part),
+                    kubectl("exec", component, "--", "df", "-h", volume, namespace=argocd_namespace(case)),
+                    restart(case, component),
                     refresh(case),
-                    title="Restart it, which empties the volume; then give it more room (emptyDir sizeLimit)",
-                    risk="what it does now is done again",
+                    title="Restart it, which empties the volume; then increase its size (emptyDir sizeLimit)",
+                    risk="interrupts its current work, which starts again",
                 ),
             ),
         )

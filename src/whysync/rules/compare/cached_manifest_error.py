@@ -1,23 +1,20 @@
-"""The error is an old answer that Argo CD keeps repeating.
+"""Argo CD repeats a cached manifest generation error.
 
 ## What happens
-After three failures in a row for one revision, `repo-server` stops trying for an hour and answers
-`Manifest generation error (cached): …` with the last error it saw. What was wrong may have been
-mended meanwhile (a remote base, a chart registry, a credential, a plugin), and the Application
-still shows it.
+After three consecutive failures for one revision, the repo-server stops retrying for an hour and returns
+`Manifest generation error (cached): …` with the last error. The problem may already be fixed (a remote
+base, a chart registry, a credential, a plugin), but the Application still shows it.
 
 ## How whysync knows
-The word `(cached)` in the condition. If the branch has moved past the revision that was compared,
-the error is one that passes by itself (a registry that was away), or it names nothing that could be
-mended in Git, the cache is the likely cause; otherwise the error inside comes first, and this is the
-reason why mending it may not show at once.
+The condition contains `(cached)`. The cache is the likely cause if the branch is ahead of the compared
+revision, if the error is temporary (a registry was unavailable), or if it names nothing that could be fixed
+in Git. Otherwise the inner error is the cause, and the cache only explains why a fix may not show at once.
 
 ## Fix
-A hard refresh makes Argo CD ask anew. If the same error comes back without the word `(cached)`, it
-is real.
+Hard refresh: Argo CD renders again. If the same error comes back without `(cached)`, it is current.
 
 ## When it is something else
-A message without `(cached)` is fresh: a hard refresh will not help.
+A message without `(cached)` is current: a hard refresh does not help.
 """
 
 from collections.abc import Iterator
@@ -30,7 +27,7 @@ from whysync.messages.failure import Unknown
 from whysync.messages.parse import Message, understand
 from whysync.queries.commands import hard_refresh
 
-_PASSING = (
+_TEMPORARY = (
     "Service Unavailable", "Bad Gateway", "Gateway Time", "502", "503", "504", "i/o timeout",
     "TLS handshake timeout", "connection refused", "connection reset", "Client.Timeout", "no such host",
     "context deadline exceeded", "Too Many Requests",
@@ -42,41 +39,41 @@ def cached_manifest_error(case: Case) -> Iterator[Finding]:
     cached = tuple(_cached(case))
     if not cached:
         return
-    spoken, message = cached[0]
+    reported, message = cached[0]
     symptoms = tuple(dict.fromkeys(s.symptom for s, _ in cached if s.symptom in case.symptom_ids))
     moved = tuple(s for s in case.symptoms if s.kind is SymptomKind.BEHIND)
     unexplained = all(isinstance(failure, Unknown) for failure in message.failures)
-    passing = _may_be_over(spoken.text)
-    is_the_bet = bool(moved) or unexplained or passing
+    temporary = _is_temporary(reported.text)
+    is_likely_cause = bool(moved) or unexplained or temporary
     yield Finding(
         about=case.application.ref,
         field="/status/conditions",
         explains=(*symptoms, *(s.id for s in moved)),
-        because=() if is_the_bet else symptoms,
-        severity=Severity.CRITICAL if is_the_bet else Severity.INFO,
-        confidence=Confidence.HIGH if moved or passing else Confidence.MEDIUM,
+        because=() if is_likely_cause else symptoms,
+        severity=Severity.CRITICAL if is_likely_cause else Severity.INFO,
+        confidence=Confidence.HIGH if moved or temporary else Confidence.MEDIUM,
         verdict=(
             f"Argo CD repeats a cached error; {moved[0].text}"
             if moved
-            else "Argo CD repeats a cached error for up to an hour: what it names may be mended already"
+            else "Argo CD repeats a cached error for up to an hour: the problem may already be fixed"
         ),
-        evidence=(cite_text(spoken, says="`(cached)`: an old answer, repeated"), *_compared(case)),
-        fixes=(Fix.run(hard_refresh(case), title="Hard refresh: make Argo CD render anew"),),
+        evidence=(cite_text(reported, says="`(cached)`: a repeated old error"), *_compared(case)),
+        fixes=(Fix.run(hard_refresh(case), title="Hard refresh: Argo CD renders again"),),
     )
 
 
-def _may_be_over(text: str) -> bool:
-    """A host that was away is back some day, and nothing in Git tells of it."""
-    return any(word in text for word in _PASSING)
+def _is_temporary(text: str) -> bool:
+    """Is it an outage of a host, which ends without a change in Git?"""
+    return any(word in text for word in _TEMPORARY)
 
 
 def _cached(case: Case) -> Iterator[tuple[ReportedText, Message]]:
-    for spoken in reported_texts_of(case):
-        message = understand(spoken.text)
-        if message.cached and spoken.symptom in case.symptom_ids:
-            yield spoken, message
+    for reported in reported_texts_of(case):
+        message = understand(reported.text)
+        if message.cached and reported.symptom in case.symptom_ids:
+            yield reported, message
 
 
 def _compared(case: Case) -> Iterator[Evidence]:
     if case.app.status.sync.revision:
-        yield cite(case.application, "/status/sync/revision", says="the revision it was compared with")
+        yield cite(case.application, "/status/sync/revision", says="the compared revision")

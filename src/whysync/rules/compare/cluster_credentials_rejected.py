@@ -1,22 +1,20 @@
-"""The destination cluster rejects Argo CD's credentials, or they cannot be obtained.
+"""The destination cluster rejects Argo CD's credentials, or Argo CD cannot obtain them.
 
 ## What happens
-The token in the cluster secret has expired or was revoked, the service account `argocd-manager` is
-gone, or the helper that gets a token from the cloud (`argocd-k8s-auth`, an IAM role) fails. No live
-state can be read for any Application of that cluster.
+The token in the cluster Secret has expired or was revoked, the service account `argocd-manager` was
+deleted, or the exec plugin that gets a token from the cloud (`argocd-k8s-auth`, an IAM role) fails. Argo CD
+cannot read the live state for any Application of that cluster.
 
 ## How whysync knows
 `Unauthorized`, `the server has asked for the client to provide credentials`, or `getting
 credentials: exec: …`.
 
 ## Fix
-Register the cluster anew, under its old name. `argocd cluster rotate-auth` does not help any more: it
-logs in with the token that is rejected. For cloud logins, mend the role of the controller's service
-account.
+Register the cluster again under the same name. `argocd cluster rotate-auth` does not help: it uses the
+rejected token. For cloud logins, fix the role of the controller's service account.
 
 ## When it is something else
-The login works and one action is refused: k8s-rbac. The cluster does not answer:
-cluster-unreachable.
+If the login works but one action is forbidden: k8s-rbac. If the cluster does not answer: cluster-unreachable.
 """
 
 from collections.abc import Iterator
@@ -42,34 +40,34 @@ def cluster_credentials_rejected(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{server or 'the cluster'} rejects Argo CD's credentials, or they cannot be had",
+            verdict=f"{server or 'the cluster'} rejects Argo CD's credentials, or Argo CD cannot obtain them",
             root=one_line(failure.detail) or None,
             evidence=(
-                *group.cited(says="how the login failed"),
-                cite(case.application, "/spec/destination", says="where the Application goes"),
+                *group.cited(says="why the login failed"),
+                cite(case.application, "/spec/destination", says="destination of the Application"),
             ),
             fixes=tuple(_fixes(case, failure)),
         )
 
 
 def _fixes(case: Case, failure: ClusterAuth) -> Iterator[Fix]:
-    helper = "exec:" in failure.text
-    if helper:
+    uses_exec_plugin = "exec:" in failure.text
+    if uses_exec_plugin:
         accounts = kubectl("get", "serviceaccount", "-o", "yaml", namespace=argocd_namespace(case))
         yield Fix.run(
-            with_comment(accounts, "which role the controller and the server log in with"),
+            with_comment(accounts, "the roles of the controller and the API server"),
             refresh(case),
-            title="Mend the login of the helper: the role of Argo CD's accounts, and what it may do there",
+            title="Fix the login: the role of Argo CD's service accounts and its permissions in the cluster",
         )
     name = cluster_for(case.app.spec.destination, known_clusters(case.index.snapshot.settings)).name
     register = f"argocd cluster add CONTEXT --name {quote(name) if name else 'NAME'} --upsert"
-    # Under another name the Applications that name the cluster would not find it any more.
-    look = () if name else (with_comment("argocd cluster list", "its NAME stays as it is"),)
+    # Applications that name the cluster would not find it under another name.
+    look = () if name else (with_comment("argocd cluster list", "keep its NAME"),)
     yield Fix.run(
         *look,
         register,
         refresh(case),
-        title=("Or register" if helper else "Register")
-        + " the cluster anew, with a kubeconfig context that may administer it",
-        risk="it creates the service account argocd-manager with rights on the whole cluster",
+        title=("Or register" if uses_exec_plugin else "Register")
+        + " the cluster again, with a kubeconfig context that has admin access",
+        risk="creates the service account argocd-manager with permissions on the whole cluster",
     )

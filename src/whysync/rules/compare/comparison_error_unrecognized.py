@@ -1,7 +1,7 @@
-"""The comparison fails with an error whose exact words whysync does not know.
+"""The comparison fails with an error that whysync does not recognize exactly.
 
 ## What happens
-Argo CD reports an error and compares nothing. The words are new to whysync, but they say which step
+Argo CD reports an error and compares nothing. whysync does not recognize the message, but it shows which step
 failed: Git, Helm, Kustomize, a plugin, the registry, the cluster, or a setting of Argo CD.
 
 ## How whysync knows
@@ -12,8 +12,8 @@ Go error (`strconv`, `base64`, `json`, `net/url`). The finding has the cause of 
 Run the command shown: it repeats the failing step, or prints the log lines around it.
 
 ## When it is something else
-The words in the finding are exact; the cause is the usual one for the step. If they say something else,
-believe the words.
+The quoted error is exact; the cause is the usual one for that step. If the error contradicts it, trust the
+error.
 """
 
 from collections.abc import Iterator

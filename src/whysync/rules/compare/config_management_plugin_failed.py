@@ -1,21 +1,18 @@
-"""A config management plugin failed, or Argo CD does not find it.
+"""A config management plugin failed, or Argo CD cannot find it.
 
 ## What happens
-The source is rendered by a plugin in a sidecar of the repo-server. The plugin's command ended with
-an error, the sidecar is not running, or none of the plugins says that it supports this source.
-Nothing can be compared.
+A plugin in a sidecar of the repo-server renders the source. The plugin's command failed, the sidecar is not
+running, or no plugin's discovery rule matches the source. Nothing can be compared.
 
 ## How whysync knows
-`plugin sidecar failed`, `could not find cmp-server plugin`, and the last line that the plugin
-itself wrote.
+`plugin sidecar failed`, `could not find cmp-server plugin`, and the last line of the plugin's output.
 
 ## Fix
-Look at the sidecar's log; check the plugin's name and its discovery rules; run its command by hand
-in the sidecar.
+Read the sidecar's log, check the plugin's name and its discovery rules, and run its command in the sidecar.
 
 ## When it is something else
-The tool inside the plugin often names the real cause (a missing Helm repository, a rejected token):
-then that is told first.
+If the error of the tool inside the plugin is recognized (a missing Helm repository, a rejected token), that
+cause is reported first.
 """
 
 from collections.abc import Iterator
@@ -40,13 +37,13 @@ def config_management_plugin_failed(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"{name} failed: {one_line(failure.text)}",
             root=one_line(failure.text),
-            evidence=group.cited(says="what the plugin or the repo-server says"),
+            evidence=group.cited(says="error of the plugin or the repo-server"),
             fixes=(
                 Fix.run(
                     f"kubectl -n {namespace} get pods -l app.kubernetes.io/name=argocd-repo-server",
                     f"kubectl -n {namespace} logs deploy/argocd-repo-server --all-containers --tail=100",
                     hard_refresh(case),
-                    title="Read the sidecar's log, check the plugin's name and discovery, then refresh hard",
+                    title="Read the sidecar's log, check the plugin's name and discovery, then hard refresh",
                 ),
             ),
         )

@@ -1,19 +1,19 @@
-"""A CRD's conversion webhook does not answer, so its objects cannot be read.
+"""The conversion webhook of a CRD fails, so its objects cannot be read.
 
 ## What happens
-A CRD with several versions asks a webhook to convert between them. When that webhook is down, no
-object of the kind can be listed; Argo CD's cache of the cluster cannot be built, and every
-Application of the cluster suffers, also those without such objects.
+A webhook converts objects between the versions of a CRD. If the webhook is down, objects of the kind cannot
+be listed, and Argo CD cannot build its cache of the cluster. Every Application of the cluster is affected,
+also those without such objects.
 
 ## How whysync knows
-`conversion webhook for … failed`, with the kind and the address that was called.
+`conversion webhook for … failed`, with the kind and the webhook's address.
 
 ## Fix
-Get the webhook's Pods running; look at its certificate (`caBundle`) in the CRD. If the operator was
-removed, remove the CRD's conversion, or the CRD.
+Get the webhook's Pods running, and check its certificate (`caBundle`) in the CRD. If the operator was
+removed, remove the conversion from the CRD, or delete the CRD.
 
 ## When it is something else
-An admission webhook that does not answer only blocks applying: webhook-down.
+An admission webhook that does not answer blocks only writes: webhook-down.
 """
 
 from collections.abc import Iterator
@@ -43,8 +43,8 @@ def conversion_webhook_failed(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"the conversion webhook of {called}{at} is down: {why_unreachable(failure.reason)};"
-            " every Application of this cluster suffers",
-            evidence=(*group.cited(says="objects of the kind cannot be read"), *_conversion(crd)),
+            " every Application of this cluster is affected",
+            evidence=(*group.cited(says="why objects of the kind cannot be read"), *_conversion(crd)),
             fixes=tuple(_fixes(case, failure, crd)),
         )
 
@@ -65,7 +65,9 @@ def _about(case: Case, failure: ConversionWebhookFailed) -> Ref:
 
 def _conversion(crd: Manifest | None) -> Iterator[Evidence]:
     if crd is not None:
-        yield cite(crd, "/spec/conversion/webhook/clientConfig/service", says="the CRD sends it there")
+        yield cite(
+            crd, "/spec/conversion/webhook/clientConfig/service", says="the Service that the CRD calls"
+        )
 
 
 def _fixes(case: Case, failure: ConversionWebhookFailed, crd: Manifest | None) -> Iterator[Fix]:
@@ -73,28 +75,24 @@ def _fixes(case: Case, failure: ConversionWebhookFailed, crd: Manifest | None) -
     kind = f"{failure.kind}.{failure.group}".lower() if failure.kind else ""
     yield Fix.run(
         *((kubectl("get", "pods,endpointslices", namespace=failure.namespace),) if failure.namespace else ()),
-        *(
-            (with_comment(kubectl("get", kind, "-A"), "fails in the same way until it works"),)
-            if kind
-            else ()
-        ),
+        *((with_comment(kubectl("get", kind, "-A"), "fails until the webhook works"),) if kind else ()),
         again,
-        title="Get the webhook's Pods and certificate in order, then refresh",
+        title="Fix the webhook's Pods or certificate, then refresh",
     )
     yield Fix.run(
         *_without_conversion(failure, crd),
         again,
-        title="If its operator is gone: take the conversion off the CRD",
-        risk="objects are then read as they are stored; fields that only the webhook filled in are missing",
+        title="If its operator was removed: remove the conversion from the CRD",
+        risk="objects are then returned as stored, without the fields that only the webhook adds",
         destroys=("the conversion between the versions of this CRD",),
     )
 
 
 def _without_conversion(failure: ConversionWebhookFailed, crd: Manifest | None) -> Iterator[str]:
-    """A CRD is called by the plural of its kind, which a message does not tell."""
+    """The CRD's name contains the plural of the kind, which the message does not contain."""
     if crd is not None:
         yield kubectl("patch", "crd", crd.ref.name, "--type", "merge", "-p", NO_CONVERSION)
         return
     listed = f"{kubectl('get', 'crd', '-o', 'name')} | grep {quote(failure.group or '.')}"
-    yield with_comment(listed, "what it is called")
+    yield with_comment(listed, "the name of the CRD")
     yield comment(f"kubectl patch crd, with that name, --type merge -p '{NO_CONVERSION}'")

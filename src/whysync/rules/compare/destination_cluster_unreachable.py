@@ -1,19 +1,19 @@
-"""Argo CD cannot reach the destination cluster's API server.
+"""Argo CD cannot reach the API server of the destination cluster.
 
 ## What happens
-Without the cluster there is no live state to compare with: all Applications of that cluster show
-the same error, with sync and health Unknown. What runs there goes on running.
+Argo CD cannot read the live state: all Applications of that cluster show the same error, with sync and health
+Unknown. Workloads in the cluster are not affected.
 
 ## How whysync knows
-A failed connection to the API server: no such host, refused, a time-out, or an API server that says
-it is overloaded.
+A failed connection to the API server: no such host, connection refused, a timeout, or an overloaded API
+server.
 
 ## Fix
-Try the address from a Pod in Argo CD's namespace. Look for a changed endpoint, a firewall or
-private link, a cluster that is being upgraded, or one that is gone.
+Test the address from a Pod in Argo CD's namespace. Check for a changed endpoint, a firewall or private
+link, a cluster upgrade, or a deleted cluster.
 
 ## When it is something else
-It answers and rejects the login: cluster-auth. Only one kind cannot be listed: openapi-error,
+If the cluster rejects the credentials: cluster-auth. If only one kind cannot be listed: openapi-error,
 conversion-webhook-failed or k8s-rbac.
 """
 
@@ -35,14 +35,14 @@ _REPORTED = frozenset({SymptomKind.OPERATION, SymptomKind.CONDITION, SymptomKind
 
 @rule(cause="cluster-unreachable", since="0.1")
 def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
-    yield from _whoever(case)
+    yield from _unknown_peer(case)
     for group in grouped(case, ClusterUnreachable, by=lambda failure: failure.server):
         failure = group.failure
         if failure.loading and failure.reason is Network.UNAVAILABLE:
-            continue  # the API server answers, and one API behind it does not: openapi_schema_unavailable
+            continue  # the API server answers, but an aggregated API does not: openapi_schema_unavailable
         destination = case.app.spec.destination
         server = failure.server or destination.server or destination.name or "the destination cluster"
-        loading = f" while it lists {failure.loading}" if failure.loading else ""
+        loading = f" to list {failure.loading}" if failure.loading else ""
         yield Finding(
             about=case.application.ref,
             field="/spec/destination",
@@ -51,8 +51,8 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"Argo CD cannot reach {server}{loading}: {why_unreachable(failure.reason)}",
             evidence=(
-                *group.cited(says="how the connection failed"),
-                cite(case.application, "/spec/destination", says="where the Application goes"),
+                *group.cited(says="why the connection failed"),
+                cite(case.application, "/spec/destination", says="destination of the Application"),
             ),
             fixes=(
                 Fix.run(
@@ -60,18 +60,18 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
                     f"kubectl -n {argocd_namespace(case)} run probe --rm -it --restart=Never"
                     f" --image=curlimages/curl -- -kI {quote(server) if '://' in server else 'SERVER'}/livez",
                     refresh(case),
-                    title="Find out from Argo CD's namespace what stands in between, mend it, then refresh",
+                    title="Test the connection from Argo CD's namespace, fix it, then refresh",
                 ),
             ),
         )
 
 
-def _whoever(case: Case) -> Iterator[Finding]:
-    """A connection of which the text does not tell whose it was: by its port, the cluster's is likely."""
+def _unknown_peer(case: Case) -> Iterator[Finding]:
+    """Connections to an unnamed server: the port suggests an API server."""
     for group in grouped(case, ConnectionFailed, by=lambda failure: (failure.host, failure.port)):
         failure = group.failure
-        said = any(id.kind in _REPORTED for id in group.explains)
-        if failure.port not in API_PORTS or not said:
+        is_reported = any(id.kind in _REPORTED for id in group.explains)
+        if failure.port not in API_PORTS or not is_reported:
             continue
         place = f"{failure.host}:{failure.port}"
         yield Finding(
@@ -79,15 +79,15 @@ def _whoever(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.LOW,
-            verdict=f"{place} does not answer ({why_unreachable(failure.reason)}): by its port an API server,"
-            " or a webhook or Git host",
-            evidence=group.cited(says="how the connection failed; the text does not tell whose it was"),
+            verdict=f"{place} does not answer ({why_unreachable(failure.reason)}): its port suggests an API"
+            " server, or it is a webhook or Git host",
+            evidence=group.cited(says="why the connection failed; the message does not name the server"),
             fixes=(
                 Fix.run(
                     "argocd cluster list   # is it a cluster's address?",
                     "kubectl get svc -A -o wide | grep " + quote(failure.host) + "   # or a Service's?",
                     refresh(case),
-                    title="Find out whose address it is, mend that, then refresh",
+                    title="Find out whose address it is, fix the connection, then refresh",
                 ),
             ),
         )

@@ -1,8 +1,8 @@
-"""The Application does not say in one clear way where it is to be deployed.
+"""The Application's destination has both or neither of `server` and `name`.
 
 ## What happens
-`spec.destination` takes a cluster by its URL (`server`) or by its name (`name`). With both, or with neither,
-Argo CD refuses the Application before it looks for any cluster. Nothing is compared.
+`spec.destination` names a cluster by its URL (`server`) or by its name (`name`). With both, or with
+neither, Argo CD rejects the Application, and nothing is compared.
 
 ## How whysync knows
 `can't have both name and server defined`, `Destination server missing from app spec`.
@@ -11,7 +11,7 @@ Argo CD refuses the Application before it looks for any cluster. Nothing is comp
 Keep one of the two. Argo CD's own cluster is called `in-cluster`.
 
 ## When it is something else
-One is given, and Argo CD has no such cluster: then it is not registered.
+If only one is set and Argo CD has no such cluster, the cluster is not registered.
 """
 
 from collections.abc import Iterator
@@ -32,40 +32,40 @@ def destination_invalid(case: Case) -> Iterator[Finding]:
         detail = group.failure.detail
         if "estination" not in detail:
             continue
-        given = case.app.spec.destination
+        destination = case.app.spec.destination
         yield Finding(
             about=case.application.ref,
             field=DESTINATION,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the Application's destination cannot be used as it is written: {one_line(detail)}",
+            verdict=f"the Application's destination is invalid: {one_line(detail)}",
             evidence=(
-                *group.cited(says="Argo CD refuses it"),
-                cite(case.application, DESTINATION, says="the destination as it is"),
+                *group.cited(says="reported by Argo CD"),
+                cite(case.application, DESTINATION, says="current destination"),
             ),
             fixes=tuple(_fixes(case)),
             already_fixed=refresh_again(
                 case,
-                bool(given.name) != bool(given.server),
-                "by now it names one cluster",
+                bool(destination.name) != bool(destination.server),
+                "it already names exactly one cluster",
                 "Refresh: the destination has been corrected",
             ),
         )
 
 
 def _fixes(case: Case) -> Iterator[Fix]:
-    given = case.app.spec.destination
-    if given.name and given.server:
+    destination = case.app.spec.destination
+    if destination.name and destination.server:
         for kept, dropped in (("server", "name"), ("name", "server")):
             yield Fix.application(
                 case.application.ref,
                 Remove(pointer=f"{DESTINATION}/{dropped}"),
-                title=f"Keep the {kept} and take out the {dropped}",
+                title=f"Keep {kept} and remove {dropped}",
             )
         return
     yield Fix.run(
-        with_comment("argocd cluster list", "the clusters that Argo CD knows"),
+        with_comment("argocd cluster list", "the registered clusters"),
         f"argocd app set {app_argument(case)} --dest-name NAME",
-        title="Name the cluster that it is to be deployed to",
+        title="Set the destination cluster",
     )

@@ -1,22 +1,22 @@
-"""A chart that this chart depends on cannot be found or fetched.
+"""Helm cannot find or download a dependency of the chart.
 
 ## What happens
-`helm dependency build` runs before rendering. It fails when `Chart.lock` and `Chart.yaml` disagree,
-when a dependency is not in `charts/`, when its repository is not known to Argo CD, or when that
-version is not there. Nothing can be compared.
+`helm dependency build` runs before rendering. It fails if `Chart.lock` and `Chart.yaml` disagree, a
+dependency is not in `charts/`, its repository is not configured in Argo CD, or the version does not exist.
+Nothing can be compared.
 
 ## How whysync knows
-Helm's own words: `found in Chart.yaml, but missing in charts/ directory`, `no repository definition
+Helm's error: `found in Chart.yaml, but missing in charts/ directory`, `no repository definition
 for`, `could not download`, `chart … not found`.
 
 ## Fix
-Run `helm dependency update`, commit `Chart.lock` (and `charts/` if you vendor them); add the
-chart's repository to Argo CD where it needs credentials. Where the repository does not answer, Git
-is not wrong: wait for it, then refresh hard.
+Run `helm dependency update` and commit `Chart.lock` (and `charts/` if you vendor dependencies). Add the
+chart's repository to Argo CD if it needs credentials. If the repository does not answer, nothing is wrong
+in Git: wait, then hard refresh.
 
 ## When it is something else
-The registry rejects the login: repo-auth. A certificate is not trusted: tls-trust. The chart is
-there and does not render: helm-render.
+If the registry rejects the credentials: repo-auth. If a certificate is not trusted: tls-trust. If the chart
+does not render: helm-render.
 """
 
 import re
@@ -31,8 +31,8 @@ from whysync.queries.commands import hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import failing_source
 
-# The repository is known, and does not answer: another Chart.lock would not change that.
-_AWAY = re.compile(
+# The repository is configured but does not answer: another Chart.lock would not help.
+_UNAVAILABLE = re.compile(
     r"\b50[0234] |timeout|timed out|connection refused|no such host|connection reset", re.IGNORECASE
 )
 
@@ -49,10 +49,10 @@ def helm_dependency_missing(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Helm cannot get {f'the dependency {name}' if name else 'a dependency'}{place}"
+            verdict=f"Helm cannot download {f'the dependency {name}' if name else 'a dependency'}{place}"
             + (f": {one_line(failure.detail)}" if failure.detail else ""),
             root=one_line(failure.detail) or None,
-            evidence=group.cited(says="Helm's own words"),
+            evidence=group.cited(says="Helm's error"),
             fixes=tuple(_fixes(case, failure, source)),
         )
 
@@ -60,21 +60,21 @@ def helm_dependency_missing(case: Case) -> Iterator[Finding]:
 def _fixes(case: Case, failure: HelmDependency, source: Source | None) -> Iterator[Fix]:
     folder = quote(source.path) if source and source.path else "CHART_FOLDER"
     repo = quote(failure.repo) if failure.repo else "URL"
-    if _AWAY.search(failure.detail):
+    if _UNAVAILABLE.search(failure.detail):
         yield Fix.run(
             with_comment(f"curl -sSI {repo}/index.yaml", "does the chart repository answer?"),
             hard_refresh(case),
-            title="Nothing is wrong in Git: when the chart repository answers again, refresh hard",
+            title="Hard refresh when the chart repository answers again: nothing is wrong in Git",
         )
         return
     yield Fix.run(
         f"cd {folder} && helm dependency update && git add Chart.lock",
         "git commit -m 'Update chart dependencies' && git push",
         hard_refresh(case),
-        title="Update the chart's dependencies and commit Chart.lock, then refresh hard",
+        title="Update the chart's dependencies and commit Chart.lock, then hard refresh",
     )
     yield Fix.run(
         f"argocd repo add {repo} --type helm --name NAME   # --username, --password if it is private",
         hard_refresh(case),
-        title="Tell Argo CD the chart's repository",
+        title="Add the chart's repository to Argo CD",
     )

@@ -1,22 +1,21 @@
 """Helm cannot render the chart with these values.
 
 ## What happens
-`helm template` stops with an error, so there are no manifests and nothing to compare. The sync
-status is Unknown; what runs in the cluster goes on running. Typical: a value that a template needs
-is not set in any values file, a values file is missing, or a new chart version wants other values.
+`helm template` fails, so there are no manifests to compare. The sync status is Unknown; workloads in the
+cluster are not affected. Typical causes: a value that a template needs is not set in any values file, a
+values file is missing, or a new chart version needs other values.
 
 ## How whysync knows
-Helm's own words in the condition: the template with line and column, the value path that is nil,
-the message of a `required` or `fail`, the schema that the values do not meet, the values file that
-is absent.
+Helm's error in the condition: the template with line and column, the value path that is nil, the message of
+`required` or `fail`, the schema that the values violate, or the missing values file.
 
 ## Fix
-Set the value in the values file that Git holds for this environment, or take the chart version
-back. The command shown renders the same chart on your machine and stops at the same line.
+Set the value in the values file of this environment, or go back to the previous chart version. The command
+shown reproduces the error on your machine.
 
 ## When it is something else
-A chart that cannot be downloaded, or a dependency that is missing, is helm-dependency. Output that
-Helm rendered but that is no YAML is invalid-yaml.
+If a chart or dependency cannot be downloaded: helm-dependency. If the rendered output is not valid YAML:
+invalid-yaml.
 """
 
 from collections.abc import Iterator
@@ -46,13 +45,13 @@ def helm_template_failed(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=_verdict(failure),
             root=one_line(failure.detail) or None,
-            evidence=(*group.cited(says="Helm's own words"), *_values(case, source)),
+            evidence=(*group.cited(says="Helm's error"), *_values(case, source)),
             fixes=tuple(_fixes(case, failure, source)),
         )
 
 
 def place_of(failure: HelmRender) -> str:
-    """`templates/deployment.yaml:17`, as far as Helm tells."""
+    """`templates/deployment.yaml:17`, as far as Helm reports it."""
     if not failure.template:
         return f"chart {failure.chart}" if failure.chart else "the chart"
     return failure.template if failure.line is None else f"{failure.template}:{failure.line}"
@@ -60,9 +59,9 @@ def place_of(failure: HelmRender) -> str:
 
 def _verdict(failure: HelmRender) -> str:
     if failure.values_file:
-        return f"Helm cannot render {place_of(failure)}: the values file {failure.values_file} is not there"
+        return f"Helm cannot render {place_of(failure)}: the values file {failure.values_file} does not exist"
     if failure.value_path and failure.function == "required":
-        return f"Helm cannot render {place_of(failure)}: {failure.value_path} is required and not set"
+        return f"Helm cannot render {place_of(failure)}: {failure.value_path} is required but not set"
     if failure.value_path:
         return f"Helm cannot render {place_of(failure)}: {failure.value_path} has no usable value"
     return f"Helm cannot render {place_of(failure)}" + (
@@ -71,15 +70,15 @@ def _verdict(failure: HelmRender) -> str:
 
 
 def _values(case: Case, source: Source | None) -> Iterator[Evidence]:
-    """What the Application hands to Helm: the places where the value should have been set."""
+    """The Helm values in the Application: where the value could be set."""
     if source is None:
         return
     helm = source_pointer(case, source) + "/helm"
     for name, says in (
-        ("valueFiles", "the values files that are used"),
-        ("parameters", "parameters that the Application sets"),
-        ("valuesObject", "values that the Application sets"),
-        ("values", "values that the Application sets"),
+        ("valueFiles", "values files of the Application"),
+        ("parameters", "Helm parameters of the Application"),
+        ("valuesObject", "Helm values of the Application"),
+        ("values", "Helm values of the Application"),
     ):
         if case.application.at(f"{helm}/{name}"):
             yield cite(case.application, f"{helm}/{name}", says=says)
@@ -89,7 +88,7 @@ def _fixes(case: Case, failure: HelmRender, source: Source | None) -> Iterator[F
     files = source.helm.value_files if source and source.helm else ()
     if failure.values_file:
         yield Fix.run(
-            f"git ls-files | grep {quote(failure.values_file.rpartition('/')[2])}   # did it move?",
+            f"git ls-files | grep {quote(failure.values_file.rpartition('/')[2])}   # was it moved?",
             hard_refresh(case),
             title=f"Commit {failure.values_file}, or correct its name in helm.valueFiles of the Application",
         )
@@ -100,11 +99,11 @@ def _fixes(case: Case, failure: HelmRender, source: Source | None) -> Iterator[F
             comment(f"in {where}:"),
             *_as_yaml(name),
             hard_refresh(case),
-            title=f"Set {name} in {where}, commit, then refresh hard",
+            title=f"Set {name} in {where}, commit, then hard refresh",
         )
     yield Fix.run(
         _reproduction(case, source, files),
-        title="See the same error on your machine, mend the chart or its values, commit",
+        title="Reproduce the error on your machine, fix the chart or its values, commit",
     )
 
 
@@ -116,7 +115,7 @@ def _as_yaml(path: str) -> Iterator[str]:
 
 
 def _reproduction(case: Case, source: Source | None, files: tuple[str, ...]) -> str:
-    """The same `helm template` as Argo CD runs: values files are found from the chart's folder."""
+    """The `helm template` command of Argo CD; paths of values files are relative to the chart."""
     release = quote((source.helm.release_name if source and source.helm else "") or case.app.name)
     if source and source.chart:
         version = quote(source.target_revision)

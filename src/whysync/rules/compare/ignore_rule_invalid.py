@@ -1,18 +1,17 @@
-"""An `ignoreDifferences` rule cannot be compiled, which stops the comparison of the whole Application.
+"""An invalid `ignoreDifferences` rule stops the comparison of the whole Application.
 
 ## What happens
-A jq expression or pointer of an ignore rule has a mistake. Argo CD does not skip the rule: it gives
-up comparing, and the sync status is Unknown.
+A jq expression or JSON pointer of an ignore rule is invalid. Argo CD does not skip the rule: the comparison
+fails, and the sync status is Unknown.
 
 ## How whysync knows
-`failed to create diff normalizer`, with the complaint of jq.
+`failed to create diff normalizer`, with the error of jq.
 
 ## Fix
-Correct the expression, or take it out. `kubectl get … -o json | jq 'del(EXPRESSION)'` tries it on
-the live object.
+Correct or remove the expression. `kubectl get … -o json | jq 'del(EXPRESSION)'` tests it on the live object.
 
 ## When it is something else
-A rule that compiles and never matches does no harm beside the drift that it should hide.
+A valid rule that never matches only fails to hide the difference.
 """
 
 from collections.abc import Iterator
@@ -28,29 +27,33 @@ from whysync.queries.group_failures import grouped
 def ignore_rule_invalid(case: Case) -> Iterator[Finding]:
     for group in grouped(case, IgnoreRuleInvalid, by=lambda failure: failure.expression):
         failure = group.failure
-        pointer = _place(case, failure.expression)
+        pointer = _pointer_of(case, failure.expression)
         yield Finding(
             about=case.application.ref,
             field=pointer,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"an ignore rule cannot be compiled: {one_line(failure.expression or failure.detail)}",
+            verdict=f"an ignoreDifferences rule is invalid: {one_line(failure.expression or failure.detail)}",
             root=one_line(failure.detail) or None,
             evidence=(
-                *group.cited(says="the comparison stops at this rule"),
-                *((cite(case.application, pointer, says="the rule"),) if pointer else ()),
+                *group.cited(says="error of the comparison"),
+                *((cite(case.application, pointer, says="the invalid rule"),) if pointer else ()),
             ),
             fixes=(
                 Fix.run(
                     comment(
-                        "try it on the live object: kubectl get KIND NAME -o json | jq 'del(EXPRESSION)'"
+                        "test it on the live object: kubectl get KIND NAME -o json | jq 'del(EXPRESSION)'"
                     ),
                     hard_refresh(case),
-                    title="Correct the expression (in the Application, or in argocd-cm), then refresh hard",
+                    title="Correct the expression (in the Application or in argocd-cm), then hard refresh",
                 ),
                 *(
-                    (Fix.application(case.application.ref, Remove(pointer=pointer), title="Or take it out"),)
+                    (
+                        Fix.application(
+                            case.application.ref, Remove(pointer=pointer), title="Remove the expression"
+                        ),
+                    )
                     if pointer
                     else ()
                 ),
@@ -58,12 +61,12 @@ def ignore_rule_invalid(case: Case) -> Iterator[Finding]:
         )
 
 
-def _place(case: Case, expression: str) -> str | None:
-    """The rule that the text names; where it names none, the only one that there is."""
-    known = {
+def _pointer_of(case: Case, expression: str) -> str | None:
+    """The pointer to the named expression; if none is named, to the only one."""
+    expressions = {
         f"/spec/ignoreDifferences/{index}/jqPathExpressions/{number}": written
         for index, ignored in enumerate(case.app.spec.ignore_differences)
         for number, written in enumerate(ignored.jq_path_expressions)
     }
-    named = [pointer for pointer, written in known.items() if written == expression]
-    return next(iter(named or (known if len(known) == 1 else ())), None)
+    matching = [pointer for pointer, written in expressions.items() if written == expression]
+    return next(iter(matching or (expressions if len(expressions) == 1 else ())), None)

@@ -1,17 +1,17 @@
 """Jsonnet cannot be evaluated.
 
 ## What happens
-The source holds Jsonnet, and evaluating it stops with an error: a syntax error, a missing import or
-variable, an `error` of its own. Nothing can be compared.
+The source contains Jsonnet, and its evaluation fails: a syntax error, a missing import or variable, or an
+explicit `error`. Nothing can be compared.
 
 ## How whysync knows
-Jsonnet's own words, with the file and line.
+Jsonnet's error, with the file and line.
 
 ## Fix
-Evaluate the file on your machine with the same variables and library paths, mend it, commit.
+Evaluate the file on your machine with the same variables and library paths, fix it and commit.
 
 ## When it is something else
-It evaluates, but to something that is no Kubernetes object: invalid-yaml.
+If the result is not a Kubernetes object: invalid-yaml.
 """
 
 from collections.abc import Iterator
@@ -40,13 +40,13 @@ def jsonnet_evaluation_failed(case: Case) -> Iterator[Finding]:
             verdict=f"{place}{line} cannot be evaluated"
             + (f": {one_line(failure.detail)}" if failure.detail else ""),
             root=one_line(failure.detail) or None,
-            evidence=group.cited(says="Jsonnet's own words"),
+            evidence=group.cited(says="Jsonnet's error"),
             fixes=(
                 Fix.run(
                     f"jsonnet {quote(failure.file) if failure.file else 'FILE'}"
                     "   # add -J, --tla-str and --ext-str as the Application does",
                     hard_refresh(case),
-                    title="See the same error on your machine, mend it, commit, then refresh hard",
+                    title="Reproduce the error on your machine, fix it, commit, then hard refresh",
                 ),
             ),
         )

@@ -1,18 +1,18 @@
 """Kustomize cannot build the overlay.
 
 ## What happens
-`kustomize build` stops: a file or base that is listed is not there, a patch finds no target, an
-object appears twice, a remote base cannot be fetched, or the kustomization uses what this version
-does not know. Nothing can be compared.
+`kustomize build` fails: a listed file or base does not exist, a patch has no target, an object appears
+twice, a remote base cannot be fetched, or the kustomization uses a feature that this version does not
+support. Nothing can be compared.
 
 ## How whysync knows
-Kustomize's own words, with the file, the patch target or the remote base that it names.
+Kustomize's error, with the file, the patch target or the remote base.
 
 ## Fix
-Build the same folder on your machine with the same version, mend what it names, commit.
+Build the same folder on your machine with the same version, fix the reported problem and commit.
 
 ## When it is something else
-A remote base that rejects the login is repo-auth; one that is too slow ends as generation-timeout.
+If a remote base rejects the credentials: repo-auth. If it is too slow: generation-timeout.
 """
 
 from collections.abc import Iterator
@@ -43,40 +43,40 @@ def kustomize_build_failed(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"Kustomize cannot build the overlay: {_what(failure)}",
             root=one_line(failure.detail) or None,
-            evidence=(*group.cited(says="Kustomize's own words"), *_where(case, source)),
+            evidence=(*group.cited(says="Kustomize's error"), *_where(case, source)),
             fixes=(_fix(case, failure, source),),
         )
 
 
 def _what(failure: KustomizeBuild) -> str:
     if failure.remote:
-        return f"it cannot get the remote base {failure.remote}"
+        return f"cannot fetch the remote base {failure.remote}"
     if failure.missing_file:
-        return f"{failure.missing_file} is not there"
+        return f"{failure.missing_file} does not exist"
     if failure.patch_target:
-        return f"a patch finds no target {failure.patch_target}"
+        return f"a patch has no target {failure.patch_target}"
     if failure.duplicate_id:
         return f"{failure.duplicate_id} appears twice"
-    return failure.detail or "it says no more"
+    return failure.detail or "no details reported"
 
 
 def _where(case: Case, source: Source | None) -> Iterator[Evidence]:
     if source is not None and source.path:
-        yield cite(case.application, f"{source_pointer(case, source)}/path", says="the overlay that is built")
+        yield cite(case.application, f"{source_pointer(case, source)}/path", says="path of the overlay")
 
 
 def _fix(case: Case, failure: KustomizeBuild, source: Source | None) -> Fix:
     path = quote(source.path if source and source.path else "OVERLAY")
     version = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server -- kustomize version"
     if failure.remote:
-        title = "Correct the remote base, or keep a copy of it in the repository"
+        title = "Correct the remote base, or vendor it into the repository"
     elif failure.missing_file:
-        title = "Commit the file, or take it out of the kustomization"
+        title = "Commit the file, or remove it from the kustomization"
     else:
-        title = "Mend what it names, and commit"
+        title = "Fix the reported problem and commit"
     return Fix.run(
         *commits_since_last_sync(case, source),
-        f"{version}   # use the same",
+        f"{version}   # use the same version",
         f"kustomize build {path}",
         hard_refresh(case),
         title=title,

@@ -1,20 +1,19 @@
-"""Rendering the manifests takes longer than Argo CD waits.
+"""Manifest generation exceeds a timeout.
 
 ## What happens
-Fetching and rendering the source must end in time: each tool has 90 seconds, the whole call to the
-repo-server 60. A large repository, many remote bases or chart downloads, a slow host or a
-repo-server with too little CPU exceed that.
+Fetching and rendering the source has timeouts: 90 seconds for each tool, 60 for the whole call to the
+repo-server. A large repository, many remote bases or chart downloads, a slow host or a repo-server with too
+little CPU exceed them.
 
 ## How whysync knows
 `timeout after 1m30s` of a named command, or `context deadline exceeded` of the call to the
 repo-server.
 
 ## Fix
-Give it more time with the setting that this time-out belongs to; and look for why it is slow, which
-is the lasting remedy.
+Increase the timeout, and find out why rendering is slow.
 
 ## When it is something else
-The Git host does not answer at all: repo-unreachable. The repo-server is down: repo-server-down.
+If the Git host does not answer: repo-unreachable. If the repo-server is down: repo-server-down.
 """
 
 from collections.abc import Iterator
@@ -36,10 +35,10 @@ def manifest_generation_timed_out(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"`{tool}` was cut off{after}: rendering takes too long"
+            verdict=f"`{tool}` timed out{after}: rendering takes too long"
             if tool
             else f"the repo-server did not answer in time{after}: rendering takes too long",
-            evidence=group.cited(says="what ran out of time"),
+            evidence=group.cited(says="the timeout"),
             fixes=tuple(_fixes(case, of_tool=bool(tool))),
         )
 
@@ -51,13 +50,13 @@ def _fixes(case: Case, *, of_tool: bool) -> Iterator[Fix]:
             f"kubectl -n {namespace} set env deployment/argocd-repo-server ARGOCD_EXEC_TIMEOUT=5m",
             *_longer_call(namespace),
             hard_refresh(case),
-            title="Give the tool more time (ARGOCD_EXEC_TIMEOUT, 90s by default), and the call around it too",
+            title="Increase the timeouts of the tool (ARGOCD_EXEC_TIMEOUT, default 90s) and of the call",
         )
     else:
         yield Fix.run(
             *_longer_call(namespace),
             hard_refresh(case),
-            title="Give the repo-server more time (controller.repo.server.timeout.seconds, 60 by default)",
+            title="Increase the repo-server timeout (controller.repo.server.timeout.seconds, default 60)",
         )
     yield Fix.run(
         f"kubectl -n {namespace} top pods -l app.kubernetes.io/name=argocd-repo-server",

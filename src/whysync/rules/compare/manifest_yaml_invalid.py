@@ -1,20 +1,19 @@
-"""A manifest in the source is not readable YAML, or not a Kubernetes object.
+"""A manifest in the source is not valid YAML, or not a Kubernetes object.
 
 ## What happens
-One broken document stops the whole Application: Argo CD reads all manifests of a source or none.
-The sync status is Unknown. Typical: tabs, wrong indentation, an unclosed quote, leftover merge
-marks, a key twice, a document without `kind`, a list where a map should be, template marks in a
-plain file.
+One invalid document stops the whole Application: Argo CD reads all manifests of a source or none. The sync
+status is Unknown. Typical causes: tabs, wrong indentation, an unclosed quote, merge conflict markers, a
+repeated key, a document without `kind`, a list instead of a map, template syntax in a plain file.
 
 ## How whysync knows
-The parser's own words in the condition, with the line (and often the file).
+The parser's error in the condition, with the line (and often the file).
 
 ## Fix
-Correct the file at that line and commit. Lines are counted within the document, from its `---`; for
-a Helm chart, in the rendered output, not in the template.
+Correct the file at that line and commit. Lines are counted from the document's `---`; for a Helm chart, in
+the rendered output, not in the template.
 
 ## When it is something else
-Valid YAML with a field that Kubernetes does not know is schema-invalid: that shows at the sync.
+Valid YAML with an unknown field fails during the sync: schema-invalid.
 """
 
 from collections.abc import Iterator
@@ -34,16 +33,16 @@ def manifest_yaml_invalid(case: Case) -> Iterator[Finding]:
     for group in grouped(case, InvalidYaml, by=lambda failure: (failure.file, failure.line, failure.detail)):
         failure = group.failure
         source = failing_source(case, group.message)
-        said = one_line(failure.detail) or "its text is broken"
+        error = one_line(failure.detail) or "invalid YAML"
         file = failure.file or "a manifest of the source"
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{file} cannot be read as a Kubernetes object: {said}",
+            verdict=f"{file} is not a valid Kubernetes object: {error}",
             root=one_line(failure.detail) or None,
-            evidence=(*group.cited(says="the parser's own words"), *_where(case, source)),
+            evidence=(*group.cited(says="error of the parser"), *_where(case, source)),
             fixes=(_fix(case, failure, source),),
         )
 
@@ -51,9 +50,7 @@ def manifest_yaml_invalid(case: Case) -> Iterator[Finding]:
 def _where(case: Case, source: Source | None) -> Iterator[Evidence]:
     if source is not None and (source.path or source.chart):
         name = "path" if source.path else "chart"
-        yield cite(
-            case.application, f"{source_pointer(case, source)}/{name}", says="the manifests come from here"
-        )
+        yield cite(case.application, f"{source_pointer(case, source)}/{name}", says="source of the manifests")
 
 
 def _fix(case: Case, failure: InvalidYaml, source: Source | None) -> Fix:
@@ -65,12 +62,12 @@ def _fix(case: Case, failure: InvalidYaml, source: Source | None) -> Fix:
             *commits_since_last_sync(case, source),
             f"find {path} -name {name} -exec kubectl apply --dry-run=client -f {{}} ';'",
             hard_refresh(case),
-            title=f"Correct {failure.file} and commit, then refresh hard",
+            title=f"Correct {failure.file} and commit, then hard refresh",
         )
-    find = f"kubectl apply --dry-run=client -R -f {path}   # names the file that does not read"
+    find = f"kubectl apply --dry-run=client -R -f {path}   # names the invalid file"
     return Fix.run(
         *commits_since_last_sync(case, source),
         find,
         hard_refresh(case),
-        title="Find the file, correct it and commit, then refresh hard",
+        title="Find the file, correct it and commit, then hard refresh",
     )

@@ -1,9 +1,8 @@
-"""An object needs a namespace, and neither Git nor the Application names one.
+"""A namespaced object has no namespace, and the destination has none either.
 
 ## What happens
-A namespaced object without `metadata.namespace` goes to the namespace of the Application's
-destination. If the Application has none either, Argo CD does not know where to look or apply, and
-gives up.
+A namespaced object without `metadata.namespace` is deployed to the namespace of the Application's
+destination. If the destination has none either, Argo CD cannot compare or apply the object.
 
 ## How whysync knows
 `Namespace for … is missing`.
@@ -12,7 +11,7 @@ gives up.
 Set `spec.destination.namespace` of the Application, or `metadata.namespace` of the object.
 
 ## When it is something else
-The namespace is named and does not exist: then the sync says so.
+If the namespace is set but does not exist, the sync reports it.
 """
 
 from collections.abc import Iterator
@@ -35,16 +34,16 @@ def namespace_missing_in_manifest(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}{more} needs a namespace, and neither Git nor the Application names one",
+            verdict=f"{ref}{more} needs a namespace, but neither Git nor the Application sets one",
             evidence=(
-                *group.cited(says="Argo CD does not know where it belongs"),
-                cite(case.application, "/spec/destination", says="the destination, without a namespace"),
+                *group.cited(says="reported by Argo CD"),
+                cite(case.application, "/spec/destination", says="destination without a namespace"),
             ),
             fixes=(
                 Fix.run(
                     f"argocd app set {app_argument(case)} --dest-namespace NAMESPACE",
                     refresh(case),
-                    title="Name the namespace in the Application's destination (or in the manifests)",
+                    title="Set the namespace in the Application's destination (or in the manifests)",
                 ),
             ),
         )

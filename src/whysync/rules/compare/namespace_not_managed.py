@@ -1,8 +1,8 @@
-"""Argo CD manages only some namespaces of this cluster, and the object lies outside them.
+"""Argo CD manages only some namespaces of the cluster, and the object is not in them.
 
 ## What happens
-A cluster can be registered with a list of namespaces. Argo CD then watches and applies only there;
-another namespace, or a kind without a namespace, cannot even be compared.
+A cluster can be registered with a list of namespaces. Argo CD then watches and applies only in these
+namespaces; objects in other namespaces and cluster-scoped objects cannot be compared.
 
 ## How whysync knows
 `is not managed`, or `can not be managed when in namespaced mode`; the cluster's Secret lists the namespaces.
@@ -11,7 +11,7 @@ another namespace, or a kind without a namespace, cannot even be compared.
 Add the namespace to the cluster's list, or allow cluster-scoped kinds for it; or move the object.
 
 ## When it is something else
-The project does not permit the namespace: project-denied. The account has no right there: k8s-rbac.
+If the project does not permit the namespace: project-denied. If the account lacks permissions: k8s-rbac.
 """
 
 from collections.abc import Iterator
@@ -44,14 +44,16 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
         ref = _ref(case, failure) if known is None else known.ref
         cluster = cluster_for(case.app.spec.destination, known_clusters(case.index.snapshot.settings))
         managed = managed_namespaces(case.index.snapshot.settings, cluster)
-        secret, spaces = managed if managed is not None else (None, ())
-        called = cluster.name or cluster.server
-        only = f", only {', '.join(spaces[:5])}{', …' if len(spaces) > 5 else ''}" if spaces else ""
+        secret, namespaces = managed if managed is not None else (None, ())
+        label = cluster.name or cluster.server
+        only = (
+            f", only {', '.join(namespaces[:5])}{', …' if len(namespaces) > 5 else ''}" if namespaces else ""
+        )
         if failure.namespace:
-            outside = f"namespace {failure.namespace} of cluster {called}{only}"
+            outside = f"namespace {failure.namespace} of cluster {label}{only}"
             verdict = f"Argo CD does not manage {outside} ({ref})"
         else:
-            verdict = f"Argo CD manages only namespaces of cluster {called}, and {ref} has none"
+            verdict = f"Argo CD manages only some namespaces of cluster {label}, and {ref} is cluster-scoped"
         yield Finding(
             about=ref if failure.name else case.application.ref,
             explains=group.explains,
@@ -59,16 +61,16 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=verdict,
             evidence=(
-                *group.cited(says="the cluster is registered for some namespaces only"),
+                *group.cited(says="reported by Argo CD"),
                 *(
-                    (cite(secret, PLAIN, says="the namespaces that it is registered for"),)
+                    (cite(secret, PLAIN, says="namespaces in the cluster's Secret"),)
                     if secret is not None and not isinstance(secret.at(PLAIN), Missing)
                     else ()
                 ),
             ),
-            fixes=_permit(case, failure, called, spaces, secret),
+            fixes=_permit(case, failure, label, namespaces, secret),
             already_fixed=refresh_again(
-                case, failure.namespace in spaces, "", "Refresh: the namespace is managed by now"
+                case, failure.namespace in namespaces, "", "Refresh: the namespace is already managed"
             ),
         )
 
@@ -82,7 +84,11 @@ def _ref(case: Case, failure: NamespaceNotManaged) -> Ref:
 
 
 def _permit(
-    case: Case, failure: NamespaceNotManaged, cluster: str, spaces: tuple[str, ...], secret: Manifest | None
+    case: Case,
+    failure: NamespaceNotManaged,
+    cluster: str,
+    namespaces: tuple[str, ...],
+    secret: Manifest | None,
 ) -> tuple[Fix, ...]:
     if not failure.namespace:
         place = argocd_namespace(case)
@@ -97,12 +103,12 @@ def _permit(
                     )
                 ),
                 refresh(case),
-                title="Let Argo CD manage cluster-scoped kinds of this cluster",
-                risk="the account needs the rights there as well",
+                title="Let Argo CD manage cluster-scoped resources of this cluster",
+                risk="the account also needs the permissions",
             ),
         )
-    if spaces:
-        flags = (f"--namespace={space}" for space in (*spaces, failure.namespace))
+    if namespaces:
+        flags = (f"--namespace={namespace}" for namespace in (*namespaces, failure.namespace))
         change = (" ".join(quote(word) for word in ("argocd", "cluster", "set", cluster, *flags)),)
     else:
         change = (
@@ -115,7 +121,7 @@ def _permit(
         Fix.run(
             *change,
             refresh(case),
-            title="Add the namespace to those of the cluster (the whole list, the old ones too)",
-            risk="the account needs the rights there as well",
+            title="Add the namespace to the cluster (the command replaces the list)",
+            risk="the account also needs the permissions",
         ),
     )

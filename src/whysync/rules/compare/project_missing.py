@@ -1,18 +1,18 @@
 """The Application names an AppProject that does not exist.
 
 ## What happens
-Every Application belongs to a project. Without it Argo CD does nothing for the Application: status
-Unknown, no comparison, no sync. The project was deleted or renamed, is made later (app of apps), or
-lives in another namespace than Argo CD.
+Every Application belongs to a project. Without it Argo CD does not compare or sync the Application, and its
+status is Unknown. The project was deleted or renamed, is created later (app of apps), or is in another
+namespace than Argo CD.
 
 ## How whysync knows
 `Application referencing project … which does not exist`.
 
 ## Fix
-Create the project with what this Application needs, or name one that exists.
+Create the project with the permissions that this Application needs, or use an existing project.
 
 ## When it is something else
-The project exists and does not permit the source or destination: project-denied.
+If the project exists but does not permit the source or destination: project-denied.
 """
 
 from collections.abc import Iterator
@@ -34,19 +34,20 @@ def project_missing(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"AppProject {name} does not exist, so Argo CD does nothing for this Application",
+            verdict=f"AppProject {name} does not exist, so Argo CD does not compare or sync this Application",
             evidence=(
-                *group.cited(says="Argo CD does not find the project"),
-                cite(case.application, "/spec/project", says="the project that is named"),
+                *group.cited(says="reported by Argo CD"),
+                cite(case.application, "/spec/project", says="project of the Application"),
             ),
             fixes=(
                 Fix.new(
-                    _project(case, name), title=f"Create AppProject {name} with what this Application needs"
+                    _project(case, name),
+                    title=f"Create AppProject {name} with the permissions this Application needs",
                 ),
                 Fix.run(
                     "argocd proj list",
                     f"argocd app set {app_argument(case)} --project OTHER_PROJECT",
-                    title="Or name a project that exists",
+                    title="Use an existing project",
                 ),
             ),
         )
@@ -57,9 +58,9 @@ def _project(case: Case, name: str) -> Object:
     by: Object = {"server": destination.server} if destination.server else {"name": destination.name}
     repos: list[Json] = list(dict.fromkeys(source.repo_url for source in case.app.sources if source.repo_url))
     spec: Object = {"sourceRepos": repos, "destinations": [{**by, "namespace": destination.namespace}]}
-    wide = _cluster_wide(case)
-    if wide:
-        spec["clusterResourceWhitelist"] = wide
+    cluster_scoped = _cluster_scoped_kinds(case)
+    if cluster_scoped:
+        spec["clusterResourceWhitelist"] = cluster_scoped
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "AppProject",
@@ -68,8 +69,8 @@ def _project(case: Case, name: str) -> Object:
     }
 
 
-def _cluster_wide(case: Case) -> list[Json]:
-    """Kinds without a namespace have to be permitted one by one; what the last sync wrote tells which."""
+def _cluster_scoped_kinds(case: Case) -> list[Json]:
+    """The cluster-scoped kinds of the app, which the project must permit."""
     kinds = {(row.group, row.kind) for row in case.app.status.resources if not row.namespace}
     if case.has_sync_option("CreateNamespace=true"):
         kinds.add(("", "Namespace"))

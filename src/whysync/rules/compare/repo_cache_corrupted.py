@@ -1,19 +1,18 @@
-"""The copy of the repository that the repo-server keeps is locked or damaged.
+"""The repo-server's checkout of the repository is locked or corrupted.
 
 ## What happens
-The repo-server keeps a checkout of each repository. A process that was killed in the middle can
-leave a lock file or a broken object behind; every further fetch of that repository then fails in
-the same way, for all its Applications. The repository itself is fine.
+The repo-server keeps a checkout of each repository. A killed process can leave a lock file or a corrupt
+object; every later fetch of that repository then fails, for all its Applications. The repository itself is
+fine.
 
 ## How whysync knows
-Git complains about `index.lock`, another process, or a broken object, in the repo-server's own
-folder.
+Git reports `index.lock`, another process or a corrupt object in the repo-server's own folder.
 
 ## Fix
-Restart the repo-server: its copies go with its Pod, and are fetched anew.
+Restart the repo-server: its checkouts are deleted with the Pod and fetched again.
 
 ## When it is something else
-The Git host itself does not answer, or rejects the login: then a restart does not help.
+If the Git host does not answer or rejects the credentials, a restart does not help.
 """
 
 from collections.abc import Iterator
@@ -33,15 +32,15 @@ def repo_cache_corrupted(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict="the repo-server's copy of the repository is locked or damaged: nothing can be fetched",
+            verdict="the repo-server's checkout of the repository is locked or corrupted: Git cannot fetch",
             root=one_line(group.failure.detail or group.failure.text),
-            evidence=group.cited(says="Git complains about its own folder"),
+            evidence=group.cited(says="Git's error"),
             fixes=(
                 Fix.run(
                     restart(case, REPO_SERVER),
                     hard_refresh(case),
-                    title="Restart the repo-server, which fetches the repository anew; then refresh hard",
-                    risk="what is being rendered now is rendered again",
+                    title="Restart the repo-server, which fetches the repository again; then hard refresh",
+                    risk="interrupts renderings in progress, which start again",
                 ),
             ),
         )

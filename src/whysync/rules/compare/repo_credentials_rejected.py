@@ -1,23 +1,21 @@
 """The Git host or chart registry rejects Argo CD's credentials.
 
 ## What happens
-Argo CD cannot read the source, so it can compare nothing: the sync status is Unknown, and every
-commit since then is unseen. What runs in the cluster goes on running. The usual reasons: a deploy
-key was rotated, a token expired, the account lost its access, or no credential secret matches the
-address.
+Argo CD cannot read the source, so nothing can be compared: the sync status is Unknown, and new commits are
+not seen. Workloads in the cluster are not affected. Usual reasons: a deploy key was rotated, a token
+expired, the account lost its access, or no credential Secret matches the address.
 
 ## How whysync knows
-The refusal itself: a failed SSH handshake, 401 or 403, `authentication required`, `Permission
-denied (publickey)`, an expired registry token.
+The error: a failed SSH handshake, status 401 or 403, `authentication required`, `Permission denied
+(publickey)`, an expired registry token.
 
 ## Fix
-Put a valid credential into the repository's secret in Argo CD's namespace, then ask for a hard
-refresh: failures are cached, and without it the old answer can stay for an hour.
+Put a valid credential into the repository's Secret in Argo CD's namespace, then hard refresh: errors are
+cached for up to an hour.
 
 ## When it is something else
-`repository not found` can also mean a renamed repository (repo-unreachable): many hosts hide a
-private repository from the wrong credentials in that way. An unknown host key or certificate is
-tls-trust.
+`repository not found` can also mean a renamed repository (repo-unreachable); many hosts also return it for
+a private repository with wrong credentials. An unknown host key or certificate: tls-trust.
 """
 
 from collections.abc import Iterator
@@ -66,7 +64,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
             verdict=f"{url or 'the repository'} rejects Argo CD's {credential}, so nothing can be compared",
             root=one_line(failure.detail) or None,
             evidence=(
-                *group.cited(says="the host refuses the login"),
+                *group.cited(says="error of the login"),
                 *_where(case, source, secret),
             ),
             fixes=(_fix(case, url, method, secret, _type_flags(failure, source)),),
@@ -81,13 +79,15 @@ def _method_of(url: str) -> AuthMethod:
 
 def _where(case: Case, source: Source | None, secret: Manifest | None) -> Iterator[Evidence]:
     if source is not None:
-        yield cite(case.application, source_pointer(case, source) + "/repoURL", says="the source it asks for")
+        yield cite(
+            case.application, source_pointer(case, source) + "/repoURL", says="repository of the source"
+        )
     if secret is not None:
-        yield cite(secret, "/metadata/name", says="the secret whose credentials are used for it")
+        yield cite(secret, "/metadata/name", says="the Secret with its credentials")
 
 
 def _type_flags(failure: RepoAuthFailed, source: Source | None) -> str:
-    """Argo CD takes an address without a type for a Git repository."""
+    """Argo CD assumes a Git repository if no type is given."""
     if source is not None and source.chart and is_oci(source.repo_url):
         return "--type helm --enable-oci --name NAME "
     helm = failure.helm or (source is not None and bool(source.chart))
@@ -100,11 +100,11 @@ def _fix(case: Case, url: str, method: AuthMethod, secret: Manifest | None, type
     flags = type_flags + flags
     if secret is not None:
         look = kubectl("describe", "secret", secret.ref.name, namespace=secret.ref.namespace or namespace)
-        title = f"Put a valid credential into Secret {secret.ref.name}, then refresh hard"
+        title = f"Put a valid credential into Secret {secret.ref.name}, then hard refresh"
     else:
         label = "argocd.argoproj.io/secret-type in (repository,repo-creds)"
         look = kubectl("get", "secret", "-l", label, namespace=namespace)
-        title = "Renew the credential of this repository, then refresh hard"
+        title = "Renew the credential of this repository, then hard refresh"
     return Fix.run(
         f"{look}   # which credential is in use",
         f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert",

@@ -1,21 +1,21 @@
 """Argo CD's repo-server does not answer.
 
 ## What happens
-The controller asks the repo-server for manifests. It is restarting, overloaded, killed for lack of
-memory, or not reachable inside the cluster; every Application that must be rendered anew shows the
-same error. Nothing is wrong with this Application.
+The controller requests manifests from the repo-server, which is restarting, overloaded, OOM-killed or not
+reachable inside the cluster. Every Application that must be rendered again shows the same error. Nothing is
+wrong with this Application.
 
 ## How whysync knows
-gRPC code `Unavailable` or a failed connection to port 8081 of the repo-server; or it does not know the call,
-as in the middle of an upgrade, when it is of another version than the controller that asks; or a command
-that it ran ended with `signal: killed`.
+gRPC code `Unavailable`, or a failed connection to port 8081 of the repo-server; or it does not implement
+the call, because its version differs from the controller's during an upgrade; or one of its commands ended
+with `signal: killed`.
 
 ## Fix
-Look at the repo-server's Pods and get them running; then refresh. If it was killed for lack of
-memory, give it more, or render less at once.
+Get the repo-server's Pods running, then refresh. If it was OOM-killed, increase its memory limit or reduce
+the number of parallel renderings.
 
 ## When it is something else
-It answers, but too late: generation-timeout. It cannot reach the Git host: repo-unreachable.
+If it answers too late: generation-timeout. If it cannot reach the Git host: repo-unreachable.
 """
 
 from collections.abc import Iterator
@@ -41,10 +41,10 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=_verdict(group.failure),
             evidence=(
-                *group.cited(says="what the controller was answered"),
+                *group.cited(says="error of the controller"),
                 *pods_named(case, "repo-server"),
             ),
-            fixes=(_one_release(case, namespace),)
+            fixes=(_same_version(case, namespace),)
             if group.failure.reason is Network.OTHER_VERSION
             else (_more_memory(case, pods),)
             if group.failure.killed
@@ -53,12 +53,12 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
                     f"{pods} -o wide",
                     f"kubectl -n {namespace} describe pods -l app.kubernetes.io/name=argocd-repo-server",
                     refresh(case),
-                    title="Get its Pods running (look for OOMKilled and restarts), then refresh",
+                    title="Get its Pods running (check for OOMKilled and restarts), then refresh",
                 ),
                 Fix.run(
                     restart(case, REPO_SERVER),
-                    title="Restart it, if its Pods run and still do not answer",
-                    risk="what is being rendered now is rendered again",
+                    title="If its Pods are running but do not answer: restart it",
+                    risk="interrupts renderings in progress, which start again",
                 ),
             ),
         )
@@ -75,15 +75,15 @@ def _more_memory(case: Case, pods: str) -> Fix:
         f"{pods} -o yaml | grep -A3 -E 'limits|lastState'",
         f"kubectl -n {argocd_namespace(case)} set resources {REPO_SERVER} --limits=memory=SIZE",
         refresh(case),
-        title="Give the repo-server more memory, or render less at once (--parallelismlimit), then refresh",
-        risk="its Pods restart: what is being rendered now is rendered again",
+        title="Increase the repo-server's memory limit, or lower --parallelismlimit, then refresh",
+        risk="its Pods restart, which interrupts renderings in progress",
     )
 
 
-def _one_release(case: Case, namespace: str) -> Fix:
+def _same_version(case: Case, namespace: str) -> Fix:
     return Fix.run(
         f"kubectl -n {namespace} get pods"
         " -o 'custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image'",
         refresh(case),
-        title="Bring all parts of Argo CD to one version: finish the upgrade, or go back, then refresh",
+        title="Run one version of all Argo CD components: finish or roll back the upgrade, then refresh",
     )

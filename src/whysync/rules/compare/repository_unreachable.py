@@ -1,20 +1,20 @@
-"""The Git host or chart registry cannot be reached, or has no such repository.
+"""The Git host or chart registry is unreachable, or the repository does not exist.
 
 ## What happens
-Argo CD cannot fetch the source, so nothing can be compared. The name cannot be resolved, nothing
-answers, a proxy or network policy is in between, the host has an outage, or the repository was
-renamed, moved or deleted.
+Argo CD cannot fetch the source, so nothing can be compared. The name cannot be resolved, nothing answers, a
+proxy or network policy blocks the connection, the host has an outage, or the repository was renamed, moved
+or deleted.
 
 ## How whysync knows
-The error of the connection itself: `no such host`, `connection refused`, `i/o timeout`, `repository
-not found`, a status of 5xx.
+The connection error: `no such host`, `connection refused`, `i/o timeout`, `repository
+not found`, status 5xx.
 
 ## Fix
-Try the same address from the repo-server's Pod: what works on your machine may not work from there.
-Then mend the name, the route or the address.
+Test the address from the repo-server's Pod: what works on your machine may not work there. Then fix the
+name, the network or the address.
 
 ## When it is something else
-`repository not found` is also what many hosts answer to the wrong credentials (repo-auth).
+Many hosts also return `repository not found` for wrong credentials (repo-auth).
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ from whysync.queries.sources import (
 )
 
 ANSWERED = frozenset({Network.RATE_LIMITED, Network.UNAVAILABLE, Network.SERVER_ERROR, Network.NOT_FOUND})
-"""The host was reached, and answered with an error."""
+"""The host was reached but returned an error."""
 
 
 @rule(cause="repo-unreachable", since="0.1")
@@ -51,7 +51,7 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
         hidden = failure.reason is Network.NOT_FOUND
         answered = failure.reason in ANSWERED
         reason = (
-            "there is no such repository, or it hides from Argo CD's credentials"
+            "the repository does not exist, or Argo CD's credentials have no access to it"
             if hidden
             else why_unreachable(failure.reason)
         )
@@ -64,13 +64,13 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
             verdict=f"Argo CD cannot {'read' if answered else 'reach'} {where}: {reason}",
             root=one_line(failure.detail) or None,
             evidence=(
-                *group.cited(says="how the connection failed"),
+                *group.cited(says="why the connection failed"),
                 *(
                     (
                         cite(
                             case.application,
                             f"{source_pointer(case, source)}/repoURL",
-                            says="what it asks for",
+                            says="repository of the source",
                         ),
                     )
                     if source
@@ -90,11 +90,11 @@ def _fixes(case: Case, url: str, source: Source | None, reason: Network) -> Iter
         probe = f"helm show chart --repo {address} {quote(source.chart)}"
         probe = f"helm show chart {quote(oci_chart(source.repo_url, source.chart))}" if oci else probe
     yield Fix.run(
-        f"{inside} {probe}   # the same try, from where it fails",
+        f"{inside} {probe}   # the same request from the repo-server",
         hard_refresh(case),
-        title="Wait, or use a credential with a higher limit; ask less often (webhooks), then refresh hard"
+        title="Wait, use a credential with a higher rate limit, or poll less (webhooks), then hard refresh"
         if reason is Network.RATE_LIMITED
-        else "Find out from the repo-server what stands in between, fix it, then refresh hard",
+        else "Test the connection from the repo-server, fix it, then hard refresh",
     )
     if reason is Network.NOT_FOUND:
         yield Fix.run(

@@ -1,21 +1,20 @@
 """Argo CD's settings exclude this kind, so it is neither compared nor applied.
 
 ## What happens
-`resource.exclusions` in `argocd-cm` takes kinds out of Argo CD's sight, for all Applications; and once
-`resource.inclusions` names kinds of a cluster, everything else there is out of sight as well. An object
-of such a kind in Git gives a warning and is left alone: it is never created, and its drift is never
-seen. Since Argo CD 3.0 some noisy kinds (Endpoints, Leases, reports) are excluded by default.
+Argo CD does not watch the kinds in `resource.exclusions` of `argocd-cm`, for all Applications. If
+`resource.inclusions` is set, it watches only the kinds in that list. An object of an excluded kind in Git
+causes a warning and is ignored: it is never created, and its drift is never detected. Since Argo CD 3.0
+some noisy kinds (Endpoints, Leases, reports) are excluded by default.
 
 ## How whysync knows
-`Resource … is excluded in the settings`. With the settings at hand, whysync tells which of the two lists
-does it.
+`Resource … is excluded in the settings`. If the settings are available, the finding names the list.
 
 ## Fix
-Take the object out of Git; or take the kind off the exclusions, or put it on the inclusions. Events,
-Leases and metrics are never looked at, whatever the lists say.
+Remove the object from Git, or remove the kind from the exclusions, or add it to the inclusions. Argo CD never
+watches Events, Leases and metrics, independent of the lists.
 
 ## When it is something else
-The project does not permit the kind: project-denied.
+If the project does not permit the kind: project-denied.
 """
 
 from collections.abc import Iterator
@@ -46,10 +45,10 @@ POINTERS = {
     ExcludedBy.EXCLUSIONS: "/data/resource.exclusions",
     ExcludedBy.INCLUSIONS: "/data/resource.inclusions",
 }
-RISK = "Argo CD then watches all objects of this kind, in every cluster: more load"
+RISK = "Argo CD then watches all objects of this kind in every cluster, which increases its load"
 SAYS = {
-    ExcludedBy.EXCLUSIONS: "this list leaves it out",
-    ExcludedBy.INCLUSIONS: "only what is on this list is looked at",
+    ExcludedBy.EXCLUSIONS: "excludes the kind",
+    ExcludedBy.INCLUSIONS: "Argo CD watches only these kinds",
 }
 
 
@@ -66,30 +65,30 @@ def resource_excluded(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}{more}: {_words(by, ref.kind)}, so it is never applied",
-            evidence=(*group.cited(says="Argo CD leaves it alone"), *_cited(settings, by)),
+            verdict=f"{ref}{more}: {_reason(by, ref.kind)}, so it is never applied",
+            evidence=(*group.cited(says="reported by Argo CD"), *_cited(settings, by)),
             fixes=(
                 Fix.run(
                     comment(f"delete {ref} from the source, and commit"),
-                    title="Take it out of Git, if nobody needs it there",
+                    title="Remove it from Git if it is not needed",
                 ),
                 *_permit(case, settings, ref, by),
             ),
             already_fixed=render_again(
                 case,
                 listed and by is None,
-                "by now they do not",
-                "Refresh: the settings do not exclude it any more",
+                "the current settings do not",
+                "Refresh: the settings no longer exclude it",
             ),
         )
 
 
-def _words(by: ExcludedBy | None, kind: str) -> str:
+def _reason(by: ExcludedBy | None, kind: str) -> str:
     match by:
         case ExcludedBy.INCLUSIONS:
-            return f"Argo CD's settings name the kinds to look at (resource.inclusions), not {kind}"
+            return f"resource.inclusions of Argo CD does not contain {kind}"
         case ExcludedBy.NATURE:
-            return f"Argo CD never looks at {kind}, whatever its settings say"
+            return f"Argo CD never watches {kind}, independent of its settings"
         case _:
             return f"Argo CD's settings exclude {kind}"
 
@@ -104,7 +103,7 @@ def _permit(case: Case, settings: Manifest | None, ref: Ref, by: ExcludedBy | No
         return
     listed = by is ExcludedBy.INCLUSIONS
     name = "resource.inclusions" if listed else "resource.exclusions"
-    title = f"Or put {ref.kind} on {name}" if listed else f"Or take {ref.kind} off {name}"
+    title = f"Add {ref.kind} to {name}" if listed else f"Remove {ref.kind} from {name}"
     changed = _changed(case, settings, ref, by) if settings is not None and by is not None else None
     if changed is not None and settings is not None:
         yield Fix(title=title, kind=FixKind.SETTINGS, target=settings.ref, edits=(changed,), risk=RISK)
@@ -116,7 +115,7 @@ def _permit(case: Case, settings: Manifest | None, ref: Ref, by: ExcludedBy | No
 
 
 def _changed(case: Case, settings: Manifest, ref: Ref, by: ExcludedBy) -> Edit | None:
-    """The list without the kind, or with it; `None` where an entry leaves out more than it names."""
+    """The list without (or with) the kind; `None` if an entry excludes it by a pattern."""
     try:
         entries = items(load(text(settings.at(POINTERS[by]))))
     except Invalid:
@@ -124,20 +123,20 @@ def _changed(case: Case, settings: Manifest, ref: Ref, by: ExcludedBy) -> Edit |
     if by is ExcludedBy.INCLUSIONS:
         added: Json = {"apiGroups": [ref.group], "kinds": [ref.kind]}
         return Set(pointer=POINTERS[by], value=dump([*entries, added]))
-    kept: list[Json] = []
+    remaining: list[Json] = []
     for entry, filtered in zip(entries, case.argocd.resource_exclusions, strict=False):
         if not filtered.matches(ref.group, ref.kind, _cluster(case)):
-            kept.append(entry)
+            remaining.append(entry)
             continue
         if ref.kind not in filtered.kinds:
             return None
         others: list[Json] = [kind for kind in filtered.kinds if kind != ref.kind]
         if others:
-            kept.append({**fields(entry), "kinds": others})
-    return Set(pointer=POINTERS[by], value=dump(kept))
+            remaining.append({**fields(entry), "kinds": others})
+    return Set(pointer=POINTERS[by], value=dump(remaining))
 
 
 def _cluster(case: Case) -> str:
-    """By its address, as the lists name clusters."""
+    """The server of the destination, by which the lists name clusters."""
     destination = case.app.spec.destination
     return cluster_for(destination, known_clusters(case.index.snapshot.settings)).server or destination.name

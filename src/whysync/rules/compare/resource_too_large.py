@@ -1,19 +1,18 @@
-"""Something exceeds a limit of size.
+"""An object or message exceeds a size limit.
 
 ## What happens
-Kubernetes stores objects up to about 1.5 MB, gRPC messages and manifest sets have limits in Argo
-CD, and the Application itself, with its status, must fit into one object. What is over the limit is
-refused as a whole.
+Kubernetes stores objects up to about 1.5 MB. Argo CD limits gRPC messages and the total size of manifests,
+and the Application with its status must fit into one object. Anything over a limit is rejected as a total.
 
 ## How whysync knows
 `Request entity too large`, `etcdserver: request is too large`, `received message larger than max`,
-`exceeded max combined manifest file size`, or Argo CD's word that the status could not be stored.
+`exceeded max combined manifest file size`, or Argo CD's error that the status could not be stored.
 
 ## Fix
-Make it smaller: split the object or the Application. Limits of Argo CD itself can be raised.
+Split the object or the Application. Argo CD's own limits can be increased.
 
 ## When it is something else
-`metadata.annotations: Too long` is about client-side apply only: annotation-too-long.
+`metadata.annotations: Too long` concerns client-side apply only: annotation-too-long.
 """
 
 from collections.abc import Iterator
@@ -38,15 +37,15 @@ from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 
 GRPC_LIMIT = "ARGOCD_GRPC_MAX_SIZE_MB=300"
-TELLING = 500_000
-OF_ONE_OBJECT = (SizeLimit.REQUEST, SizeLimit.ETCD, SizeLimit.OBJECT)
-WORDS = {
-    SizeLimit.REQUEST: "the request is larger than the API server takes",
-    SizeLimit.ETCD: "the object is larger than etcd stores (about 1.5 MB)",
-    SizeLimit.GRPC: "a message between Argo CD's parts is larger than its limit",
-    SizeLimit.STATUS: "the Application with its status is larger than Kubernetes stores",
-    SizeLimit.MANIFESTS: "the manifests of the folder together are larger than Argo CD takes",
-    SizeLimit.OBJECT: "the object is larger than Kubernetes allows (1 MiB of data)",
+MIN_REPORTED_SIZE = 500_000
+OBJECT_LIMITS = (SizeLimit.REQUEST, SizeLimit.ETCD, SizeLimit.OBJECT)
+PROBLEMS = {
+    SizeLimit.REQUEST: "the request exceeds the API server's limit",
+    SizeLimit.ETCD: "the object exceeds etcd's limit (about 1.5 MB)",
+    SizeLimit.GRPC: "a message between Argo CD's components exceeds the gRPC limit",
+    SizeLimit.STATUS: "the Application with its status exceeds the limit of Kubernetes",
+    SizeLimit.MANIFESTS: "the total size of the manifests in the folder exceeds Argo CD's limit",
+    SizeLimit.OBJECT: "the object exceeds the limit of Kubernetes (1 MiB of data)",
 }
 
 
@@ -56,11 +55,11 @@ def resource_too_large(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         numbers = f" ({failure.size} of {failure.limit} bytes)" if failure.size and failure.limit else ""
-        desired = case.desired_of(ref.key) if failure.limit_of in OF_ONE_OBJECT else None
+        desired = case.desired_of(ref.key) if failure.limit_of in OBJECT_LIMITS else None
         largest = _largest(desired.body) if desired is not None else None
         if largest is not None and not numbers:
-            # Facts that were cut by hand are smaller than what was refused: their size tells nothing.
-            size = f" of {largest.whole // 1000} kB" if largest.whole > TELLING else ""
+            # Manifests that were shortened by hand are smaller than the rejected object.
+            size = f" of {largest.total // 1000} kB" if largest.total > MIN_REPORTED_SIZE else ""
             numbers = f"; most{size} is at {largest.pointer}"
         yield Finding(
             about=ref,
@@ -68,29 +67,29 @@ def resource_too_large(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}: {WORDS[failure.limit_of]}{numbers}",
-            evidence=group.cited(says="what is too large"),
+            verdict=f"{ref}: {PROBLEMS[failure.limit_of]}{numbers}",
+            evidence=group.cited(says="the exceeded limit"),
             fixes=(_fix(case, failure.limit_of),),
         )
 
 
 class Largest(msgspec.Struct, frozen=True, kw_only=True):
     pointer: str
-    whole: int
+    total: int
 
 
 def _largest(body: Object) -> Largest | None:
-    """The innermost field that holds more than half of what the whole object has."""
-    whole = _size(body)
+    """The innermost field that has more than half of the object's size."""
+    total = _size(body)
     at: Json = body
     parts: list[str] = []
     while isinstance(at, dict):
-        result = next(((key, item) for key, item in at.items() if _size(item) * 2 > whole), None)
+        result = next(((key, item) for key, item in at.items() if _size(item) * 2 > total), None)
         if result is None:
             break
         parts.append(result[0])
         at = result[1]
-    return Largest(pointer=join(parts), whole=whole) if parts else None
+    return Largest(pointer=join(parts), total=total) if parts else None
 
 
 def _size(value: Json) -> int:
@@ -107,7 +106,7 @@ def _fix(case: Case, limit: SizeLimit) -> Fix:
             return Fix.run(
                 kubectl("set", "env", CONTROLLER, REPO_SERVER, API_SERVER, GRPC_LIMIT, namespace=namespace),
                 refresh(case),
-                title="Raise the limit of messages (100 MB by default), or split the Application",
+                title="Increase the gRPC limit (default 100 MB), or split the Application",
             )
         case SizeLimit.MANIFESTS:
             patch = '{"data":{"reposerver.max.combined.directory.manifests.size":"50M"}}'
@@ -115,12 +114,12 @@ def _fix(case: Case, limit: SizeLimit) -> Fix:
                 f"kubectl -n {namespace} patch configmap argocd-cmd-params-cm --type merge -p '{patch}'",
                 restart(case, REPO_SERVER),
                 refresh(case),
-                title="Raise the limit (10M by default), or exclude files that are no manifests",
+                title="Increase the limit (default 10M), or exclude files that are not manifests",
             )
         case SizeLimit.STATUS:
             return Fix.run(
                 "# split the Application: fewer resources in each, or an ApplicationSet over folders",
-                title="Split the Application: its list of resources does not fit any more",
+                title="Split the Application: its list of resources is too long",
             )
         case SizeLimit.REQUEST | SizeLimit.ETCD | SizeLimit.OBJECT:
             return Fix.run(

@@ -1,21 +1,20 @@
-"""The branch, tag, commit or chart version that the Application tracks does not exist.
+"""The target revision (branch, tag, commit or chart version) does not exist.
 
 ## What happens
-Argo CD resolves the target revision before it renders anything. A deleted branch, a misspelt tag, a
-force-pushed commit or a version range that matches nothing stops it there: the sync status is
-Unknown.
+Argo CD resolves the target revision before it renders. This fails for a deleted branch, a misspelled tag, a
+commit removed by a force-push, or a version range that matches nothing. The sync status is Unknown.
 
 ## How whysync knows
 `unable to resolve '…' to a commit SHA`, `version matching constraint not found`, a chart version
 that is not in the index.
 
 ## Fix
-Track a revision that exists, or push the missing one. The list of what exists is one command away. Until
-then the Application may stay at the commit that it has synced last.
+Set an existing target revision, or push the missing one. The command shown lists the existing ones. Until
+then the Application can stay at the last synced commit.
 
 ## When it is something else
-The repository itself is not found: repo-unreachable or repo-auth. The path inside the revision is
-gone: path-not-found.
+If the repository is not found: repo-unreachable or repo-auth. If the path does not exist in the revision:
+path-not-found.
 """
 
 from collections.abc import Iterator
@@ -52,14 +51,14 @@ def revision_not_found(case: Case) -> Iterator[Finding]:
             verdict=_verdict(failure, source),
             evidence=(
                 *group.cited(says="Argo CD cannot resolve it"),
-                *((cite(case.application, pointer, says="the revision that is tracked"),) if pointer else ()),
+                *((cite(case.application, pointer, says="target revision"),) if pointer else ()),
             ),
-            fixes=(_fix(case, failure, source), *_stay(case, source)),
+            fixes=(_fix(case, failure, source), *_pin_synced_commit(case, source)),
             already_fixed=render_again(
                 case,
                 _tracks_another(failure, source),
-                "the Application tracks another revision by now",
-                "Refresh hard: the revision has been corrected",
+                "the Application already tracks another revision",
+                "Hard refresh: the revision has been corrected",
             ),
         )
 
@@ -70,29 +69,29 @@ def _tracks_another(failure: RevisionNotFound, source: Source | None) -> bool:
     return source.target_revision != failure.revision
 
 
-def _stay(case: Case, source: Source | None) -> Iterator[Fix]:
-    """A branch that was merged and deleted mostly leaves its commits behind."""
+def _pin_synced_commit(case: Case, source: Source | None) -> Iterator[Fix]:
+    """Pin the last synced commit, which usually still exists after its branch was deleted."""
     commit = synced_commit(case, source)
     if source is not None and commit:
         yield Fix.application(
             case.application.ref,
             Set(pointer=f"{source_pointer(case, source)}/targetRevision", value=commit),
-            title=f"Until that is decided, stay at {commit[:8]}, which runs",
-            risk="it works as long as Git has that commit; later ones do not arrive",
+            title=f"For now, pin the last synced commit {commit[:8]}",
+            risk="works only while Git has this commit; later commits are not deployed",
         )
 
 
 def _verdict(failure: RevisionNotFound, source: Source | None) -> str:
     repo = failure.repo or (source.repo_url if source else "") or "the repository"
-    asked = failure.constraint or failure.revision or (source.target_revision if source else "") or "HEAD"
+    revision = failure.constraint or failure.revision or (source.target_revision if source else "") or "HEAD"
     chart = failure.chart or (source.chart if source else "")
     if chart:
-        return f"chart {chart} has no version {asked} in {repo}"
+        return f"chart {chart} has no version {revision} in {repo}"
     if failure.ambiguous:
-        return f"{asked} is ambiguous in {repo}: a branch and a tag bear that name"
+        return f"{revision} is ambiguous in {repo}: a branch and a tag have this name"
     if is_oci(repo):
-        return f"{asked} does not exist in {repo}: no tag or digest of that name"
-    return f"{asked} does not exist in {repo}: no branch, tag or commit of that name"
+        return f"{revision} does not exist in {repo}: no such tag or digest"
+    return f"{revision} does not exist in {repo}: no such branch, tag or commit"
 
 
 def _fix(case: Case, failure: RevisionNotFound, source: Source | None) -> Fix:
@@ -115,5 +114,5 @@ def _fix(case: Case, failure: RevisionNotFound, source: Source | None) -> Fix:
         look,
         f"argocd app set {app_argument(case)}{source_flag(case, source)} --revision REVISION",
         hard_refresh(case),
-        title="Track a revision that exists (or push the missing one)",
+        title="Set an existing target revision (or push the missing one)",
     )

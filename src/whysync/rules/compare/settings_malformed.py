@@ -1,18 +1,18 @@
-"""A setting of Argo CD cannot be read, so it cannot work with any Application that needs it.
+"""Argo CD cannot parse one of its settings.
 
 ## What happens
-One malformed entry of `argocd-cm` (a health check, an ignore rule, a list of exclusions) can stop
-every comparison: sync and health become Unknown, often for all Applications at once.
+One malformed entry of `argocd-cm` (a health check, an ignore rule, a list of exclusions) can fail every
+comparison: sync and health become Unknown, often for all Applications at once.
 
 ## How whysync knows
-Argo CD names the entry that it cannot parse. Or it says nothing at all: sync and health are Unknown, no
-resource is listed and no condition tells why; then whysync reads `argocd-cm` as Argo CD does.
+Argo CD names the entry that it cannot parse. Or it reports nothing: sync and health are Unknown, without
+resources and conditions; whysync then parses `argocd-cm` as Argo CD does.
 
 ## Fix
-Correct that entry. Argo CD reads its settings again by itself.
+Correct the entry. Argo CD reloads its settings automatically.
 
 ## When it is something else
-A Lua health check that is read and then fails is health-script-error.
+If a Lua health check is loaded but fails: health-script-error.
 """
 
 import json
@@ -30,7 +30,7 @@ from whysync.queries.group_failures import grouped
 
 @rule(cause="settings-malformed", since="0.1")
 def settings_malformed(case: Case) -> Iterator[Finding]:
-    yield from _silent(case)
+    yield from _unreported(case)
     for group in grouped(case, SettingsMalformed, by=lambda failure: failure.key):
         failure = group.failure
         settings = case.settings("argocd-cm")
@@ -40,31 +40,31 @@ def settings_malformed(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD cannot read its setting {failure.key or 'in argocd-cm'}"
+            verdict=f"Argo CD cannot parse its setting {failure.key or 'in argocd-cm'}"
             + (f": {one_line(failure.detail)}" if failure.detail else ""),
             root=one_line(failure.detail) or None,
-            evidence=(*group.cited(says="the entry that cannot be parsed"), *_entry(settings, failure.key)),
+            evidence=(*group.cited(says="error of the parser"), *_entry(settings, failure.key)),
             fixes=(
                 Fix.run(
                     with_comment(
                         f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm", failure.key
                     ),
                     refresh(case),
-                    title="Correct the entry; Argo CD reads it again by itself",
+                    title="Correct the entry; Argo CD reloads it automatically",
                 ),
-                *_without(case, failure.key if settings else ""),
+                *_remove_entry(case, failure.key if settings else ""),
             ),
         )
 
 
-def _silent(case: Case) -> Iterator[Finding]:
-    """Without its settings Argo CD compares nothing and writes no condition: Unknown, and no rows."""
+def _unreported(case: Case) -> Iterator[Finding]:
+    """If Argo CD cannot parse its settings, it may compare nothing and write no condition."""
     status = case.app.status
     if NO_CONDITION not in case.symptom_ids or status.resources or status.health.status != "Unknown":
         return
     settings, problem = case.settings("argocd-cm"), case.argocd.comparison_problem
     if settings is not None and problem is None:
-        return  # they can be read: mended by now, or something else
+        return  # they are valid: already fixed, or another cause
     unknown = (NO_CONDITION, APP_UNHEALTHY) if APP_UNHEALTHY in case.symptom_ids else (NO_CONDITION,)
     yield Finding(
         about=settings.ref if settings is not None else case.application.ref,
@@ -72,13 +72,13 @@ def _silent(case: Case) -> Iterator[Finding]:
         explains=unknown,
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if problem is not None else Confidence.MEDIUM,
-        verdict=f"Argo CD cannot read its setting {problem.key}: {one_line(problem.message)}"
+        verdict=f"Argo CD cannot parse its setting {problem.key}: {one_line(problem.message)}"
         if problem is not None
-        else "all is Unknown and no condition says why: so it looks when Argo CD cannot read argocd-cm",
+        else "sync and health are Unknown without a condition: Argo CD probably cannot parse argocd-cm",
         root=one_line(problem.message) if problem is not None else None,
         evidence=(
-            cite(case.application, "/status/sync/status", says="it was not compared"),
-            cite(case.application, "/status/conditions", says="and no condition says why"),
+            cite(case.application, "/status/sync/status", says="not compared"),
+            cite(case.application, "/status/conditions", says="no condition reports the reason"),
             *_entry(settings, problem.key if problem is not None else ""),
         ),
         fixes=(
@@ -88,26 +88,26 @@ def _silent(case: Case) -> Iterator[Finding]:
                     problem.key if problem is not None else "every entry must be valid YAML",
                 ),
                 refresh(case),
-                title="Correct the entry; Argo CD reads it again by itself",
+                title="Correct the entry; Argo CD reloads it automatically",
             ),
-            *_without(case, problem.key if settings is not None and problem is not None else ""),
+            *_remove_entry(case, problem.key if settings is not None and problem is not None else ""),
         ),
     )
 
 
-def _without(case: Case, key: str) -> Iterator[Fix]:
-    """Mostly somebody has just written it: without it, all is as it was before."""
+def _remove_entry(case: Case, key: str) -> Iterator[Fix]:
+    """Usually the entry was just added: removing it restores the previous state."""
     if key:
         patch = json.dumps([{"op": "remove", "path": child("/data", key)}])
         yield Fix.run(
             kubectl("patch", "configmap", "argocd-cm", "--type=json", "-p", patch,
                     namespace=argocd_namespace(case)),
             refresh(case),
-            title="Until then, take the entry out: Argo CD works again, without what it set",
-            risk="what the entry set before does not hold meanwhile",
+            title="For now, remove the entry: Argo CD then works without this setting",
+            risk="the setting has no effect until it is corrected",
         )  # fmt: skip
 
 
 def _entry(settings: Manifest | None, key: str) -> Iterator[Evidence]:
     if settings is not None and key:
-        yield cite(settings, child("/data", key), says="the entry as it is")
+        yield cite(settings, child("/data", key), says="current entry")

@@ -1,18 +1,18 @@
-"""The commit is not signed as the project demands.
+"""The commit is not signed as the project requires.
 
 ## What happens
-The AppProject demands signed commits. This one is unsigned, or signed with a key that is not
-allowed or not known to Argo CD. It is neither compared nor synced: that is what the demand is for.
+The AppProject requires signed commits. The commit is unsigned, or signed with a key that is not allowed or
+not known to Argo CD. Argo CD neither compares nor syncs it, as configured.
 
 ## How whysync knows
-Argo CD names the revision and what is wrong with its signature.
+Argo CD reports the revision and the problem with its signature.
 
 ## Fix
-Sign the commit with an allowed key; or, if the key is right and unknown, add it to Argo CD and to
-the project. Find out first who made the commit.
+Sign the commit with an allowed key. Or, if the key is trusted but unknown, add it to Argo CD and to the
+project. First find out who created the commit.
 
 ## When it is something else
-The revision does not exist at all: revision-not-found.
+If the revision does not exist: revision-not-found.
 """
 
 from collections.abc import Iterator
@@ -35,23 +35,23 @@ def source_integrity_check_failed(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"commit {revision[:8]} is not signed as project {case.app.project} demands",
+            verdict=f"commit {revision[:8]} is not signed as project {case.app.project} requires",
             root=one_line(failure.detail) or None,
-            evidence=group.cited(says="what is wrong with the signature"),
+            evidence=group.cited(says="problem with the signature"),
             fixes=(
                 Fix.run(
                     f"git verify-commit {quote(revision)}   # who signed it, and with which key",
                     "git commit --amend --no-edit -S && git push --force-with-lease",
                     hard_refresh(case),
-                    title="Sign the commit with an allowed key, then refresh hard",
-                    risk="this rewrites the last commit; on a protected branch add a signed commit instead",
+                    title="Sign the commit with an allowed key, then hard refresh",
+                    risk="rewrites the last commit; on a protected branch add a signed commit instead",
                 ),
                 Fix.run(
                     "argocd gpg add --from KEY.asc",
                     f"argocd proj add-signature-key {quote(case.app.project)} KEY_ID",
                     hard_refresh(case),
-                    title="Or allow the key, if you know whose it is",
-                    risk="whatever is signed with it can be deployed from then on",
+                    title="Allow the key if you trust its owner",
+                    risk="everything signed with this key can then be deployed",
                 ),
             ),
         )

@@ -1,18 +1,18 @@
-"""The Application's source does not say what to take, or its parts do not fit together.
+"""The Application's source is incomplete or contradictory.
 
 ## What happens
 A source needs a repository and a path, a chart or a `ref`; a chart needs a version; values files of another
-source (`$values/…`) need a source with that `ref`. Where that does not hold, Argo CD refuses to render, and
-nothing is compared.
+source (`$values/…`) need a source with that `ref`. Otherwise Argo CD rejects the source, and nothing is
+compared.
 
 ## How whysync knows
-Argo CD names the field that is missing, or the two that contradict each other.
+Argo CD reports the missing field, or the two fields that contradict each other.
 
 ## Fix
 Complete or correct the source in the Application.
 
 ## When it is something else
-All is named, and what it names is not there: then the path, the revision or the repository is not found.
+If the source is complete, its path, revision or repository does not exist.
 """
 
 from collections.abc import Iterator
@@ -37,11 +37,11 @@ def source_invalid(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the Application's source cannot be used as it is written: {one_line(detail)}",
+            verdict=f"the Application's source is invalid: {one_line(detail)}",
             root=one_line(detail) or None,
             evidence=(
-                *group.cited(says="Argo CD refuses it"),
-                cite(case.application, pointer, says="the source as it is"),
+                *group.cited(says="reported by Argo CD"),
+                cite(case.application, pointer, says="current source"),
             ),
             fixes=(
                 Fix.run(
