@@ -133,7 +133,7 @@ def test_a_kind_without_a_check_gets_one_that_was_run(whysync: Whysync, status: 
     queue = row("Queue", "orders", group="queues.example.com")
     ran = audited(whysync, application(status={"resources": [queue]}), kafka(status), flags=("-o", "json"))
     (one,) = [remark for remark in remarks(ran) if remark["topic"] == "health"]
-    assert f"it says {health}" in text(dig(one, "fix", "title"))
+    assert f"is {health}" in text(dig(one, "fix", "title"))
     assert "resource.customizations.health.queues.example.com_Queue" in text(dig(one, "fix", "patch"))
 
 

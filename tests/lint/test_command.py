@@ -204,7 +204,7 @@ def test_the_version_of_kubernetes_says_which_fields_there_are(whysync: Whysync)
     ran = whysync("lint", "--kubernetes-version", "1.30")
     assert ran.code == 1
     told = " ".join(ran.out.split())
-    assert '"spec.hostnameOverride" of Pod exists since Kubernetes 1.34; this is 1.30' in told
+    assert '"spec.hostnameOverride" of Pod exists only since Kubernetes 1.34, but the target is 1.30' in told
 
 
 @pytest.mark.parametrize(("version", "which"), [("1.20", "begin"), ("1.99", "end")])
@@ -219,9 +219,9 @@ def test_a_version_that_is_none(whysync: Whysync) -> None:
     Path("a.yaml").write_text(GOOD)
     ran = whysync("lint", "--kubernetes-version", "latest")
     assert ran.code == 2
-    assert "'latest' is no version of Kubernetes" in ran.err
+    assert "'latest' is not a Kubernetes version" in ran.err
     Path(".whysync.yaml").write_text("lint: {kubernetes: '2.0'}\n")
-    assert "'2.0' is no version of Kubernetes" in whysync("lint").err
+    assert "'2.0' is not a Kubernetes version" in whysync("lint").err
 
 
 def test_crds_from_elsewhere(whysync: Whysync) -> None:

@@ -12,7 +12,7 @@ from whysync.argocd.repo_server.render.tools import Tool, helm, kustomize
 from whysync.diagnosis.finding import Severity
 from whysync.errors import WhysyncError
 from whysync.lint.lint import lint
-from whysync.lint.rendered import beyond
+from whysync.lint.rendered import not_in_plain_files
 
 
 def has(tool: Callable[[], Tool]) -> bool:
@@ -129,4 +129,4 @@ def test_what_the_files_show_already_is_told_once() -> None:
     plain = in_file("x.yaml", "bad", rule="a", line=3, field="/spec")
     same = in_file("x.yaml", "bad, of another name", rule="a", field="/spec")
     new = in_file("x.yaml", "worse", rule="b", field="/spec")
-    assert beyond([same, new, new], [plain]) == [new]
+    assert not_in_plain_files([same, new, new], [plain]) == [new]

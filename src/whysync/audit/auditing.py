@@ -25,31 +25,31 @@ def audit_rules() -> dict[str, AnyRule]:
 
 def audit(cases: Sequence[Case]) -> Audit:
     rules = audit_rules()
-    whole = [rule for rule in rules.values() if rule.scope is Scope.FLEET]
-    single = [rule for rule in rules.values() if rule.scope is not Scope.FLEET]
-    runs = [(case, run_rules(cast("list[Rule[Case]]", single), case)) for case in cases]
+    fleet_rules = [rule for rule in rules.values() if rule.scope is Scope.FLEET]
+    app_rules = [rule for rule in rules.values() if rule.scope is not Scope.FLEET]
+    runs = [(case, run_rules(cast("list[Rule[Case]]", app_rules), case)) for case in cases]
     if cases:
-        runs.append((cases[0], run_rules(cast("list[Rule[Sequence[Case]]]", whole), cases)))
-    found = [
+        runs.append((cases[0], run_rules(cast("list[Rule[Sequence[Case]]]", fleet_rules), cases)))
+    findings = [
         AuditFinding(topic=topic, case=case, finding=_usable(finding, case))
         for case, run in runs
         for finding in run.findings
         if (topic := rules[finding.rule].topic) is not None
     ]
     order = list(Topic)
-    found.sort(key=lambda one: (order.index(one.topic), *_rank(one)))
-    gaps = [*cases[0].gaps, *_unseen(cases), *_crashed(runs)] if cases else []
+    findings.sort(key=lambda finding: (order.index(finding.topic), *_rank(finding)))
+    gaps = [*cases[0].gaps, *_missing_facts(cases), *_crashed(runs)] if cases else []
     return Audit(
         apps=tuple(case.app.qualified_name for case in cases),
-        findings=tuple(found),
+        findings=tuple(findings),
         gaps=tuple(gaps),
         notes=tuple(_notes(cases)),
     )
 
 
-def _rank(found: AuditFinding) -> tuple[object, ...]:
-    finding = found.finding
-    return -finding.severity.weight, found.app, finding.about, finding.verdict
+def _rank(audit_finding: AuditFinding) -> tuple[object, ...]:
+    finding = audit_finding.finding
+    return -finding.severity.weight, audit_finding.app, finding.about, finding.verdict
 
 
 def _usable(finding: Finding, case: Case) -> Finding:
@@ -78,25 +78,25 @@ def _notes(cases: Sequence[Case]) -> Iterator[Gap]:
         yield Gap(
             kind=GapKind.NOT_COLLECTED,
             what="whether Git hosts call Argo CD's webhook",
-            why="neither the log of argocd-server nor argocd-secret is among the facts",
+            why="neither the log of argocd-server nor argocd-secret is available",
             how_to_get=f"kubectl -n argocd logs deployment/argocd-server | grep '{PUSH_EVENT}'",
         )
 
 
-def _unseen(cases: Sequence[Case]) -> Iterator[Gap]:
+def _missing_facts(cases: Sequence[Case]) -> Iterator[Gap]:
     for case in cases:
         lives = [live for row in case.app.status.resources if (live := case.live_of(row.key)) is not None]
         if not lives:
             yield Gap(
                 kind=GapKind.NOT_COLLECTED,
                 what=f"the live objects of {case.app.qualified_name}",
-                why="none of them is among the facts: who writes their fields cannot be told",
+                why="none of them is available, so the writers of their fields are unknown",
                 how_to_get="whysync collect, or kubectl get -o yaml --show-managed-fields",
             )
         elif not any(live.meta.get("managedFields") for live in lives):
             yield Gap(
                 kind=GapKind.NOT_COLLECTED,
-                what=f"who writes the fields of {case.app.qualified_name}",
-                why="the live objects came without managedFields",
+                what=f"the writers of fields of {case.app.qualified_name}",
+                why="the live objects have no managedFields",
                 how_to_get="kubectl get -o yaml --show-managed-fields",
             )

@@ -67,9 +67,9 @@ def _object(found: AuditFinding) -> Object:
 
 def summary(audit: Audit) -> str:
     counts = Counter(found.finding.severity for found in audit.findings)
-    told = [f"{counts[one]} {one.value}" for one in reversed(Severity) if counts[one]]
+    parts = [f"{counts[severity]} {severity.value}" for severity in reversed(Severity) if counts[severity]]
     apps = f"{len(audit.apps)} app{'' if len(audit.apps) == 1 else 's'}"
-    return f"{', '.join(told) if told else 'nothing to remark'}: {apps}"
+    return f"{', '.join(parts) if parts else 'no findings'}: {apps}"
 
 
 def _text(audit: Audit, terminal: Terminal) -> Iterator[str]:

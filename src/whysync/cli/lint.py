@@ -97,8 +97,8 @@ def run(options: argparse.Namespace) -> int:
     if options.fix and _fix(outcome, tree):
         outcome, tree = linted(paths, configuration, rules=rules, render=not options.no_render)
     if options.write_baseline:
-        write(options.write_baseline, baseline.written(outcome.findings))
-        err().say(f"recorded {len(outcome.findings)} findings in {options.write_baseline}")
+        write(options.write_baseline, baseline.baseline_text(outcome.findings))
+        err().say(f"{len(outcome.findings)} findings are in {options.write_baseline} now")
         return Exit.OK
     if options.baseline:
         new, old = baseline.without_known(outcome.findings, _read(options.baseline), options.baseline)

@@ -14,10 +14,10 @@ from whysync.json_tree import Missing, fields
 from whysync.kubernetes.api import pointer
 from whysync.manifests.files import File
 
-# If some edits are impossible, smaller groups are tried. The number of tries is bounded, so that the time
+# If group edits are impossible, smaller groups are tried. The number of tries is bounded, so that the time
 # stays linear in the size of the file; findings that are left over are not fixed.
-_MOST_TRIES_AN_OBJECT: Final = 200
-_MOST_TRIES_A_FILE: Final = 40
+_MAX_TRIES_PER_OBJECT: Final = 200
+_MAX_TRIES_PER_FILE: Final = 40
 
 _Place = tuple[int, tuple[str, ...]]
 """An object of a file: the number of its document, and its position in it (a List contains several)."""
@@ -26,12 +26,12 @@ _Place = tuple[int, tuple[str, ...]]
 def fixed(file: File, findings: Iterable[Finding]) -> tuple[str, list[Finding]]:
     """The text after all safe edits that are possible, and the findings that they fix."""
     try:
-        return _Fixing(file).fixed(findings)
+        return _FileFixer(file).fixed(findings)
     except Uneditable:
         return file.text, []
 
 
-class _Fixing:
+class _FileFixer:
     def __init__(self, file: File) -> None:
         self._documents = [document.body for document in file.documents if document.body is not None]
         self._rewriting = Rewriting(file.text)
@@ -44,11 +44,11 @@ class _Fixing:
         possible: list[Finding] = []
         for place, own in self._by_place(findings).items():
 
-            def can_be_written(some: list[Finding], place: _Place = place) -> bool:
-                return self._change(place, some)
+            def can_be_written(group: list[Finding], place: _Place = place) -> bool:
+                return self._change(place, group)
 
-            possible += _largest_part(own, can_be_written, _MOST_TRIES_AN_OBJECT)
-        done = _largest_part(possible, self._can_be_read_back, _MOST_TRIES_A_FILE)
+            possible += _largest_fixable(own, can_be_written, _MAX_TRIES_PER_OBJECT)
+        done = _largest_fixable(possible, self._can_be_read_back, _MAX_TRIES_PER_FILE)
         return self._text, done
 
     def _by_place(self, findings: Iterable[Finding]) -> dict[_Place, list[Finding]]:
@@ -88,18 +88,18 @@ def _edits(finding: Finding) -> list[Edit]:
     return [edit for fix in finding.fixes if fix.keeps_meaning for edit in fix.edits]
 
 
-def _largest_part(
-    findings: list[Finding], works: Callable[[list[Finding]], bool], most_tries: int
+def _largest_fixable(
+    findings: list[Finding], works: Callable[[list[Finding]], bool], max_tries: int
 ) -> list[Finding]:
     """As many of the findings as can be fixed together, found by bisection."""
     found: list[Finding] = []
-    waiting = [findings]
-    while waiting and most_tries:
-        most_tries -= 1
-        some = waiting.pop()
-        if works([*found, *some]):
-            found += some
-        elif len(some) > 1:
-            half = len(some) // 2
-            waiting += [some[half:], some[:half]]
+    pending = [findings]
+    while pending and max_tries:
+        max_tries -= 1
+        group = pending.pop()
+        if works([*found, *group]):
+            found += group
+        elif len(group) > 1:
+            half = len(group) // 2
+            pending += [group[half:], group[:half]]
     return found

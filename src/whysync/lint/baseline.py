@@ -39,7 +39,7 @@ def key_of(finding: Finding) -> Key:
     return finding.rule, finding.path, about, finding.field or ""
 
 
-def written(findings: Iterable[Finding]) -> str:
+def baseline_text(findings: Iterable[Finding]) -> str:
     counts = Counter(map(key_of, findings))
     entries = tuple(
         _Entry(check=key[0], path=key[1], object=key[2], field=key[3], count=count)
@@ -56,16 +56,16 @@ def without_known(findings: Iterable[Finding], baseline: str, path: str) -> tupl
     except (msgspec.DecodeError, UnicodeEncodeError) as problem:
         raise _unusable(path, str(problem)) from problem
     if read.version != _VERSION:
-        raise _unusable(path, f"it has version {read.version}, this whysync knows version {_VERSION}")
-    left: Counter[Key] = Counter()
+        raise _unusable(path, f"it has version {read.version}, but this whysync supports version {_VERSION}")
+    remaining: Counter[Key] = Counter()
     for entry in read.findings:
-        left[entry.check, entry.path, entry.object, entry.field] += entry.count
+        remaining[entry.check, entry.path, entry.object, entry.field] += entry.count
     new: list[Finding] = []
     known = 0
     for finding in findings:
         key = key_of(finding)
-        if left[key] > 0:
-            left[key] -= 1
+        if remaining[key] > 0:
+            remaining[key] -= 1
             known += 1
         else:
             new.append(finding)
@@ -74,5 +74,5 @@ def without_known(findings: Iterable[Finding], baseline: str, path: str) -> tupl
 
 def _unusable(path: str, why: str) -> Unreadable:
     return Unreadable(
-        what=f"{path} is no baseline", why=why, next="write a new one: whysync lint --write-baseline FILE"
+        what=f"{path} is not a baseline", why=why, next="write a new one: whysync lint --write-baseline FILE"
     )

@@ -22,7 +22,7 @@ from whysync.manifests.tree import Tree
 
 
 def lint_rules() -> tuple[Rule[Tree], ...]:
-    """The rules that files can feed, by id."""
+    """The rules on files, by id."""
     found = (rule for rule in rules_in(MANIFESTS) if rule.layer is not None)
     return cast("tuple[Rule[Tree], ...]", tuple(sorted(found, key=lambda rule: rule.id)))
 
@@ -33,11 +33,11 @@ def check_tree(tree: Tree, rules: Iterable[Rule[Tree]], notes: Iterable[Note] = 
     unknown = kinds_without_schema(tree)
     if unknown:
         some = f"{sum(unknown.values())} object{'s' if sum(unknown.values()) > 1 else ''}"
-        why = f"no schema for {', '.join(sorted(unknown))} ({some}): give their CRDs with --crds"
+        why = f"no schema for {', '.join(sorted(unknown))} ({some}): pass their CRDs with --crds"
         not_checked.append(Note(path="", why=why))
     return Outcome(
         findings=in_order(checked.findings),
-        suppressed=tuple(sorted(checked.suppressed, key=lambda one: (one.finding.path, one.finding.line))),
+        suppressed=tuple(sorted(checked.suppressed, key=lambda s: (s.finding.path, s.finding.line))),
         notes=tuple(sorted(not_checked, key=lambda note: (not note.matters, note.path, note.why))),
         files=sum(1 for file in tree.files if file.documents or file.broken),
         objects=len(tree.items),
@@ -45,11 +45,11 @@ def check_tree(tree: Tree, rules: Iterable[Rule[Tree]], notes: Iterable[Note] = 
 
 
 class CheckedTree:
-    """`imagined`: nothing deploys the objects in this form, such as a chart with its default values."""
+    """`hypothetical`: nothing deploys the objects in this form, such as a chart with its default values."""
 
-    def __init__(self, tree: Tree, rules: Iterable[Rule[Tree]], *, imagined: bool = False) -> None:
+    def __init__(self, tree: Tree, rules: Iterable[Rule[Tree]], *, hypothetical: bool = False) -> None:
         self._tree = tree
-        self._imagined = imagined
+        self._hypothetical = hypothetical
         self._rules = {rule.id: rule for rule in rules}
         self._lines: dict[str, Lines] = {}
         self._ignores: dict[str, list[Ignore]] = {}
@@ -62,29 +62,31 @@ class CheckedTree:
             for crashed in run.crashed
         ]
         for finding in run.findings:
-            self._take(finding)
+            self._add(finding)
 
-    def _take(self, finding: Finding) -> None:
+    def _add(self, finding: Finding) -> None:
         severity = self._severity(finding)
         if severity is None or finding.location is None:
             return
         item = self._items.get((finding.path, finding.location.document, finding.location.inside))
         file = item.file if item else self._files.get(finding.path)
-        location = self._located(finding, finding.location, item)
-        placed = msgspec.structs.replace(finding, severity=severity, location=location)
-        same = finding.rule, location.path, location.line, finding.field or "", finding.verdict
-        if same in self._seen:
+        location = self._location_with_line(finding, finding.location, item)
+        located = msgspec.structs.replace(finding, severity=severity, location=location)
+        identity = finding.rule, location.path, location.line, finding.field or "", finding.verdict
+        if identity in self._seen:
             return
-        self._seen.add(same)
-        ignore = covering(self._ignored(file), placed) if file else None
+        self._seen.add(identity)
+        ignore = covering(self._ignored(file), located) if file else None
         if ignore is None and item is not None:
-            ignore = covering(ignores_of(item, 0, 1 << 60, self._known)[0], placed)
+            ignore = covering(ignores_of(item, 0, 1 << 60, self._known)[0], located)
         if ignore is None:
-            self.findings.append(placed)
+            self.findings.append(located)
         else:
-            self.suppressed.append(Suppressed(finding=placed, reason=ignore.reason, how=ignore.how))
+            self.suppressed.append(Suppressed(finding=located, reason=ignore.reason, how=ignore.how))
 
-    def _located(self, finding: Finding, location: FileLocation, item: Item | None) -> FileLocation:
+    def _location_with_line(
+        self, finding: Finding, location: FileLocation, item: Item | None
+    ) -> FileLocation:
         if item is None or not item.is_written_here or location.line:
             return location
         lines = self._lines.setdefault(location.path, Lines(item.file))
@@ -99,12 +101,12 @@ class CheckedTree:
             return None
         if level:
             return Severity(level)
-        known = [finding.severity, rule.severity]
-        if rule.layer is Layer.GITOPS and self._tree.is_for_show(finding.path):
-            known.append(Severity.INFO)
-        if self._imagined and rule.layer in (Layer.GITOPS, Layer.REFERENCES):
-            known.append(Severity.INFO)
-        return min(known, key=lambda one: one.weight)
+        severities = [finding.severity, rule.severity]
+        if rule.layer is Layer.GITOPS and self._tree.is_example(finding.path):
+            severities.append(Severity.INFO)
+        if self._hypothetical and rule.layer in (Layer.GITOPS, Layer.REFERENCES):
+            severities.append(Severity.INFO)
+        return min(severities, key=lambda severity: severity.weight)
 
     @cached_property
     def _items(self) -> dict[tuple[str, int, tuple[str, ...]], Item]:

@@ -11,7 +11,7 @@ from whysync.diagnosis.rule import Rule
 from whysync.json_tree import Object
 from whysync.lint.check_tree import check_tree, lint_rules
 from whysync.lint.outcome import Outcome, in_order
-from whysync.lint.rendered import beyond, rendered
+from whysync.lint.rendered import not_in_plain_files, rendered
 from whysync.manifests.configuration import Configuration
 from whysync.manifests.files import Note, unfolded
 from whysync.manifests.read_files import Reader, tree_of
@@ -31,18 +31,18 @@ def lint(
     reader = Reader(configuration)
     files = reader.files(paths)
     tree = tree_of(files, configuration, charts=reader.charts, definitions=_definitions(configuration.crds))
-    chosen = lint_rules() if rules is None else tuple(rules)
-    outcome = check_tree(tree, chosen, [*reader.notes, *_release_notes(configuration)])
+    selected = lint_rules() if rules is None else tuple(rules)
+    outcome = check_tree(tree, selected, [*reader.notes, *_release_notes(configuration)])
     if not render:
         return _unrendered(outcome, reader), tree
-    more = rendered(tree, chosen, reader.charts, paths)
-    whole = replace(
+    more = rendered(tree, selected, reader.charts, paths)
+    combined = replace(
         outcome,
-        findings=in_order([*outcome.findings, *beyond(more.findings, outcome.findings)]),
+        findings=in_order([*outcome.findings, *not_in_plain_files(more.findings, outcome.findings)]),
         notes=(*outcome.notes, *more.notes),
         objects=outcome.objects + more.objects,
     )
-    return whole, tree
+    return combined, tree
 
 
 def _unrendered(outcome: Outcome, reader: Reader) -> Outcome:
@@ -58,13 +58,13 @@ def _release_notes(configuration: Configuration) -> list[Note]:
 def _definitions(paths: Iterable[str]) -> list[Object]:
     """CRDs that are not linted themselves."""
     reader = Reader(Configuration())
-    given = [path for path in paths if Path(path).exists()]
-    missing = [path for path in paths if path not in given]
+    existing = [path for path in paths if Path(path).exists()]
+    missing = [path for path in paths if path not in existing]
     if missing:
         reader.files(missing)  # raises an error that names the missing path
     return [
         body
-        for file in reader.files(given)
+        for file in reader.files(existing)
         for document in file.documents
         for _, body in unfolded(document.body)
         if body.get("kind") == "CustomResourceDefinition"

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from whysync.argocd.repo_server.git.tree import Tree as Copy
 
 _LAYERS = (Layer.SCHEMA, Layer.REFERENCES, Layer.GITOPS)
-_MOST = 200
-_LONGEST = 30.0
+_MAX_SOURCES = 200
+_SECONDS_PER_SOURCE = 30.0
 """Seconds for one source and for all of them: a template may never finish."""
-_PATIENCE = 300.0
+_SECONDS_IN_TOTAL = 300.0
 
 
 class Source(NamedTuple):
@@ -40,7 +40,7 @@ class Source(NamedTuple):
     app: Object
     source: Object
     is_named: bool
-    """Does an Application among the files use it? Otherwise it may be a base for others."""
+    """Does an Application in the files use it? Otherwise it may be a base for others."""
 
 
 def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
@@ -48,38 +48,44 @@ def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
     found = [(folder, "Helm") for folder in sorted(charts)]
     found += [(folder, "Kustomize") for folder in _roots(tree)]
     for folder, tool in found:
-        told = [
+        apps = [
             app_spec
             for app_spec in tree.app_specs
-            if not app_spec.is_template and _names(app_spec.spec, folder)
+            if not app_spec.is_template and _is_source(app_spec.spec, folder)
         ]
-        if not told:
+        if not apps:
             name = folder.rpartition("/")[2] or "app"
             app: Object = {"metadata": {"name": name}, "spec": {"destination": {"namespace": "default"}}}
             yield Source(folder, tool, app, {"path": folder}, is_named=False)
-        for one in told:
+        for app_spec in apps:
             yield Source(
-                folder, tool, one.item.body, {**_source(one.spec, folder), "path": folder}, is_named=True
+                folder,
+                tool,
+                app_spec.item.body,
+                {**_source(app_spec.spec, folder), "path": folder},
+                is_named=True,
             )
 
 
 def _roots(tree: Tree) -> list[str]:
-    """Kustomizations that are not a base of others, and one of each cycle, which Kustomize refuses."""
+    """Kustomizations that are not a base of others, and one of each cycle, which Kustomize rejects."""
     known = tree.kustomizations
-    used = {path for one in known.values() for path in one.resources}
-    whole = sorted(name for name, one in known.items() if one.body.get("kind") != "Component")
-    roots = [name for name in whole if name not in used]
-    seen = _below(roots, known)
-    rings = [name for name in whole if name not in seen]
-    rings.sort(key=lambda name: not any(_names(app_spec.spec, name) for app_spec in tree.app_specs))
-    for name in rings:
+    used = {path for kustomization in known.values() for path in kustomization.resources}
+    complete = sorted(
+        name for name, kustomization in known.items() if kustomization.body.get("kind") != "Component"
+    )
+    roots = [name for name in complete if name not in used]
+    seen = _with_bases(roots, known)
+    cycles = [name for name in complete if name not in seen]
+    cycles.sort(key=lambda name: not any(_is_source(app_spec.spec, name) for app_spec in tree.app_specs))
+    for name in cycles:
         if name not in seen:
             roots.append(name)
-            seen |= _below([name], known)
+            seen |= _with_bases([name], known)
     return roots
 
 
-def _below(names: Iterable[str], known: Mapping[str, Kustomization]) -> set[str]:
+def _with_bases(names: Iterable[str], known: Mapping[str, Kustomization]) -> set[str]:
     """These and all their bases."""
     seen: set[str] = set()
     waiting = list(names)
@@ -91,15 +97,15 @@ def _below(names: Iterable[str], known: Mapping[str, Kustomization]) -> set[str]
     return seen
 
 
-def _names(spec: Object, folder: str) -> bool:
+def _is_source(spec: Object, folder: str) -> bool:
     return bool(_source(spec, folder))
 
 
 def _source(spec: Object, folder: str) -> Object:
-    for one in (fields(spec.get("source")), *map(fields, items(spec.get("sources")))):
-        path = text(one.get("path")).strip("/").removeprefix("./")
+    for source in (fields(spec.get("source")), *map(fields, items(spec.get("sources")))):
+        path = text(source.get("path")).strip("/").removeprefix("./")
         if path and path != "." and (folder == path or folder.endswith(f"/{path}")):
-            return one
+            return source
     return {}
 
 
@@ -117,20 +123,22 @@ def rendered(
     from whysync.argocd.repo_server.git.tree import tree_of_folder
 
     chosen = [rule for rule in rules if rule.layer in _LAYERS]
-    wanted = list(sources_of(tree, charts))
-    if not wanted or not chosen:
+    sources = list(sources_of(tree, charts))
+    if not sources or not chosen:
         return Rendered([], [], 0)
-    place = _Place(paths)
+    render_root = _RenderRoot(paths)
     try:
-        copied = tree_of_folder(place.root)
+        copied = tree_of_folder(render_root.root)
     except (WhysyncError, OSError) as problem:
         why = f"charts and kustomizations are not rendered: {problem}"
         return Rendered([], [Note(path="", why=why)], 0)
     with copied:
-        return _all(wanted, copied, place, tree, chosen)
+        return _render_all(sources, copied, render_root, tree, chosen)
 
 
-def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, rules: list[Rule[Tree]]) -> Rendered:
+def _render_all(
+    sources: list[Source], copied: Copy, render_root: _RenderRoot, tree: Tree, rules: list[Rule[Tree]]
+) -> Rendered:
     from whysync.argocd.repo_server.render import (
         CannotRender,
         RenderOptions,
@@ -140,41 +148,44 @@ def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, rules: l
     )
     from whysync.argocd.repo_server.render.options import USUAL
 
-    found, notes, count = list[Finding](), list[Note](), 0
+    findings, notes, count = list[Finding](), list[Note](), 0
     missing: set[str] = set()
-    end = time.monotonic() + _PATIENCE
-    for one in wanted[:_MOST]:
-        where = one.folder or "."
-        left = end - time.monotonic()
-        if left <= 0:
+    end = time.monotonic() + _SECONDS_IN_TOTAL
+    for to_render in sources[:_MAX_SOURCES]:
+        where = to_render.folder or "."
+        seconds_left = end - time.monotonic()
+        if seconds_left <= 0:
             notes.append(
-                Note(path=where, why=f"not rendered: the others took {_PATIENCE:.0f} s", matters=True)
+                Note(path=where, why=f"not rendered: the others took {_SECONDS_IN_TOTAL:.0f} s", matters=True)
             )
             continue
-        if one.tool in missing:
-            notes.append(Note(path=where, why=f"not rendered: there is no {one.tool} here"))
+        if to_render.tool in missing:
+            notes.append(Note(path=where, why=f"not rendered: {to_render.tool} is not installed"))
             continue
         try:
-            source: Object = {**one.source, "path": place.inside(one.folder)}
-            bounds = replace(USUAL, seconds=min(_LONGEST, left))
-            made = render(one.app, source, copied, commit="", options=RenderOptions(bounds=bounds))
+            source: Object = {**to_render.source, "path": render_root.inside(to_render.folder)}
+            bounds = replace(USUAL, seconds=min(_SECONDS_PER_SOURCE, seconds_left))
+            result = render(to_render.app, source, copied, commit="", options=RenderOptions(bounds=bounds))
         except CannotRender as problem:
-            missing |= {one.tool} if isinstance(problem, ToolMissing) else set()
+            missing |= {to_render.tool} if isinstance(problem, ToolMissing) else set()
             notes.append(Note(path=where, why=f"not rendered: {problem.what}"))
             continue
         except RenderProblem as problem:
-            why = f"cannot be rendered{'' if one.is_named else ' by itself'}: {_short(str(problem))}"
-            notes.append(Note(path=where, why=why, matters=one.is_named))
+            why = f"cannot be rendered{'' if to_render.is_named else ' by itself'}: {_short(str(problem))}"
+            notes.append(Note(path=where, why=why, matters=to_render.is_named))
             continue
-        objects = [(thing.body, place.shown(thing.origin.path) or where) for thing in made.objects]
+        objects = [
+            (rendered_object.body, render_root.shown(rendered_object.origin.path) or where)
+            for rendered_object in result.objects
+        ]
         count += len(objects)
-        found += _checked(objects, tree, rules, one)
-    if len(wanted) > _MOST:
-        notes.append(Note(path="", why=f"{len(wanted) - _MOST} more sources are not rendered"))
-    return Rendered(found, notes, count)
+        findings += _checked(objects, tree, rules, to_render)
+    if len(sources) > _MAX_SOURCES:
+        notes.append(Note(path="", why=f"{len(sources) - _MAX_SOURCES} more sources are not rendered"))
+    return Rendered(findings, notes, count)
 
 
-class _Place:
+class _RenderRoot:
     """The folder that is copied for rendering: the repository of the paths, or their common parent."""
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -198,8 +209,8 @@ class _Place:
 
 def _short(problem: str) -> str:
     """The last line of the tool's error."""
-    said = problem.rpartition('err="')[2].rpartition("Error: ")[2]
-    flat = " ".join(said.rpartition("accumulating resources: ")[2].split())
+    error = problem.rpartition('err="')[2].rpartition("Error: ")[2]
+    flat = " ".join(error.rpartition("accumulating resources: ")[2].split())
     return flat if len(flat) <= 300 else f"{flat[:120]} … {flat[-175:]}"
 
 
@@ -207,28 +218,28 @@ def _checked(
     objects: list[tuple[Object, str]], beside: Tree, rules: list[Rule[Tree]], source: Source
 ) -> list[Finding]:
     is_base = source.tool == "Kustomize" and not source.is_named
-    world = Tree([], beside.configuration, beside.definitions, beside=beside)
+    rendered_tree = Tree([], beside.configuration, beside.definitions, beside=beside)
     files: dict[str, File] = {}
     for number, (body, path) in enumerate(objects):
         file = files.setdefault(path, File(path, "", [], []))
         file.part = Part.MANIFESTS
         item = Item(body, file, -2 - number)
         item.kustomized = is_base
-        world.add(item)
+        rendered_tree.add(item)
     if is_base:
         rules = [rule for rule in rules if rule.layer is not Layer.GITOPS]
-    return CheckedTree(world, rules, imagined=not source.is_named).findings
+    return CheckedTree(rendered_tree, rules, hypothetical=not source.is_named).findings
 
 
-def beyond(rendered: Iterable[Finding], plain: Iterable[Finding]) -> list[Finding]:
+def not_in_plain_files(rendered: Iterable[Finding], plain: Iterable[Finding]) -> list[Finding]:
     """Findings about rendered objects that the plain files do not have, each once."""
     plain = list(plain)
-    said = {(one.rule, one.about.kind, one.field, one.verdict) for one in plain}
-    placed = {(one.rule, one.path, one.field) for one in plain}
+    known = {(finding.rule, finding.about.kind, finding.field, finding.verdict) for finding in plain}
+    located = {(finding.rule, finding.path, finding.field) for finding in plain}
     new: list[Finding] = []
-    for one in rendered:
-        key = one.rule, one.about.kind, one.field, one.verdict
-        if key not in said and (one.rule, one.path, one.field) not in placed:
-            said.add(key)
-            new.append(one)
+    for finding in rendered:
+        key = finding.rule, finding.about.kind, finding.field, finding.verdict
+        if key not in known and (finding.rule, finding.path, finding.field) not in located:
+            known.add(key)
+            new.append(finding)
     return new

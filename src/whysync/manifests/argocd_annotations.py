@@ -1,4 +1,4 @@
-"""Annotations and sync options that Argo CD 3.6 knows; they are case-sensitive."""
+"""Annotations and sync options of Argo CD 3.6; they are case-sensitive."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMPARE_OPTIONS: Final = (
 )  # fmt: skip
 
 
-def in_right_letters(word: str, known: Iterable[str]) -> str:
-    """The known word that only differs in case, blanks or quotes."""
+def with_correct_case(word: str, known: Iterable[str]) -> str:
+    """The known word that differs from this one only in case, spaces or quotes."""
     folded = word.replace(" ", "").strip("\"'").lower()
-    return next((one for one in known if one.lower() == folded), "")
+    return next((candidate for candidate in known if candidate.lower() == folded), "")

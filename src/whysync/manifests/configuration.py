@@ -55,35 +55,35 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if minor == self.release:
             return ""
         which = "begin" if minor < self.release else "end"
-        return f"the schemas {which} with Kubernetes 1.{self.release}: fields are those of that release"
+        return f"the schemas {which} with Kubernetes 1.{self.release}: fields of that release are used"
 
     @property
     def release_hint(self) -> str:
         """A hint for the default release: the cluster may be newer."""
-        return "" if self.kubernetes else "--kubernetes-version says which one the cluster has"
+        return "" if self.kubernetes else "set the cluster's version with --kubernetes-version"
 
     def level(self, check: str, path: str) -> str:
         """The configured severity; the last matching override is used. Empty if there is none."""
-        found = self.severities.get(check, self.severities.get("*", ""))
+        level = self.severities.get(check, self.severities.get("*", ""))
         for override in self.paths:
             if matches(override.path, path):
-                found = override.severities.get(check, override.severities.get("*", found))
-        return found
+                level = override.severities.get(check, override.severities.get("*", level))
+        return level
 
     def excludes(self, path: str) -> bool:
         return any(matches(pattern, path) for pattern in self.exclude)
 
     def lives_outside(self, kind: str, name: str, namespace: str) -> bool:
-        given = (*self.outside, *(one for override in self.paths for one in override.outside))
+        declared = (*self.outside, *(entry for override in self.paths for entry in override.outside))
         return any(
-            one.kind in ("*", kind)
-            and matches(one.name, name)
-            and (one.namespace == "*" or not namespace or matches(one.namespace, namespace))
-            for one in given
+            entry.kind in ("*", kind)
+            and matches(entry.name, name)
+            and (entry.namespace == "*" or not namespace or matches(entry.namespace, namespace))
+            for entry in declared
         )
 
 
-class _Whole(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _ConfigurationFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lint: Configuration = Configuration()
 
 
@@ -91,32 +91,32 @@ def read_configuration(written: str, path: str, known: Mapping[str, object]) -> 
     """Raises `UsageError` with the error in the file."""
     try:
         body: Json = load(written) or {}
-        whole = msgspec.convert(body, _Whole)
+        whole = msgspec.convert(body, _ConfigurationFile)
     except Invalid as problem:
-        raise _refused(path, f"line {problem.line}: {problem.problem}") from problem
+        raise _invalid(path, f"line {problem.line}: {problem.problem}") from problem
     except msgspec.ValidationError as problem:
-        raise _refused(path, str(problem)) from problem
+        raise _invalid(path, str(problem)) from problem
     configuration = whole.lint
     check_version(configuration.kubernetes, path)
     for severities in (configuration.severities, *(path.severities for path in configuration.paths)):
         for check, level in severities.items():
             if check != "*" and check not in known:
-                raise _refused(path, f"there is no check {check!r}")
+                raise _invalid(path, f"there is no check {check!r}")
             if level not in _LEVELS:
-                raise _refused(path, f"{level!r} of {check} is none of {', '.join(_LEVELS)}")
+                raise _invalid(path, f"invalid severity {level!r} of {check}; one of: {', '.join(_LEVELS)}")
     return configuration
 
 
 def check_version(written: str, where: str) -> None:
     if written and release_of(written) is None:
         raise UsageError(
-            what=f"{where}: {written!r} is no version of Kubernetes",
-            next=f"say one such as 1.{BASE}; schemas are known from 1.{OLDEST} to 1.{NEWEST}",
+            what=f"{where}: {written!r} is not a Kubernetes version",
+            next=f"use a version such as 1.{BASE}; schemas are available from 1.{OLDEST} to 1.{NEWEST}",
         )
 
 
-def _refused(path: str, why: str) -> UsageError:
-    return UsageError(what=f"{path} cannot be used", why=why, next="docs/linting.md shows what it takes")
+def _invalid(path: str, why: str) -> UsageError:
+    return UsageError(what=f"{path} is invalid", why=why, next="docs/linting.md describes the format")
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -146,5 +146,5 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 def version_pair(written: str) -> tuple[int, int]:
     """`1.31` or `v1.31.2` as a pair of numbers; anything else is newer than all."""
-    found = re.match(r"v?(\d{1,4})\.(\d{1,4})", written)
-    return (int(found.group(1)), int(found.group(2))) if found else (9_999, 0)
+    level = re.match(r"v?(\d{1,4})\.(\d{1,4})", written)
+    return (int(level.group(1)), int(level.group(2))) if level else (9_999, 0)

@@ -17,7 +17,7 @@ _PATCHES = (
     "configurations",
 )
 _GENERATED = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
-_MAKERS = ("helmCharts", "helmChartInflationGenerator", "generators")
+_GENERATORS = ("helmCharts", "helmChartInflationGenerator", "generators")
 
 
 class Kustomization:
@@ -30,38 +30,36 @@ class Kustomization:
         self.resources: list[str] = []
         self.patches: set[str] = set()
         self.generated: set[tuple[str, str]] = set()
-        self.is_open = any(body.get(key) for key in _MAKERS)
-        """Does it use anything that is not among the files, such as charts or other repositories?"""
+        self.is_open = any(body.get(key) for key in _GENERATORS)
+        """Does it use anything that is not in the files, such as charts or other repositories?"""
         for key in ("resources", "bases", "components", "crds"):
-            for one in items(body.get(key)):
-                self._resource(text(one))
+            for entry in items(body.get(key)):
+                self._resource(text(entry))
         for key in _PATCHES:
             self.patches.update(self._paths_in(body.get(key)))
         for key, kind in _GENERATED.items():
-            for one in items(body.get(key)):
-                self.generated.add((kind, text(fields(one).get("name"))))
+            for entry in items(body.get(key)):
+                self.generated.add((kind, text(fields(entry).get("name"))))
         self.images = {text(fields(image).get("name")) for image in items(body.get("images"))}
 
-    def _resource(self, named: str) -> None:
-        if "://" in named or named.startswith(("github.com/", "git@")) or "?ref=" in named:
+    def _resource(self, name: str) -> None:
+        if "://" in name or name.startswith(("github.com/", "git@")) or "?ref=" in name:
             self.is_open = True
-        elif named:
-            self.resources.append(self._path(named))
+        elif name:
+            self.resources.append(self._path(name))
 
-    def _path(self, named: str) -> str:
+    def _path(self, name: str) -> str:
         return (
-            posixpath.normpath(posixpath.join(self.folder, named))
-            if self.folder
-            else posixpath.normpath(named)
+            posixpath.normpath(posixpath.join(self.folder, name)) if self.folder else posixpath.normpath(name)
         )
 
-    def _paths_in(self, given: Json) -> Iterator[str]:
-        for one in items(given):
-            if isinstance(one, str):
-                if "\n" not in one:
-                    yield self._path(one)
-            elif isinstance(one, dict):
+    def _paths_in(self, patches: Json) -> Iterator[str]:
+        for patch in items(patches):
+            if isinstance(patch, str):
+                if "\n" not in patch:
+                    yield self._path(patch)
+            elif isinstance(patch, dict):
                 for key in ("path", "patch"):
-                    named = text(one.get(key))
-                    if named and "\n" not in named:
-                        yield self._path(named)
+                    name = text(patch.get(key))
+                    if name and "\n" not in name:
+                        yield self._path(name)

@@ -1,4 +1,4 @@
-"""Similar names: most references to missing objects are misspelt."""
+"""Similar names, for hints: most references to missing objects are misspelled."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 
-_MOST = 200
-_MOST_ASKED = 100
+_MAX_CANDIDATES = 200
+_MAX_LOOKUPS = 100
 
 
 def near(name: str, others: Iterable[str]) -> str:
-    """The name that was probably meant, or nothing."""
-    return _nearest(name, tuple(sorted(_likely(name, others)))[:_MOST])
+    """The most similar name; empty if none is similar enough."""
+    return _nearest(name, tuple(sorted(_likely(name, others)))[:_MAX_CANDIDATES])
 
 
 @lru_cache(maxsize=4096)
@@ -22,7 +22,7 @@ def _nearest(name: str, others: tuple[str, ...]) -> str:
 
 
 def _likely(name: str, others: Iterable[str]) -> set[str]:
-    """A similar length, and equal at one end; only these are compared letter by letter."""
+    """Names of similar length with the same start or end: only these are compared in full."""
     start, end, length = name[:2], name[-3:], len(name)
     return {
         other
@@ -35,19 +35,19 @@ class Names:
     """Many names of one kind, indexed by their start and end."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._left = _MOST_ASKED
+        self._lookups_left = _MAX_LOOKUPS
         self._by_end: dict[str, list[str]] = {}
         for name in sorted(set(names)):
             for end in (f"{name[:2]}*", f"*{name[-3:]}"):
                 self._by_end.setdefault(end, []).append(name)
 
     def near(self, name: str) -> str:
-        """The similar name; nothing after hundreds of misses, which are not typing errors and take long."""
-        if self._left <= 0:
+        """The most similar name; empty after a hundred lookups, which limits the time."""
+        if self._lookups_left <= 0:
             return ""
-        self._left -= 1
-        alike = (
+        self._lookups_left -= 1
+        candidates = (
             *self._by_end.get(f"{name[:2]}*", ())[:5_000],
             *self._by_end.get(f"*{name[-3:]}", ())[:5_000],
         )
-        return near(name, alike)
+        return near(name, candidates)

@@ -48,19 +48,19 @@ def ignores_in(file: File, known: Collection[str]) -> tuple[list[Ignore], list[B
     lines = file.text.split("\n")
     starts = [document.line for document in file.documents]
     for number, line in enumerate(lines, start=1):
-        found = _COMMENT.search(line) if "whysync:" in line else None
-        if found is None:
+        match = _COMMENT.search(line) if "whysync:" in line else None
+        if match is None:
             continue
         first, last = number, number
-        if found.group(1) == "ignore-file":
+        if match.group(1) == "ignore-file":
             first, last = 0, len(lines)
         elif line.lstrip().startswith("#"):
-            first, last = _reach(lines, number, starts)
-        _take(found.group(2), Ignore((), "", first, last, number, "comment"), known, good, bad)
+            first, last = _covered_lines(lines, number, starts)
+        _parse_entry(match.group(2), Ignore((), "", first, last, number, "comment"), known, good, bad)
     return good, bad
 
 
-def _reach(lines: list[str], number: int, starts: list[int]) -> tuple[int, int]:
+def _covered_lines(lines: list[str], number: int, starts: list[int]) -> tuple[int, int]:
     """The line below, after other comments; the whole document if no field comes before it."""
     below = number + 1
     while below <= len(lines) and lines[below - 1].lstrip().startswith("#"):
@@ -79,26 +79,26 @@ def ignores_of(
     bad: list[BadIgnore] = []
     for entry in text(item.annotations.get(ANNOTATION)).splitlines():
         if entry.strip():
-            _take(entry.strip(), Ignore((), "", first, last, first, "annotation"), known, good, bad)
+            _parse_entry(entry.strip(), Ignore((), "", first, last, first, "annotation"), known, good, bad)
     return good, bad
 
 
-def _take(
-    written: str, frame: Ignore, known: Collection[str], good: list[Ignore], bad: list[BadIgnore]
+def _parse_entry(
+    entry_text: str, template: Ignore, known: Collection[str], good: list[Ignore], bad: list[BadIgnore]
 ) -> None:
-    found = _ENTRY.match(written.strip())
-    if found is None:
-        bad.append(BadIgnore(frame.line, "it names no check: write `whysync: ignore CHECK reason`"))
+    match = _ENTRY.match(entry_text.strip())
+    if match is None:
+        bad.append(BadIgnore(template.line, "no check is named: use `whysync: ignore CHECK reason`"))
         return
-    names = tuple(name for name in found.group(1).split(",") if name)
+    names = tuple(name for name in match.group(1).split(",") if name)
     unknown = [name for name in names if name != "*" and name not in known]
     if unknown or not names:
-        bad.append(BadIgnore(frame.line, f"there is no check {', '.join(unknown) or '(empty)'}"))
+        bad.append(BadIgnore(template.line, f"there is no check {', '.join(unknown) or '(empty)'}"))
         return
-    if not found.group(2).strip():
-        bad.append(BadIgnore(frame.line, f"it gives no reason for ignoring {', '.join(names)}"))
+    if not match.group(2).strip():
+        bad.append(BadIgnore(template.line, f"no reason is given for ignoring {', '.join(names)}"))
         return
-    good.append(frame._replace(rules=names, reason=found.group(2).strip()))
+    good.append(template._replace(rules=names, reason=match.group(2).strip()))
 
 
 def covering(ignores: Iterable[Ignore], finding: Finding) -> Ignore | None:

@@ -1,4 +1,4 @@
-"""All files and objects that were read, with the queries of checks."""
+"""`Tree`: the files and objects of a repository, with the lookups that rules need."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from whysync.manifests.files import File, Item, Part
 from whysync.manifests.kustomizations import Kustomization
 from whysync.manifests.schemas.built_in import is_built_in, is_namespaced
 from whysync.manifests.schemas.custom import Definitions
-from whysync.manifests.schemas.validate import judged
+from whysync.manifests.schemas.validate import schema_violations
 from whysync.manifests.schemas.violation import SchemaViolation
 from whysync.manifests.similar_names import Names
 
 _ARGOCD = "argoproj.io"
-# `test` and `demo` are missing, because environments have these names.
-_FOR_SHOW = frozenset({"_archived", "archive", "docs", "e2e", "example", "examples", "samples", "tests"})
-_SECRET_MAKERS = ("SealedSecret", "ExternalSecret", "Certificate", "VaultStaticSecret", "OnePasswordItem")
+# without `test` and `demo`, which are also names of environments
+_EXAMPLE_FOLDERS = frozenset(
+    {"_archived", "archive", "docs", "e2e", "example", "examples", "samples", "tests"}
+)
+_SECRET_CREATORS = ("SealedSecret", "ExternalSecret", "Certificate", "VaultStaticSecret", "OnePasswordItem")
 _SECRET_NAMES = (
     ("secretName",),
     ("target", "name"),
@@ -107,32 +109,32 @@ class Tree:
             self.beside and self.beside.may_be_generated(kind, name)
         )
 
-    def near_name(self, kind: str, name: str) -> str:
+    def similar_name(self, kind: str, name: str) -> str:
         """An object of that kind with a similar name."""
         if kind not in self._near:
             self._near[kind] = Names(self.names_of(kind))
         return self._near[kind].near(name)
 
     @cached_property
-    def made_secrets(self) -> set[str]:
-        """Secrets that custom resources among the files create, with their own or a configured name."""
+    def created_secrets(self) -> set[str]:
+        """Secrets that custom resources in the files create, under their own or a configured name."""
         found: set[str] = set()
-        for maker in self.of_kind(*_SECRET_MAKERS):
-            found.add(maker.ref.name)
-            found.update(text(dig(maker.spec, *path)) for path in _SECRET_NAMES)
+        for creator in self.of_kind(*_SECRET_CREATORS):
+            found.add(creator.ref.name)
+            found.update(text(dig(creator.spec, *path)) for path in _SECRET_NAMES)
         return found - {""}
 
     def names_of(self, kind: str) -> list[str]:
-        made = [name for known, name in self._generated if known == kind]
-        return [item.ref.name for item in self._by_kind.get(kind, ())] + made
+        generated = [name for generated_kind, name in self._generated if generated_kind == kind]
+        return [item.ref.name for item in self._by_kind.get(kind, ())] + generated
 
     def lives_outside(self, kind: str, name: str, namespace: str) -> bool:
         return self.configuration.lives_outside(kind, name, namespace)
 
-    def is_for_show(self, path: str) -> bool:
+    def is_example(self, path: str) -> bool:
         """Does the folder name show that its files are not deployed? Not if it contains all files."""
         whole = self.beside or self
-        return not _FOR_SHOW.isdisjoint(path.split("/")[whole.depth : -1])
+        return not _EXAMPLE_FOLDERS.isdisjoint(path.split("/")[whole.depth : -1])
 
     @cached_property
     def depth(self) -> int:
@@ -152,9 +154,9 @@ class Tree:
         return is_namespaced(ref.api_version, ref.kind)
 
     @cached_property
-    def misfits(self) -> list[tuple[Item, SchemaViolation]]:
+    def violations(self) -> list[tuple[Item, SchemaViolation]]:
         """Schema violations of all objects, computed once for several checks."""
-        return list(judged(self.items, self.definitions, self.configuration.release))
+        return list(schema_violations(self.items, self.definitions, self.configuration.release))
 
     # --- Argo CD -----------------------------------------------------------------------------------
 
@@ -184,11 +186,11 @@ class Tree:
                 by_folder.setdefault(item.file.folder, []).append(item)
         found: list[Unit] = []
         used: set[str] = set()
-        known: dict[str, list[str]] = {}
+        folders_by_name: dict[str, list[str]] = {}
         for folder in sorted(by_folder.keys() | self.kustomizations.keys()):
-            known.setdefault(folder.rpartition("/")[2], []).append(folder)
+            folders_by_name.setdefault(folder.rpartition("/")[2], []).append(folder)
         for app in self.app_specs:
-            for folder, recurse in _folders(app, known):
+            for folder, recurse in _folders(app, folders_by_name):
                 members, is_open = self._members(folder, by_folder, by_file, recurse=recurse)
                 used.add(folder)
                 if members:
@@ -232,10 +234,10 @@ class Tree:
         return found, is_open
 
 
-def _folders(app: AppSpec, known: Mapping[str, list[str]]) -> Iterator[tuple[str, bool]]:
+def _folders(app: AppSpec, folders_by_name: Mapping[str, list[str]]) -> Iterator[tuple[str, bool]]:
     """Folders of the tree that a source's path matches, and whether subfolders count.
 
-    `known` are all folders by the last part of their names.
+    `folders_by_name` has all folders by the last part of their path.
     """
     sources = [fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))]
     for source in sources:
@@ -243,7 +245,7 @@ def _folders(app: AppSpec, known: Mapping[str, list[str]]) -> Iterator[tuple[str
         if not path or path == "." or "{{" in path or source.get("chart"):
             continue
         recurse = dig(source, "directory", "recurse") is True
-        alike = known.get(path.rpartition("/")[2], ())
-        fits = [folder for folder in alike if folder == path or folder.endswith(f"/{path}")]
-        if len(fits) == 1:
-            yield fits[0], recurse
+        candidates = folders_by_name.get(path.rpartition("/")[2], ())
+        matching = [folder for folder in candidates if folder == path or folder.endswith(f"/{path}")]
+        if len(matching) == 1:
+            yield matching[0], recurse

@@ -18,7 +18,7 @@ from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.schema import type_of
 from whysync.kubernetes.schema.releases import BASE, OLDEST, span_of_kind, type_in
 from whysync.kubernetes.validation import FieldProblem, problems_on_create
-from whysync.manifests.schemas.typed import misfits
+from whysync.manifests.schemas.typed import violations
 from whysync.manifests.schemas.violation import SchemaViolation, ViolationKind, as_pointer
 
 # Requests to a running server, which are not committed to Git.
@@ -48,17 +48,19 @@ def is_namespaced(api_version: str, kind: str) -> bool | None:
     return None if known is None else known.namespaced
 
 
-def field_misfits(body: Object, api_version: str, kind: str, release: int) -> list[SchemaViolation]:
+def field_violations(body: Object, api_version: str, kind: str, release: int) -> list[SchemaViolation]:
     """Unknown fields; none if the release does not have the kind. Removed kinds have their last fields."""
     known = type_in(api_version, kind, release)
     if known is None and (span := span_of_kind(api_version, kind)) is not None and span.last < OLDEST:
         known = type_of(api_version, kind)
-    return [] if known is None else misfits(body, known, release)
+    return [] if known is None else violations(body, known, release)
 
 
-def built_in_misfits(body: Object, api_version: str, kind: str, release: int = BASE) -> list[SchemaViolation]:
+def built_in_violations(
+    body: Object, api_version: str, kind: str, release: int = BASE
+) -> list[SchemaViolation]:
     """Fields first; an object that can be decoded is validated further, as the server does."""
-    found = field_misfits(body, api_version, kind, release)
+    found = field_violations(body, api_version, kind, release)
     resource = _served().get((api_version, kind))
     if found or resource is None or not resource.kept:
         return found
@@ -67,7 +69,7 @@ def built_in_misfits(body: Object, api_version: str, kind: str, release: int = B
     except Refused:
         return []  # depends on the cluster, such as dual-stack addresses
     return [
-        SchemaViolation(ViolationKind.REFUSED, as_pointer(body, problem.path), str(problem))
+        SchemaViolation(ViolationKind.REJECTED, as_pointer(body, problem.path), str(problem))
         for problem in problems
         if not _hangs_on_the_cluster(problem)
     ]

@@ -25,7 +25,7 @@ class Definitions:
     def __init__(self) -> None:
         self._bodies: dict[tuple[str, str], list[Object]] = {}
         self._customs: dict[tuple[str, str, str], list[CustomResource]] = {}
-        self.judged: dict[bytes, list[SchemaViolation]] = {}
+        self.violations_by_body: dict[bytes, list[SchemaViolation]] = {}
         """Errors in the CRDs themselves, by their bytes."""
 
     def add(self, bodies: Iterable[Object]) -> None:
@@ -124,38 +124,37 @@ def _resolve(node: Json, shared: dict[str, Object]) -> None:
             _resolve(value, shared)
 
 
-def custom_misfits(body: Object, customs: list[CustomResource]) -> list[SchemaViolation]:
+def custom_violations(body: Object, customs: list[CustomResource]) -> list[SchemaViolation]:
     """No violations if one of the CRDs accepts it, otherwise those of the first."""
     first: list[SchemaViolation] | None = None
     for custom in customs:
-        found = _misfits(body, custom)
+        found = _violations(body, custom)
         if not found:
             return []
         first = found if first is None else first
     return first or []
 
 
-def _misfits(body: Object, custom: CustomResource) -> list[SchemaViolation]:
+def _violations(body: Object, custom: CustomResource) -> list[SchemaViolation]:
     try:
-        obj, strangers = custom.decode(body)
+        obj, unknown_fields = custom.decode(body)
     except Refused as problem:
         return [SchemaViolation(ViolationKind.TYPE, "/metadata", str(problem))]
     found: list[SchemaViolation] = []
-    for stranger in strangers:
-        path = stranger.removeprefix('unknown field "').removesuffix('"')
+    for message in unknown_fields:  # as the API server words it
+        path = message.removeprefix('unknown field "').removesuffix('"')
         pointer = as_pointer(body, path)
-        found.append(
-            SchemaViolation(ViolationKind.UNKNOWN, pointer, stranger, _near(custom.openapi, pointer))
-        )
+        similar = _similar_field(custom.openapi, pointer)
+        found.append(SchemaViolation(ViolationKind.UNKNOWN, pointer, message, similar, path=path))
     for cause in custom.problems(custom.defaulted(obj), None):
         path = cause.field if cause.field != "<nil>" else ""
         found.append(
-            SchemaViolation(ViolationKind.REFUSED, as_pointer(body, path), f"{path}: {cause.message}")
+            SchemaViolation(ViolationKind.REJECTED, as_pointer(body, path), f"{path}: {cause.message}")
         )
     return found
 
 
-def _near(schema: Object, pointer: str) -> str:
+def _similar_field(schema: Object, pointer: str) -> str:
     """A sibling field with a similar name."""
     from difflib import get_close_matches
 

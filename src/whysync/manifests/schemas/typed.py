@@ -32,7 +32,7 @@ _SCALARS: Final[dict[str, Callable[[Json], object]]] = {
     "microtime": lambda value: as_time(value, micro=True),
     "duration": as_duration,
 }
-_WANTED: Final = {
+_TYPE_NAMES: Final = {
     "string": "a string",
     "bool": "true or false",
     "int": "a whole number",
@@ -47,27 +47,27 @@ _WANTED: Final = {
     "map": "a map",
     "struct": "a map",
 }
-_MOST = 200
+_MAX_VIOLATIONS = 200
 
 
-def misfits(body: Object, kind: Type, release: int = BASE) -> list[SchemaViolation]:
-    fitting = _Fitting(release)
-    fitting.struct(body, kind.struct, "", "")
-    return fitting.found
+def violations(body: Object, kind: Type, release: int = BASE) -> list[SchemaViolation]:
+    validator = _Validator(release)
+    validator.struct(body, kind.struct, "", "")
+    return validator.violations
 
 
-class _Fitting:
+class _Validator:
     def __init__(self, release: int) -> None:
         self.release = release
-        self.found: list[SchemaViolation] = []
+        self.violations: list[SchemaViolation] = []
 
     def struct(self, value: Object, struct: Struct, at: str, path: str) -> None:
         known = fields_in(struct, self.release)
         for key, item in value.items():
             field = known.get(key)
             if field is None:
-                if len(self.found) < _MOST:
-                    self.found.append(self.unknown(key, value, struct, at, path))
+                if len(self.violations) < _MAX_VIOLATIONS:
+                    self.violations.append(self.unknown(key, value, struct, at, path))
             elif item is not None and (field.kind != "string" or item.__class__ is not str):
                 self.value(item, field.type, f"{at}/{escape(key)}", f"{path}.{key}" if path else key)
 
@@ -78,9 +78,14 @@ class _Fitting:
         better = folded or next(iter(get_close_matches(key, known, 1, 0.8)), "")
         if span is not None or better in value:
             better = ""
-        where = f"{path}.{key}" if path else key
+        path = f"{path}.{key}" if path else key
         return SchemaViolation(
-            ViolationKind.UNKNOWN, f"{at}/{escape(key)}", f'unknown field "{where}"', better, span=span
+            ViolationKind.UNKNOWN,
+            f"{at}/{escape(key)}",
+            f'unknown field "{path}"',
+            better,
+            span=span,
+            path=path,
         )
 
     def value(self, item: Json, kind: Type, at: str, path: str) -> None:
@@ -92,22 +97,24 @@ class _Fitting:
         elif name == "list":
             if isinstance(item, list):
                 inner = kind.of
-                for number, one in enumerate(item):
-                    if one is not None and (inner.kind != "string" or one.__class__ is not str):
-                        self.value(one, inner, f"{at}/{number}", f"{path}[{number}]")
+                for number, element in enumerate(item):
+                    if element is not None and (inner.kind != "string" or element.__class__ is not str):
+                        self.value(element, inner, f"{at}/{number}", f"{path}[{number}]")
                 return
         elif name == "map":
             if isinstance(item, dict):
                 inner = kind.of
-                for key, one in item.items():
-                    if one is not None and (inner.kind != "string" or one.__class__ is not str):
-                        self.value(one, inner, f"{at}/{escape(key)}", f"{path}.{key}")
+                for key, element in item.items():
+                    if element is not None and (inner.kind != "string" or element.__class__ is not str):
+                        self.value(element, inner, f"{at}/{escape(key)}", f"{path}.{key}")
                 return
         elif name == "raw" or _fits(item, kind):
             return
-        if len(self.found) < _MOST:
-            told = f"{path} must be {_WANTED.get(name, name)}, {_told(item)}"
-            self.found.append(SchemaViolation(ViolationKind.TYPE, at, told, value=_as(item, name)))
+        if len(self.violations) < _MAX_VIOLATIONS:
+            text = f"{path} must be {_TYPE_NAMES.get(name, name)}, {_actual_type(item)}"
+            self.violations.append(
+                SchemaViolation(ViolationKind.TYPE, at, text, value=_converted(item, name))
+            )
 
 
 def _fits(item: Json, kind: Type) -> bool:
@@ -133,27 +140,27 @@ def _fits(item: Json, kind: Type) -> bool:
             return True
 
 
-def _told(item: Json) -> str:
+def _actual_type(item: Json) -> str:
     """The type of the value, but not the value, which may be a secret."""
     if isinstance(item, bool):
         return "not a boolean"
     if isinstance(item, int):
         return "not this number"
     if isinstance(item, float):
-        return "not a number with a fraction"
+        return "not a fraction"
     if isinstance(item, str):
-        return "not this text"
+        return "not this string"
     return "not a map" if isinstance(item, dict) else "not a list"
 
 
-def _as(item: Json, wanted: str) -> Json | Missing:
+def _converted(item: Json, target: str) -> Json | Missing:
     """The value in the required type, if nothing is lost."""
-    if wanted == "string" and isinstance(item, bool):
+    if target == "string" and isinstance(item, bool):
         return "true" if item else "false"
-    if wanted == "string" and isinstance(item, int):
+    if target == "string" and isinstance(item, int):
         return str(item)
-    if wanted == "bool" and item in ("true", "false"):
+    if target == "bool" and item in ("true", "false"):
         return item == "true"
-    if wanted == "int" and isinstance(item, str) and item.isdecimal() and item.isascii() and len(item) < 10:
+    if target == "int" and isinstance(item, str) and item.isdecimal() and item.isascii() and len(item) < 10:
         return int(item)
     return MISSING

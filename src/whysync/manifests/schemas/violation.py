@@ -12,12 +12,14 @@ from whysync.kubernetes.schema.releases import Span
 class ViolationKind(Enum):
     UNKNOWN = "unknown field"
     TYPE = "wrong type"
-    REFUSED = "refused"
+    REJECTED = "rejected"
 
 
 class SchemaViolation(NamedTuple):
-    """`better` is the correct name of an unknown field, `span` the releases that have it, `value` the value
-    in its correct type.
+    """One violation, at `pointer`; `text` describes it.
+
+    Of an unknown field, `path` is the dotted path, `better` the correct name, `span` the releases that have
+    it. Of a wrong type, `value` is the value in its correct type.
     """
 
     how: ViolationKind
@@ -26,6 +28,7 @@ class SchemaViolation(NamedTuple):
     better: str = ""
     value: Json | Missing = MISSING
     span: Span | None = None
+    path: str = ""
 
 
 def as_pointer(body: Json, path: str) -> str:

@@ -48,7 +48,7 @@ def destination_invalid(case: Case) -> Iterator[Finding]:
             already_fixed=refresh_again(
                 case,
                 bool(destination.name) != bool(destination.server),
-                "it already names exactly one cluster",
+                "the current spec names exactly one cluster",
                 "Refresh: the destination has been corrected",
             ),
         )

@@ -49,7 +49,7 @@ def helm_dependency_missing(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Helm cannot download {f'the dependency {name}' if name else 'a dependency'}{place}"
+            verdict=f"Helm cannot resolve {f'the dependency {name}' if name else 'a dependency'}{place}"
             + (f": {one_line(failure.detail)}" if failure.detail else ""),
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="Helm's error"),

@@ -77,7 +77,7 @@ def resource_excluded(case: Case) -> Iterator[Finding]:
             already_fixed=render_again(
                 case,
                 listed and by is None,
-                "the current settings do not",
+                "the current settings no longer exclude it",
                 "Refresh: the settings no longer exclude it",
             ),
         )

@@ -1,1 +1,1 @@
-"""Mistakes that files alone show, before anything is synced."""
+"""Mistakes in the files of a repository, found before anything is synced (`lint`)."""

@@ -1,8 +1,8 @@
 """An apiVersion or kind that this Kubernetes release does not serve.
 
 ## Why
-No such resource is served: the sync fails with `no matches for kind`, or the app cannot be compared at all.
-`--kubernetes-version` says which Kubernetes the cluster runs.
+The sync fails with `no matches for kind`, or the app cannot be compared. `--kubernetes-version` sets the
+Kubernetes version of the cluster.
 
 ## Bad
 ```yaml
@@ -41,20 +41,20 @@ def api_version_not_served(tree: Tree) -> Iterator[Finding]:
         if release == BASE and is_served(ref.api_version, ref.kind):
             continue
         if is_built_in(ref.api_version, ref.kind) or removal_of(ref.api_version, ref.kind):
-            if said := _not_in(ref, tree.configuration):
-                hint = _instead(ref, release) or tree.configuration.release_hint
-                yield finding(item, said, field="/apiVersion", hint=hint)
-        elif ref.name and (known := kinds_of(ref.api_version)):
-            near = get_close_matches(ref.kind, known, 1, 0.8)
+            if message := _why_not_served(ref, tree.configuration):
+                hint = _replacement_hint(ref, release) or tree.configuration.release_hint
+                yield finding(item, message, field="/apiVersion", hint=hint)
+        elif ref.name and (kinds := kinds_of(ref.api_version)):
+            near = get_close_matches(ref.kind, kinds, 1, 0.8)
             hint = f"did you mean {near[0]}?" if near else ""
             yield finding(item, f"{ref.api_version} has no kind {ref.kind}", field="/kind", hint=hint)
         elif (versions := tree.definitions.knows(ref.group, ref.kind)) and ref.version not in versions:
-            said = f"the CRD of {ref.kind} does not serve {ref.version}: it has {', '.join(versions)}"
-            yield finding(item, said, field="/apiVersion")
+            message = f"the CRD of {ref.kind} does not serve {ref.version}: it has {', '.join(versions)}"
+            yield finding(item, message, field="/apiVersion")
 
 
-def _not_in(ref: Ref, configuration: Configuration) -> str:
-    """Why that Kubernetes does not have it; empty where it has."""
+def _why_not_served(ref: Ref, configuration: Configuration) -> str:
+    """Why this Kubernetes release does not serve the kind; empty if it does."""
     removed = removal_of(ref.api_version, ref.kind)
     if removed is not None:
         target = configuration.kubernetes
@@ -62,21 +62,26 @@ def _not_in(ref: Ref, configuration: Configuration) -> str:
             return f"Kubernetes {removed} removed {ref.kind} of {ref.api_version}"
     span, release = span_of_kind(ref.api_version, ref.kind), configuration.release
     if span is not None and release < span.first:
-        return f"{ref.kind} of {ref.api_version} exists since Kubernetes 1.{span.first}; this is 1.{release}"
+        return (
+            f"{ref.kind} of {ref.api_version} exists only since Kubernetes 1.{span.first},"
+            f" but the target is 1.{release}"
+        )
     if span is not None and release > span.last and removed is None:
-        return f"Kubernetes 1.{span.last + 1} has no {ref.kind} of {ref.api_version} any more"
+        return f"Kubernetes 1.{span.last + 1} removed {ref.kind} of {ref.api_version}"
     return ""
 
 
-def _instead(ref: Ref, release: int) -> str:
-    """The most settled version that this release has."""
-    known = [version for version in versions_in(ref.group, ref.kind, release) if version != ref.api_version]
-    if not known and ref.group == "extensions":  # its kinds moved on
-        known = [
+def _replacement_hint(ref: Ref, release: int) -> str:
+    """A hint at the most stable version that this release serves."""
+    versions = [
+        version for version in versions_in(ref.group, ref.kind, release) if version != ref.api_version
+    ]
+    if not versions and ref.group == "extensions":  # its kinds moved to other groups
+        versions = [
             version for to in ("apps", "networking.k8s.io") for version in versions_in(to, ref.kind, release)
         ]
-    return f"use {max(known, key=_settled)}" if known else ""
+    return f"use {max(versions, key=_stability)}" if versions else ""
 
 
-def _settled(api_version: str) -> tuple[bool, bool, str]:
+def _stability(api_version: str) -> tuple[bool, bool, str]:
     return "alpha" not in api_version, "beta" not in api_version, api_version

@@ -1,8 +1,8 @@
 """An automated Application without a retry policy.
 
 ## Why
-Argo CD tries an automated sync five more times, within about two and a half minutes. If the cluster or a
-webhook is away for longer, that commit is never tried again. With `limit: 0` it is tried once.
+Argo CD retries a failed automated sync five times within about two and a half minutes. If the cluster or a
+webhook is unavailable for longer, that commit is never retried. With `limit: 0` there is no retry.
 
 ## Bad
 ```yaml
@@ -41,7 +41,7 @@ def app_without_retry(tree: Tree) -> Iterator[Finding]:
         if not isinstance(retry, dict):
             yield finding(
                 app.item,
-                "no retry: a sync that fails for longer than some minutes is not tried again",
+                "no retry policy: a sync that fails for more than a few minutes is not retried",
                 field=f"{app.at}/syncPolicy",
                 hint="set syncPolicy.retry",
                 severity=Severity.INFO,
@@ -49,6 +49,6 @@ def app_without_retry(tree: Tree) -> Iterator[Finding]:
         elif retry.get("limit") == 0:
             yield finding(
                 app.item,
-                "retry.limit is 0: an automated sync that fails once is not tried again",
+                "retry.limit is 0: a failed automated sync is not retried",
                 field=f"{app.at}/syncPolicy/retry/limit",
             )

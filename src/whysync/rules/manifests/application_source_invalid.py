@@ -1,7 +1,7 @@
 """An Application with a missing or contradictory source or destination.
 
 ## Why
-Argo CD shows InvalidSpecError, and the app stays Unknown.
+Argo CD reports InvalidSpecError, and the sync status is Unknown.
 
 ## Bad
 ```yaml
@@ -31,26 +31,26 @@ from whysync.manifests.tree import Tree
 @rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="path-not-found", since="0.2")
 def application_source_invalid(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
-        # A patch, or the part of a template that generators or overlays fill, is no whole spec.
+        # Patches and templates of ApplicationSets are not complete specs.
         if app.item.file.part is not Part.MANIFESTS or app.is_template or app.item.kustomized:
             continue
-        for where, said in _problems(app.spec):
-            yield finding(app.item, said, field=app.at + where)
+        for where, message in _problems(app.spec):
+            yield finding(app.item, message, field=app.at + where)
 
 
 def _problems(spec: Object) -> Iterator[tuple[str, str]]:
-    to = fields(spec.get("destination"))
-    if to.get("name") and to.get("server"):
-        yield "/destination", "the destination has both a name and a server: Argo CD takes one of them only"
-    elif to and not to.get("name") and not to.get("server"):
+    destination = fields(spec.get("destination"))
+    if destination.get("name") and destination.get("server"):
+        yield "/destination", "the destination has both a name and a server: Argo CD accepts only one of them"
+    elif destination and not destination.get("name") and not destination.get("server"):
         yield "/destination", "the destination names no cluster: it needs a server or a name"
     sources = [fields(spec.get("source"))] if spec.get("source") else []
     sources += [fields(source) for source in items(spec.get("sources"))]
     if not sources and not spec.get("sourceHydrator"):
-        yield "", "there is no source: Argo CD does not know what to deploy"
+        yield "", "there is no source: Argo CD has nothing to deploy"
     for source in sources:
         if not source.get("repoURL"):
-            continue  # the schema says so
+            continue  # reported by the schema check
         if not source.get("path") and not source.get("chart") and not source.get("ref"):
             yield "/source", f"source {text(source.get('repoURL'))} has neither a path nor a chart"
         elif source.get("path") and source.get("chart"):

@@ -1,8 +1,8 @@
-"""A HorizontalPodAutoscaler references a workload that is not among the files.
+"""A HorizontalPodAutoscaler references a workload that is not in the files.
 
 ## Why
-It scales nothing, and its health in Argo CD is Degraded: `the HPA controller was unable to get the target's
-current scale`.
+The autoscaler scales nothing, and its health in Argo CD is Degraded: `the HPA controller was unable to get
+the target's current scale`.
 
 ## Bad
 ```yaml
@@ -40,15 +40,17 @@ def autoscaler_target_missing(tree: Tree) -> Iterator[Finding]:
         if tree.named(kind, name, namespace) or tree.lives_outside(kind, name, namespace):
             continue
         others = [other for other in _SCALED if tree.named(other, name, namespace)]
-        meant = tree.near_name(kind, name)
+        similar = tree.similar_name(kind, name)
         if others:
-            hint = f"there is a {others[0]} of that name"
+            hint = f"there is a {others[0]} with this name"
         else:
-            hint = f"did you mean {meant}?" if meant else "if it lives outside, say so in .whysync.yaml"
+            hint = (
+                f"did you mean {similar}?" if similar else "if it is not in Git, declare it in .whysync.yaml"
+            )
         yield finding(
             item,
-            f"the autoscaler's target {kind} {name} is not among the files",
+            f"the autoscaler's target {kind} {name} is not in the files",
             field="/spec/scaleTargetRef/name",
             hint=hint,
-            severity=Severity.WARNING if others or meant else Severity.INFO,
+            severity=Severity.WARNING if others or similar else Severity.INFO,
         )

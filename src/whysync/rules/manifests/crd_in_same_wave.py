@@ -1,9 +1,9 @@
 """A custom resource is applied in the same wave as its CRD, or in an earlier one.
 
 ## Why
-In an earlier wave it cannot be created at all: `no matches for kind`. In the same wave Argo CD applies the
-CRD first, but the controller behind it may not be up: webhooks refuse, defaults are missing, and on an empty
-cluster the first sync often needs a second try.
+In an earlier wave it cannot be created: `no matches for kind`. In the same wave Argo CD applies the CRD
+first, but its controller may not be running yet: webhooks reject requests, defaults are missing, and on an
+empty cluster the first sync often needs a retry.
 
 ## Bad
 ```yaml
@@ -43,20 +43,20 @@ def crd_in_same_wave(tree: Tree) -> Iterator[Finding]:
                 definitions[text(item.spec.get("group")), text(dig(item.spec, "names", "kind"))] = item
         if not definitions:
             continue
-        told: set[tuple[str, bool]] = set()
+        reported: set[tuple[str, bool]] = set()
         for item in unit.items:
             crd = definitions.get((item.ref.group, item.ref.kind))
             if crd is None or not sync_phases(item.body) or comes_before(crd, item):
                 continue
-            late = comes_before(item, crd)
-            if (crd.ref.name, late) in told:  # the first one speaks for the others
+            is_before_crd = comes_before(item, crd)
+            if (crd.ref.name, is_before_crd) in reported:  # one finding per CRD
                 continue
-            told.add((crd.ref.name, late))
-            where = "before" if late else "in the same wave as"
+            reported.add((crd.ref.name, is_before_crd))
+            where = "before" if is_before_crd else "in the same wave as"
             yield finding(
                 item,
                 f"{item.ref} is applied {where} its CRD {crd.ref.name}",
                 field="/kind",
-                hint="give the CRD an earlier wave",
-                severity=Severity.WARNING if late else Severity.INFO,
+                hint="put the CRD in an earlier wave",
+                severity=Severity.WARNING if is_before_crd else Severity.INFO,
             )

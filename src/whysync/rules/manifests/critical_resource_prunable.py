@@ -1,8 +1,8 @@
 """An object that contains data is pruned when it is removed from Git.
 
 ## Why
-The Application prunes by itself: a renamed file or a wrong path in Git deletes the claim, and its data too.
-The same goes for a Namespace and a CRD, which take along all that they hold.
+The Application prunes automatically: a renamed file or a wrong path in Git deletes the
+PersistentVolumeClaim and its data. Deleting a Namespace or a CRD also deletes everything in it.
 
 ## Bad
 ```yaml
@@ -39,8 +39,8 @@ def critical_resource_prunable(tree: Tree) -> Iterator[Finding]:
     for unit in tree.units:
         if unit.app is None or dig(unit.app.spec, "syncPolicy", "automated", "prune") is not True:
             continue
-        told = items(dig(unit.app.spec, "syncPolicy", "syncOptions"))
-        if any(option in ("Prune=false", "Prune=confirm") for option in told):
+        sync_options = items(dig(unit.app.spec, "syncPolicy", "syncOptions"))
+        if any(option in ("Prune=false", "Prune=confirm") for option in sync_options):
             continue
         for item in unit.items:
             lost = LOST_WITH.get(item.ref.kind)
@@ -48,11 +48,10 @@ def critical_resource_prunable(tree: Tree) -> Iterator[Finding]:
                 continue
             yield finding(
                 item,
-                f"Application {unit.name} prunes {item.ref} when it leaves Git: {lost} goes too",
+                f"Application {unit.name} prunes {item.ref} if it is removed from Git,"
+                f" which also deletes {lost}",
                 field="/metadata/name",
                 hint=f"annotate it with {SYNC_OPTIONS}: Prune=false",
                 severity=Severity.WARNING if item.ref.kind.startswith("Persistent") else Severity.INFO,
-                fix=Fix.change(
-                    item.ref, with_options(item, "Prune=false"), title="Keep it from being pruned"
-                ),
+                fix=Fix.change(item.ref, with_options(item, "Prune=false"), title="Exclude it from pruning"),
             )

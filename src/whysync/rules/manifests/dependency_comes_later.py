@@ -1,8 +1,8 @@
-"""An object is applied before another one that it needs.
+"""An object is applied before another object that it needs.
 
 ## Why
-Argo CD applies a wave, and waits until it is healthy, before the next. A workload whose Secret comes in a
-later wave never gets healthy: the later wave is never reached, and the sync hangs.
+Argo CD applies a wave and waits until it is healthy before it starts the next one. A workload whose Secret
+is in a later wave never becomes healthy: the later wave is never applied, and the sync hangs.
 
 ## Bad
 ```yaml
@@ -52,21 +52,21 @@ def dependency_comes_later(tree: Tree) -> Iterator[Finding]:
                     continue
                 yield finding(
                     item,
-                    f"{item.ref} ({phase_and_wave(item)}) needs {needed.ref}, which comes later "
+                    f"{item.ref} ({phase_and_wave(item)}) needs {needed.ref}, which is applied later "
                     f"({phase_and_wave(needed)})",
                     field=pointer,
-                    hint=f"give {needed.ref.kind} {needed.ref.name} an earlier phase or wave",
+                    hint=f"put {needed.ref.kind} {needed.ref.name} in an earlier phase or wave",
                 )
 
 
 def _needs(item: Item, by_name: dict[tuple[str, str], Item]) -> Iterator[tuple[Item, str]]:
     for reference in references_of(item):
-        found = by_name.get((reference.kind, reference.name))
-        if found is None or reference.kind not in _NEEDED:
+        needed = by_name.get((reference.kind, reference.name))
+        if needed is None or reference.kind not in _NEEDED:
             continue
-        if item.ref.namespace and found.ref.namespace not in ("", item.ref.namespace):
+        if item.ref.namespace and needed.ref.namespace not in ("", item.ref.namespace):
             continue
-        yield found, reference.pointer
-    space = by_name.get(("Namespace", item.ref.namespace)) if item.ref.namespace else None
-    if space is not None and not space.ref.group:
-        yield space, "/metadata/namespace"
+        yield needed, reference.pointer
+    namespace = by_name.get(("Namespace", item.ref.namespace)) if item.ref.namespace else None
+    if namespace is not None and not namespace.ref.group:
+        yield namespace, "/metadata/namespace"

@@ -1,7 +1,7 @@
 """A map contains the same key twice.
 
 ## Why
-The last one counts, the first is lost without a word; strict parsers refuse the file.
+The last value is used and the first is silently lost; strict parsers reject the file.
 
 ## Bad
 ```yaml
@@ -35,7 +35,7 @@ def duplicate_key(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         for document in file.documents:
             for warning in document.warnings:
-                found = _LINE.search(warning)
-                line = int(found.group(1)) if found and len(found.group(1)) < 9 else document.line
-                words = re.sub(r"^(?:yaml: |json: )?(?:unmarshal errors:\s*)?line \d+: ", "", warning)
-                yield finding(file, words, line=line)
+                match = _LINE.search(warning)
+                line = int(match.group(1)) if match and len(match.group(1)) < 9 else document.line
+                message = re.sub(r"^(?:yaml: |json: )?(?:unmarshal errors:\s*)?line \d+: ", "", warning)
+                yield finding(file, message, line=line)

@@ -1,8 +1,8 @@
-"""A source with a floating version: a chart without a version or with a range, a Git source at HEAD.
+"""A source with a floating version: a chart without a version or with a range, or a Git source at HEAD.
 
 ## Why
-What runs changes without a commit to this repository: nobody reviewed it, and a rollback in Git does not
-bring the old state back.
+The deployed version changes without a commit in this repository: nobody reviews the change, and reverting a
+commit does not restore the old state.
 
 ## Bad
 ```yaml
@@ -36,25 +36,30 @@ _RANGE = re.compile(r"[*^~<>|,]|\bx\b|^v?\d+(?:\.\d+)?$|\s-\s", re.IGNORECASE)
 @rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="floating-version", since="0.2")
 def floating_revision(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
-        yield from _of(app)
+        yield from _floating_sources(app)
 
 
-def _of(app: AppSpec) -> Iterator[Finding]:
+def _floating_sources(app: AppSpec) -> Iterator[Finding]:
     single = [(fields(app.spec.get("source")), f"{app.at}/source")] if "source" in app.spec else []
-    many = [(fields(one), f"{app.at}/sources/{at}") for at, one in enumerate(items(app.spec.get("sources")))]
+    many = [
+        (fields(raw), f"{app.at}/sources/{index}") for index, raw in enumerate(items(app.spec.get("sources")))
+    ]
     for source, at in (*single, *many):
         revision, chart = text(source.get("targetRevision")), text(source.get("chart"))
         if "{{" in revision or "{{" in chart:
             continue
         if chart and (not revision or _RANGE.search(revision)):
-            said = f"chart {chart} has version {revision or 'none'}: what runs changes without a commit here"
-            yield finding(app.item, said, field=f"{at}/targetRevision", hint="name one version")
+            message = (
+                f"chart {chart} has {f'version range {revision}' if revision else 'no version'}:"
+                " the deployed version changes without a commit"
+            )
+            yield finding(app.item, message, field=f"{at}/targetRevision", hint="set one version")
         elif not chart and revision in ("", "HEAD") and source.get("repoURL") and not dig(source, "ref"):
-            said = "this source follows whatever the default branch is"
+            message = "the source tracks the default branch (HEAD)"
             yield finding(
                 app.item,
-                said,
+                message,
                 field=f"{at}/targetRevision",
-                hint="name a branch or a tag",
+                hint="set a branch or a tag",
                 severity=Severity.INFO,
             )

@@ -1,8 +1,8 @@
 """A hook Job without a deadline may run forever.
 
 ## Why
-A sync waits for its hooks. One that hangs keeps the operation Running, and no later commit is synced until
-somebody terminates it.
+A sync waits for its hooks. A hook that hangs keeps the operation Running, and no later commit is synced until
+someone terminates the operation.
 
 ## Bad
 ```yaml
@@ -51,14 +51,14 @@ def hook_without_deadline(objects: DesiredObjects) -> Iterator[Finding]:
         if all(isinstance(manifest.at(pointer), Missing) for pointer in _DEADLINES):
             yield finding(
                 manifest,
-                "this hook has no deadline: if it hangs, the sync does not end",
+                "the hook has no deadline: if it hangs, the sync never finishes",
                 field="/spec",
                 hint="set spec.activeDeadlineSeconds",
                 fix=Fix.change(
                     manifest.ref,
                     Set(pointer=_DEADLINES[0], value=600),
-                    title="Give it 10 minutes",
-                    risk="a run that needs longer is ended",
+                    title="Set a deadline of 10 minutes",
+                    risk="a longer run is terminated",
                 ),
                 severity=Severity.INFO,
             )

@@ -1,8 +1,8 @@
 """A hook without a delete policy.
 
 ## Why
-Of a hook with a fixed name, the last run stays until the next sync replaces it. With `generateName` every
-sync leaves one more behind, forever.
+A hook with a fixed name stays in the cluster until the next sync replaces it. With `generateName` every sync
+creates another object that is never deleted.
 
 ## Bad
 ```yaml
@@ -45,28 +45,28 @@ from whysync.manifests.files import finding
 )
 def hook_without_delete_policy(objects: DesiredObjects) -> Iterator[Finding]:
     for manifest in objects.desired:
-        marks = manifest.annotations
-        if HOOK not in marks and HELM_HOOK not in marks:
+        annotations = manifest.annotations
+        if HOOK not in annotations and HELM_HOOK not in annotations:
             continue
-        if HOOK_DELETE_POLICY in marks or HELM_HOOK_DELETE_POLICY in marks:
+        if HOOK_DELETE_POLICY in annotations or HELM_HOOK_DELETE_POLICY in annotations:
             continue
         if not is_hook(manifest.body) or is_skipped(manifest.body):
             continue
-        piles_up = not manifest.ref.name and bool(manifest.meta.get("generateName"))
+        accumulates = not manifest.ref.name and bool(manifest.meta.get("generateName"))
         pointer = join(("metadata", "annotations", HOOK_DELETE_POLICY))
-        policy = "HookSucceeded" if piles_up else "BeforeHookCreation"
+        policy = "HookSucceeded" if accumulates else "BeforeHookCreation"
         yield finding(
             manifest,
-            "each sync leaves one more run of this hook behind"
-            if piles_up
-            else "this hook has no delete policy: its last run stays until the next sync",
-            field=join(("metadata", "annotations", HOOK if HOOK in marks else HELM_HOOK)),
-            hint=f"{HOOK_DELETE_POLICY}: {policy} says when it goes",
-            severity=Severity.WARNING if piles_up else Severity.INFO,
+            "each sync creates another object of this hook, which is never deleted"
+            if accumulates
+            else "the hook has no delete policy: it stays in the cluster until the next sync",
+            field=join(("metadata", "annotations", HOOK if HOOK in annotations else HELM_HOOK)),
+            hint=f"set {HOOK_DELETE_POLICY}: {policy}",
+            severity=Severity.WARNING if accumulates else Severity.INFO,
             fix=Fix.change(
                 manifest.ref,
                 Set(pointer=pointer, value=policy),
-                title=f"Say {policy}",
-                keeps_meaning=not piles_up,
+                title=f"Set the delete policy {policy}",
+                keeps_meaning=not accumulates,
             ),
         )

@@ -1,7 +1,7 @@
 """An ignore rule that cannot match anything.
 
 ## Why
-Argo CD passes over it in silence, and the difference that it was meant for stays.
+Argo CD silently ignores the rule, and the app stays OutOfSync.
 
 ## Bad
 ```yaml
@@ -40,45 +40,45 @@ def ignore_rule_never_matches(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         for number, raw in enumerate(items(app.spec.get("ignoreDifferences"))):
             rule, at = fields(raw), f"{app.at}/ignoreDifferences/{number}"
-            for where, said, hint in (*_of_rule(rule), *_of_pointers(rule), *_of_expressions(rule)):
-                yield finding(app.item, said, field=at + where, hint=hint)
+            for where, message, hint in (*_of_rule(rule), *_of_pointers(rule), *_of_expressions(rule)):
+                yield finding(app.item, message, field=at + where, hint=hint)
 
 
 def _of_rule(rule: Object) -> Iterator[tuple[str, str, str]]:
     group, kind = text(rule.get("group")), text(rule.get("kind"))
     if "/" in group:
-        hint = f"write {group.partition('/')[0]}"
-        yield "/group", f"group {group} matches nothing: a group has no version in it", hint
-    if kind and not group and kind in _of_groups():
+        hint = f"use {group.partition('/')[0]}"
+        yield "/group", f"group {group} matches nothing: a group does not include a version", hint
+    if kind and not group and kind in _group_of_kind():
         yield (
             "/kind",
-            f"no group means the core group, and {kind} is of {_of_groups()[kind]}",
-            "say which group",
+            f"without a group the rule matches the core group, but {kind} is in {_group_of_kind()[kind]}",
+            "set the group",
         )
     if kind and kind != "*" and kind.islower() and "*" not in kind:
-        yield "/kind", f"kind {kind} matches nothing: kinds are written as in manifests", ""
+        yield "/kind", f"kind {kind} matches nothing: use the spelling of the manifests", ""
     if not any(items(rule.get(name)) for name in _FIELDS):
-        yield "", "this rule names no field, so it hides nothing", f"give it one of {', '.join(_FIELDS)}"
+        yield "", "the rule names no field, so it ignores nothing", f"set one of {', '.join(_FIELDS)}"
     for name in ("name", "namespace"):
-        given = text(rule.get(name))
-        if any(char in given for char in "*?[") and "{{" not in given:
-            yield f"/{name}", f"{name} {given} is compared as it stands, it is no glob", ""
+        value = text(rule.get(name))
+        if any(char in value for char in "*?[") and "{{" not in value:
+            yield f"/{name}", f"{name} {value} is compared literally: globs are not supported", ""
 
 
-def _of_groups() -> dict[str, str]:
-    """Well-known kinds that are not of the core group."""
-    found: dict[str, str] = {}
+def _group_of_kind() -> dict[str, str]:
+    """The API group of common kinds outside the core group."""
+    groups: dict[str, str] = {}
     for version in ("apps/v1", "batch/v1", "networking.k8s.io/v1", "autoscaling/v2", "policy/v1"):
         for kind in kinds_of(version):
-            found[kind] = version.partition("/")[0]
+            groups[kind] = version.partition("/")[0]
     for version in (
         "rbac.authorization.k8s.io/v1",
         "admissionregistration.k8s.io/v1",
         "apiextensions.k8s.io/v1",
     ):
         for kind in kinds_of(version):
-            found[kind] = version.partition("/")[0]
-    return found
+            groups[kind] = version.partition("/")[0]
+    return groups
 
 
 def _of_pointers(rule: Object) -> Iterator[tuple[str, str, str]]:
@@ -87,26 +87,28 @@ def _of_pointers(rule: Object) -> Iterator[tuple[str, str, str]]:
         if "{{" in pointer or not pointer:
             continue
         if not pointer.startswith("/"):
-            better = "/" + pointer.lstrip(".").replace(".", "/") if pointer.startswith(".") else f"/{pointer}"
+            corrected = (
+                "/" + pointer.lstrip(".").replace(".", "/") if pointer.startswith(".") else f"/{pointer}"
+            )
             yield (
                 at,
-                f"{pointer} is no JSON pointer: one starts with /",
-                f"write {better}, or use jqPathExpressions",
+                f"{pointer} is not a JSON pointer: it does not start with /",
+                f"use {corrected}, or jqPathExpressions",
             )
         elif "[" in pointer or "*" in pointer.split("/"):
             yield (
                 at,
-                f"{pointer} matches nothing: JSON pointers have no brackets and no wildcards",
+                f"{pointer} matches nothing: JSON pointers support neither brackets nor wildcards",
                 ("use jqPathExpressions"),
             )
         elif pointer.endswith("/") and pointer != "/":
-            yield at, f"{pointer} names an empty key at its end", f"write {pointer.rstrip('/')}"
-        elif _unescaped(pointer):
-            yield at, f"{pointer}: the / inside a key is written ~1", f"write {_unescaped(pointer)}"
+            yield at, f"{pointer} ends with an empty key", f"use {pointer.rstrip('/')}"
+        elif _escaped(pointer):
+            yield at, f"{pointer}: a / inside a key must be escaped as ~1", f"use {_escaped(pointer)}"
 
 
-def _unescaped(pointer: str) -> str:
-    """`/metadata/annotations/example.com/owner`: what is below annotations and labels is one key."""
+def _escaped(pointer: str) -> str:
+    """The pointer with the slash in the key of an annotation or label escaped; empty if there is none."""
     for block in ("/metadata/annotations/", "/metadata/labels/"):
         head, found, key = pointer.partition(block)
         if found and "/" in key:
@@ -122,4 +124,4 @@ def _of_expressions(rule: Object) -> Iterator[tuple[str, str, str]]:
         try:
             Deletion(expression)
         except BadExpression as problem:
-            yield f"/jqPathExpressions/{number}", f"this jq expression does not compile: {problem}", ""
+            yield f"/jqPathExpressions/{number}", f"the jq expression is invalid: {problem}", ""

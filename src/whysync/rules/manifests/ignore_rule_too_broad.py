@@ -1,7 +1,7 @@
-"""An ignore rule that hides whole kinds or whole sections.
+"""An ignore rule that hides whole kinds or whole sections of an object.
 
 ## Why
-Nobody sees real drift in there any more: with `/spec` of a Deployment ignored, another image is Synced.
+Real drift is hidden: if `/spec` of a Deployment is ignored, a changed image is reported as Synced.
 
 ## Bad
 ```yaml
@@ -31,7 +31,7 @@ from whysync.json_tree import fields, items, text
 from whysync.manifests.files import finding
 from whysync.manifests.tree import Tree
 
-_WHOLE = (
+_SECTIONS = (
     "",
     "/",
     "/spec",
@@ -42,7 +42,7 @@ _WHOLE = (
     "/stringData",
     "/rules",
 )
-_WHOLE_JQ = (
+_SECTIONS_JQ = (
     ".",
     ".spec",
     ".metadata",
@@ -61,23 +61,23 @@ def ignore_rule_too_broad(tree: Tree) -> Iterator[Finding]:
         for number, raw in enumerate(items(app.spec.get("ignoreDifferences"))):
             rule = fields(raw)
             at = f"{app.at}/ignoreDifferences/{number}"
-            named = text(rule.get("name"))
-            for place, known in (("jsonPointers", _WHOLE), ("jqPathExpressions", _WHOLE_JQ)):
-                for index, given in enumerate(items(rule.get(place))):
-                    written = text(given).strip() or text(given)
-                    if written in known and not (named and written in ("/data", ".data", "/rules", ".rules")):
-                        whose = f"{text(rule.get('kind')) or 'any kind'}{f' {named}' if named else ''}"
+            name = text(rule.get("name"))
+            for list_name, sections in (("jsonPointers", _SECTIONS), ("jqPathExpressions", _SECTIONS_JQ)):
+                for index, raw_path in enumerate(items(rule.get(list_name))):
+                    path = text(raw_path).strip() or text(raw_path)
+                    if path in sections and not (name and path in ("/data", ".data", "/rules", ".rules")):
+                        target = f"{text(rule.get('kind')) or 'any kind'}{f' {name}' if name else ''}"
                         yield finding(
                             app.item,
-                            f"this ignore rule hides all of {written or 'the object'} of {whose}",
-                            field=f"{at}/{place}/{index}",
-                            hint="name the fields that others write",
+                            f"the ignore rule hides all of {path or 'the object'} of {target}",
+                            field=f"{at}/{list_name}/{index}",
+                            hint="name only the fields that other programs write",
                         )
-            if rule.get("kind") == "*" and items(rule.get("managedFieldsManagers")) and not named:
+            if rule.get("kind") == "*" and items(rule.get("managedFieldsManagers")) and not name:
                 yield finding(
                     app.item,
-                    "this ignore rule hides what some managers write in objects of every kind",
+                    "the ignore rule hides all fields of some managers in objects of every kind",
                     field=f"{at}/kind",
-                    hint="name the kind",
+                    hint="set the kind",
                     severity=Severity.INFO,
                 )

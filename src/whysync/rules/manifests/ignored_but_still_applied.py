@@ -1,8 +1,8 @@
-"""An ignore rule without `RespectIgnoreDifferences=true`, or that option without a rule.
+"""An ignore rule without `RespectIgnoreDifferences=true`.
 
 ## Why
-Without the option an ignored field is not compared, but every sync still writes the value that Git has: it
-undoes what the autoscaler or the operator wrote.
+Without the option an ignored field is not compared, but every sync still writes Git's value and overwrites
+the value of the autoscaler or operator.
 
 ## Bad
 ```yaml
@@ -37,28 +37,28 @@ _RESPECT = "RespectIgnoreDifferences=true"
 
 @rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-not-respected", since="0.2")
 def ignored_but_still_applied(tree: Tree) -> Iterator[Finding]:
-    """Only where the files show that Git really has the field: what Git leaves out, no sync writes."""
+    """Only for fields that the files declare: a sync does not write what Git leaves out."""
     for unit in tree.units:
         if unit.app is None or _RESPECT in items(dig(unit.app.spec, "syncPolicy", "syncOptions")):
             continue
         app = unit.app
         for number, raw in enumerate(items(app.spec.get("ignoreDifferences"))):
-            for pointer, item in _written(fields(raw), unit.items):
+            for pointer, item in _declared_fields(fields(raw), unit.items):
                 at = f"{app.at}/ignoreDifferences/{number}"
                 option = Add(pointer=f"{app.at}/syncPolicy/syncOptions", value=_RESPECT)
                 yield finding(
                     app.item,
-                    f"{pointer} of {item.ref} is ignored, but each sync writes what Git has",
+                    f"{pointer} of {item.ref} is ignored, but each sync still writes Git's value",
                     field=at,
-                    hint=f"leave the field out of Git, or add {_RESPECT}",
+                    hint=f"remove the field from Git, or add {_RESPECT}",
                     fix=Fix.change(app.item.ref, option, title=f"Add {_RESPECT}"),
                 )
                 break
 
 
-def _written(rule: Object, objects: tuple[Item, ...]) -> Iterator[tuple[str, Item]]:
-    for given in items(rule.get("jsonPointers")):
-        pointer = text(given)
+def _declared_fields(rule: Object, objects: tuple[Item, ...]) -> Iterator[tuple[str, Item]]:
+    for raw in items(rule.get("jsonPointers")):
+        pointer = text(raw)
         if not pointer.startswith("/") or len(pointer) < 2:
             continue
         for item in objects:

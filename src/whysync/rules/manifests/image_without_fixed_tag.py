@@ -1,8 +1,8 @@
 """An image with the tag `latest` or without a tag.
 
 ## Why
-Git does not say what runs: two nodes may run different images, a rollback rolls nothing back, and Argo CD
-shows Synced all the while.
+Git does not determine the image: two nodes may run different images, a rollback has no effect, and Argo CD
+still reports Synced.
 
 ## Bad
 ```yaml
@@ -27,7 +27,7 @@ from whysync.manifests.pods import TEMPLATES, containers_of
 from whysync.manifests.tree import Tree
 
 _LONG_RUNNING = ("Deployment", "StatefulSet", "DaemonSet", "Rollout")
-_LEFT_OPEN = ("$", "{", "<", "@sha256:", " ")
+_PLACEHOLDERS = ("$", "{", "<", "@sha256:", " ")
 
 
 @rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="floating-version", since="0.2")
@@ -41,22 +41,26 @@ def image_without_fixed_tag(tree: Tree) -> Iterator[Finding]:
             name, colon, tag = image.rpartition(":")
             if not colon or "/" in tag:
                 name, tag = image, ""
-            if not image or any(mark in image for mark in _LEFT_OPEN) or tag not in ("", "latest"):
+            if (
+                not image
+                or any(placeholder in image for placeholder in _PLACEHOLDERS)
+                or tag not in ("", "latest")
+            ):
                 continue
-            if name in replaced or _is_named_by_a_tool(name, tag):
+            if name in replaced or _is_replaced_by_build_tool(name, tag):
                 continue
-            problem = "floats" if tag else "has no tag"
+            problem = "has a floating tag" if tag else "has no tag"
             yield finding(
                 item,
-                f"image {image} {problem}: Git does not say what runs",
+                f"image {image} {problem}: Git does not determine which image runs",
                 field=f"{at}/image",
-                hint="name a version or a digest",
+                hint="set a version or a digest",
                 severity=Severity.WARNING if item.ref.kind in _LONG_RUNNING else Severity.INFO,
             )
 
 
-def _is_named_by_a_tool(name: str, tag: str) -> bool:
-    """A bare name that no public registry has: a build tool puts the real image there."""
+def _is_replaced_by_build_tool(name: str, tag: str) -> bool:
+    """Is it a bare name of no public image, which a build tool replaces?"""
     return not tag and "/" not in name and name not in _PUBLIC
 
 

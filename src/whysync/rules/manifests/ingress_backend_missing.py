@@ -1,7 +1,7 @@
 """An Ingress references a Service or port that does not exist.
 
 ## Why
-The ingress controller answers 503 for that path, or does not take the Ingress at all.
+The ingress controller returns 503 for the path, or rejects the Ingress.
 
 ## Bad
 ```yaml
@@ -40,24 +40,24 @@ def ingress_backend_missing(tree: Tree) -> Iterator[Finding]:
             continue
         for backend, at in _backends(item):
             name = text(backend.get("name"))
-            # A controller of AWS takes the name of an annotation there.
+            # The AWS load balancer controller uses the name of an annotation.
             if not name or "{" in name or dig(backend, "port", "name") == "use-annotation":
                 continue
-            found = tree.named("Service", name, item.ref.namespace)
-            if found:
-                problem = _port_problem(backend, found)
+            services = tree.named("Service", name, item.ref.namespace)
+            if services:
+                problem = _port_problem(backend, services)
                 if problem:
                     yield finding(item, f"Service {name} {problem}", field=f"{at}/port")
             elif not tree.lives_outside("Service", name, item.ref.namespace):
-                meant = tree.near_name("Service", name)
+                similar = tree.similar_name("Service", name)
                 yield finding(
                     item,
-                    f"Service {name} is not among the files",
+                    f"Service {name} is not in the files",
                     field=f"{at}/name",
-                    hint=f"did you mean {meant}?"
-                    if meant
-                    else "if it lives outside, say so in .whysync.yaml",
-                    severity=Severity.WARNING if meant else Severity.INFO,
+                    hint=f"did you mean {similar}?"
+                    if similar
+                    else "if it is not in Git, declare it in .whysync.yaml",
+                    severity=Severity.WARNING if similar else Severity.INFO,
                 )
 
 

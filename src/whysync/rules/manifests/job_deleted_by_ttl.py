@@ -1,8 +1,8 @@
 """A Job with ttlSecondsAfterFinished that is not a hook.
 
 ## Why
-Kubernetes deletes the finished Job, Argo CD sees it missing: the app is OutOfSync, and with self-heal the Job
-runs again, and again.
+Kubernetes deletes the finished Job, and Argo CD reports it as Missing: the app is OutOfSync, and with
+self-heal the Job runs in a loop.
 
 ## Bad
 ```yaml
@@ -41,10 +41,10 @@ def job_deleted_by_ttl(tree: Tree) -> Iterator[Finding]:
         if pointer is None or is_piece or (item.annotations and is_any_hook(item.body)):
             continue
         if not item.ref.name:
-            continue  # made by `kubectl create`, never synced
+            continue  # for `kubectl create`, never synced
         yield finding(
             item,
-            f"{item.ref} is deleted when it is done: then the app is OutOfSync",
+            f"{item.ref} is deleted after it has finished, which makes the app OutOfSync",
             field=pointer,
-            hint="make it a hook with a delete policy, or leave the TTL out",
+            hint="make it a hook with a delete policy, or remove the TTL",
         )

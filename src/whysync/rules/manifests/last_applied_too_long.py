@@ -1,8 +1,8 @@
 """An object that is too large for client-side apply.
 
 ## Why
-A client-side apply keeps the whole object in an annotation, and annotations end at 262144 bytes: the sync
-fails with `metadata.annotations: Too long`. Large CRDs and ConfigMaps need a server-side apply.
+A client-side apply stores the whole object in an annotation, and annotations are limited to 262144 bytes:
+the sync fails with `metadata.annotations: Too long`. Large CRDs and ConfigMaps need server-side apply.
 
 ## Bad
 ```yaml
@@ -33,8 +33,8 @@ from whysync.manifests.files import Item, finding
 from whysync.manifests.tree import Tree
 from whysync.queries.sync_options import with_options
 
-_LONGEST = 262_144
-_OTHER_WAYS = ("ServerSideApply=true", "Replace=true")
+_MAX_BYTES = 262_144
+_WITHOUT_ANNOTATION = ("ServerSideApply=true", "Replace=true")
 
 
 @rule(layer=Layer.GITOPS, severity=Severity.CRITICAL, cause="annotation-too-long", since="0.2")
@@ -43,28 +43,28 @@ def last_applied_too_long(tree: Tree) -> Iterator[Finding]:
     for unit in tree.units:
         if unit.app is None:
             continue
-        told = items(dig(unit.app.spec, "syncPolicy", "syncOptions"))
-        if any(way in told for way in _OTHER_WAYS):
+        sync_options = items(dig(unit.app.spec, "syncPolicy", "syncOptions"))
+        if any(option in sync_options for option in _WITHOUT_ANNOTATION):
             continue
         for item in unit.items:
-            # The text of a file is about as long as its objects: most need no closer look.
-            if len(item.file.text) < _LONGEST // 2 or f"{item.ref}{item.file.path}" in seen:
+            # A file is about as long as its objects, so most need not be encoded.
+            if len(item.file.text) < _MAX_BYTES // 2 or f"{item.ref}{item.file.path}" in seen:
                 continue
-            if any(way in options(item.body, SYNC_OPTIONS) for way in _OTHER_WAYS):
+            if any(option in options(item.body, SYNC_OPTIONS) for option in _WITHOUT_ANNOTATION):
                 continue
-            size = len(msgspec.json.encode(_sent(item)))
-            if size > _LONGEST:
+            size = len(msgspec.json.encode(_applied_body(item)))
+            if size > _MAX_BYTES:
                 seen.add(f"{item.ref}{item.file.path}")
                 yield finding(
                     item,
-                    f"{item.ref} has {size:,} bytes, more than a client-side apply can keep ({_LONGEST:,})",
+                    f"{item.ref} has {size:,} bytes, more than client-side apply can store ({_MAX_BYTES:,})",
                     hint=f"{SYNC_OPTIONS}: ServerSideApply=true",
                     fix=Fix.change(
-                        item.ref, with_options(item, _OTHER_WAYS[0]), title="Apply it on the server"
+                        item.ref, with_options(item, _WITHOUT_ANNOTATION[0]), title="Use server-side apply"
                     ),
                 )
 
 
-def _sent(item: Item) -> dict[str, object]:
-    """What the annotation would hold; a status is part of it."""
+def _applied_body(item: Item) -> dict[str, object]:
+    """The object as stored in the annotation, without its status."""
     return {key: value for key, value in item.body.items() if key != "status"}

@@ -1,7 +1,7 @@
 """A manifest is not valid YAML.
 
 ## Why
-Argo CD cannot read the file either: the whole Application goes to ComparisonError, not this object alone.
+Argo CD cannot read the file either: the whole Application gets a ComparisonError, not only this object.
 
 ## Bad
 ```yaml
@@ -32,4 +32,4 @@ from whysync.manifests.tree import Tree
 def manifest_yaml_invalid(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         for broken in file.broken:
-            yield finding(file, f"this is not valid YAML: {broken.problem}", line=broken.line or 1)
+            yield finding(file, f"invalid YAML: {broken.problem}", line=broken.line or 1)

@@ -1,7 +1,7 @@
 """An Argo CD annotation with an unknown name or an invalid value.
 
 ## Why
-It is passed over in silence: the object is in wave 0, is no hook, is pruned after all.
+Argo CD silently ignores it: the object is in wave 0, is not a hook, or is pruned.
 
 ## Bad
 ```yaml
@@ -37,7 +37,7 @@ from whysync.manifests.argocd_annotations import (
     COMPARE_OPTIONS,
     PREFIX,
     SYNC_OPTIONS,
-    in_right_letters,
+    with_correct_case,
 )
 from whysync.manifests.files import Item, finding
 from whysync.manifests.similar_names import near
@@ -59,7 +59,7 @@ def misspelled_annotation(tree: Tree) -> Iterator[Finding]:
                 if key.lower().startswith("argocd.argoproj") or key.startswith("argoproj.io/sync"):
                     yield _of_key(item, key)
                 continue
-            if key not in ANNOTATIONS and not key.startswith(_FREE):
+            if key not in ANNOTATIONS and not key.startswith(_ARBITRARY):
                 yield _of_key(item, key)
             elif key == hooks.SYNC_WAVE:
                 if (
@@ -69,60 +69,60 @@ def misspelled_annotation(tree: Tree) -> Iterator[Finding]:
                 ):
                     yield finding(
                         item,
-                        f"wave {value!r} is no whole number: Argo CD takes it for wave 0",
+                        f"wave {value!r} is not an integer: Argo CD uses wave 0",
                         field=join(("metadata", "annotations", key)),
                     )
             elif key in _LISTS:
-                lost = "it is passed over"
+                effect = "it is ignored"
                 if key == hooks.HOOK and hooks.is_ignored(item.body):
-                    lost = "the object is never applied"
-                yield from _of_values(item, key, lost)
+                    effect = "the object is never applied"
+                yield from _of_values(item, key, effect)
 
 
-_FREE = (f"{PREFIX}link.", f"{PREFIX}notif")
+_ARBITRARY = (f"{PREFIX}link.", f"{PREFIX}notif")
 
 
 def _of_key(item: Item, key: str) -> Finding:
     folded = re.sub(r"[^a-z/.]", "", key.lower())
-    meant = next((one for one in ANNOTATIONS if re.sub(r"[^a-z/.]", "", one) == folded), "")
-    meant = meant or near(key, ANNOTATIONS)
+    similar = next((name for name in ANNOTATIONS if re.sub(r"[^a-z/.]", "", name) == folded), "")
+    similar = similar or near(key, ANNOTATIONS)
     fix = None
-    if meant and meant not in item.annotations:
+    if similar and similar not in item.annotations:
         edits = (
             Remove(pointer=join(("metadata", "annotations", key))),
-            Set(pointer=join(("metadata", "annotations", meant)), value=item.annotations[key]),
+            Set(pointer=join(("metadata", "annotations", similar)), value=item.annotations[key]),
         )
-        fix = Fix.change(item.ref, *edits, title=f"Call it {meant}")
+        fix = Fix.change(item.ref, *edits, title=f"Rename it to {similar}")
     return finding(
         item,
-        f"Argo CD knows no annotation {key}",
+        f"Argo CD has no annotation {key}",
         field=join(("metadata", "annotations", key)),
-        hint=f"did you mean {meant}?" if meant else "",
-        severity=Severity.WARNING if meant else Severity.INFO,
+        hint=f"did you mean {similar}?" if similar else "",
+        severity=Severity.WARNING if similar else Severity.INFO,
         fix=fix,
     )
 
 
-def _of_values(item: Item, key: str, lost: str) -> Iterator[Finding]:
+def _of_values(item: Item, key: str, effect: str) -> Iterator[Finding]:
     written = text(item.annotations.get(key))
-    what, known = _LISTS[key]
+    label, known = _LISTS[key]
     for value in (part.strip() for part in written.split(",")):
-        if not value or value in known or "{" in value or _is_open(value, known):
+        if not value or value in known or "{" in value or _takes_any_value(value, known):
             continue
-        meant = in_right_letters(value, known) or near(value, known)
-        fixed = ",".join(meant if part.strip() == value else part.strip() for part in written.split(","))
+        similar = with_correct_case(value, known) or near(value, known)
+        fixed = ",".join(similar if part.strip() == value else part.strip() for part in written.split(","))
         pointer = join(("metadata", "annotations", key))
         yield finding(
             item,
-            f"Argo CD knows no {what} {value}: {lost}",
+            f"Argo CD has no {label} {value}: {effect}",
             field=pointer,
-            hint=f"did you mean {meant}?" if meant else "",
-            fix=Fix.change(item.ref, Set(pointer=pointer, value=fixed), title=f"Write {meant}")
-            if meant
+            hint=f"did you mean {similar}?" if similar else "",
+            fix=Fix.change(item.ref, Set(pointer=pointer, value=fixed), title=f"Change it to {similar}")
+            if similar
             else None,
         )
 
 
-def _is_open(value: str, known: tuple[str, ...]) -> bool:
+def _takes_any_value(value: str, known: tuple[str, ...]) -> bool:
     """Options that take any value, such as `PrunePropagationPolicy=`."""
-    return any(one.endswith("=") and value.startswith(one) for one in known)
+    return any(option.endswith("=") and value.startswith(option) for option in known)

@@ -1,7 +1,7 @@
 """An object without apiVersion, kind or name.
 
 ## Why
-Nobody can tell what it is: Argo CD refuses the folder that holds it.
+Argo CD cannot identify the object and rejects the whole folder.
 
 ## Bad
 ```yaml
@@ -42,7 +42,7 @@ def object_incomplete(tree: Tree) -> Iterator[Finding]:
 
 
 def _missing(value: Json, file: File) -> Iterator[str]:
-    """Only where the rest leaves no doubt that an object was meant."""
+    """The missing fields, if the document is clearly meant to be an object."""
     body = fields(value)
     meta = fields(body.get("metadata"))
     named = bool(text(meta.get("name")) or text(meta.get("generateName")))
@@ -51,10 +51,10 @@ def _missing(value: Json, file: File) -> Iterator[str]:
         yield f"{kind} {text(meta.get('name'))} has no apiVersion"
     elif named and version and not kind and ("spec" in body or "data" in body):
         yield f"an object of {version} has no kind"
-    elif file.part is Part.MANIFESTS and not named and "spec" in body and _is_surely_an_object(version, kind):
+    elif file.part is Part.MANIFESTS and not named and "spec" in body and _is_object(version, kind):
         yield f"this {kind} has no name"
 
 
-def _is_surely_an_object(version: str, kind: str) -> bool:
-    """Files of settings look like objects, and have no names."""
+def _is_object(version: str, kind: str) -> bool:
+    """Is it of a known kind? Configuration files look like objects without a name."""
     return is_served(version, kind) or (version == "argoproj.io/v1alpha1" and kind in _OF_ARGOCD)

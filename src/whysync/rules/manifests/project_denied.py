@@ -1,7 +1,8 @@
-"""An Application, or one of its objects, that its AppProject does not allow.
+"""An Application, or one of its objects, that its AppProject does not permit.
 
 ## Why
-Argo CD shows InvalidSpecError, or refuses the object when it syncs. Only projects among the files are asked.
+Argo CD reports InvalidSpecError, or rejects the object during the sync. Only projects in the files are
+checked.
 
 ## Bad
 ```yaml

@@ -1,7 +1,7 @@
-"""An AppProject that Argo CD refuses.
+"""An AppProject that Argo CD rejects.
 
 ## Why
-All Applications of the project go to an error, with these words.
+All Applications of the project get an error with this message.
 
 ## Bad
 ```yaml
@@ -39,4 +39,4 @@ def project_is_invalid(tree: Tree) -> Iterator[Finding]:
         project, _ = decode(item.body, AppProject)
         problem = project_problem(project) if project is not None else None
         if problem and "{{" not in problem:
-            yield finding(item, f"Argo CD refuses this project: {problem}", field="/spec")
+            yield finding(item, f"Argo CD rejects this project: {problem}", field="/spec")

@@ -36,7 +36,7 @@ from whysync.manifests.tree import Tree
 _KINDS = (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef"))
 
 
-class _Key(NamedTuple):
+class _KeyReference(NamedTuple):
     kind: str
     name: str
     key: str
@@ -48,41 +48,40 @@ def referenced_key_missing(tree: Tree) -> Iterator[Finding]:
     for item in tree.items:
         if item.file.part is not Part.MANIFESTS or item.kustomized:
             continue
-        for wanted in _keys(item):
-            holders = tree.named(wanted.kind, wanted.name, item.ref.namespace)
-            known = {key for holder in holders for key in _held(holder)}
-            whole = holders and all(
-                holder.file.part is Part.MANIFESTS and not holder.kustomized for holder in holders
+        for reference in _key_references(item):
+            owners = tree.named(reference.kind, reference.name, item.ref.namespace)
+            known = {key for owner in owners for key in _keys_of(owner)}
+            complete = owners and all(
+                owner.file.part is Part.MANIFESTS and not owner.kustomized for owner in owners
             )
-            if not whole or wanted.key in known:
+            # one without any key is filled in by another program
+            if not complete or not known or reference.key in known:
                 continue
-            if not known:  # a shell that something else fills
-                continue
-            meant = near(wanted.key, known)
+            similar = near(reference.key, known)
             yield finding(
                 item,
-                f"{wanted.kind} {wanted.name} has no key {wanted.key}",
-                field=wanted.pointer,
-                hint=f"did you mean {meant}?" if meant else f"it has {', '.join(sorted(known)[:5])}",
+                f"{reference.kind} {reference.name} has no key {reference.key}",
+                field=reference.pointer,
+                hint=f"did you mean {similar}?" if similar else f"it has {', '.join(sorted(known)[:5])}",
             )
 
 
-def _held(holder: Item) -> Iterator[str]:
-    for part in ("data", "stringData", "binaryData"):
-        yield from fields(holder.body.get(part))
+def _keys_of(owner: Item) -> Iterator[str]:
+    for name in ("data", "stringData", "binaryData"):
+        yield from fields(owner.body.get(name))
 
 
-def _keys(item: Item) -> Iterator[_Key]:
+def _key_references(item: Item) -> Iterator[_KeyReference]:
     spec, base = pod_spec_of(item)
     for group in ("initContainers", "containers"):
         for number, container in enumerate(items(spec.get(group))):
             for index, entry in enumerate(items(fields(container).get("env"))):
                 at = f"{base}/{group}/{number}/env/{index}/valueFrom"
-                yield from _key(dig(entry, "valueFrom"), at)
+                yield from _references_in(dig(entry, "valueFrom"), at)
 
 
-def _key(value: Json | Missing, at: str) -> Iterator[_Key]:
+def _references_in(value: Json | Missing, at: str) -> Iterator[_KeyReference]:
     for kind, name in _KINDS:
         ref = fields(fields(value).get(name))
         if ref.get("optional") is not True and text(ref.get("name")) and text(ref.get("key")):
-            yield _Key(kind, text(ref.get("name")), text(ref.get("key")), f"{at}/{name}/key")
+            yield _KeyReference(kind, text(ref.get("name")), text(ref.get("key")), f"{at}/{name}/key")

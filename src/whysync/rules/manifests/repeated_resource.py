@@ -1,7 +1,7 @@
 """A file, or the folder of an Application, declares the same object twice.
 
 ## Why
-Argo CD shows RepeatedResourceWarning and applies one of them, the last; the other is lost.
+Argo CD reports RepeatedResourceWarning and applies only the last one.
 
 ## Bad
 ```yaml
@@ -13,7 +13,7 @@ metadata: {name: settings}
 ```
 
 ## Good
-One of them, with all that both say.
+One object with the content of both.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from whysync.manifests.tree import Tree
 
 @rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="duplicate-resource", since="0.2")
 def repeated_resource(tree: Tree) -> Iterator[Finding]:
-    seen: dict[tuple[str, Key], Item] = {}
+    first_in_file: dict[tuple[str, Key], Item] = {}
     for item in tree.items:
         if item.file.part is not Part.MANIFESTS or not item.ref.name:
             continue
-        first = seen.setdefault((item.file.path, item.key), item)
+        first = first_in_file.setdefault((item.file.path, item.key), item)
         if first is not item:
             yield finding(item, f"{item.ref} is declared twice in this file", field="/metadata/name")
     for unit in tree.units:
         if unit.app is None or any(item.kustomized for item in unit.items):
             continue
-        known: dict[Key, Item] = {}
+        first_by_key: dict[Key, Item] = {}
         for item in unit.items:
-            first = known.setdefault(item.key, item)
+            first = first_by_key.setdefault(item.key, item)
             if first.file is not item.file and item.ref.name:
-                said = f"{item.ref} of Application {unit.name} is declared in {first.file.path} too"
-                yield finding(item, said, field="/metadata/name")
+                message = f"{item.ref} of Application {unit.name} is also declared in {first.file.path}"
+                yield finding(item, message, field="/metadata/name")

@@ -1,8 +1,8 @@
 """A workload sets replicas although an autoscaler scales it.
 
 ## Why
-Every sync writes the number from Git, the autoscaler writes its own back: the app is OutOfSync again minutes
-after each sync, and each sync moves Pods.
+Every sync writes the number from Git, and the autoscaler writes its own again: the app is OutOfSync minutes
+after each sync, and each sync starts or stops Pods.
 
 ## Bad
 ```yaml
@@ -51,30 +51,32 @@ def replicas_owned_by_autoscaler(tree: Tree) -> Iterator[Finding]:
             for item in tree.named(text(ref.get("kind"), "Deployment"), name, scaler.ref.namespace):
                 if item.ref.kind not in scaled or item.spec.get("replicas") is None:
                     continue
-                if item.spec.get("replicas") == 0 or not _same_place(scaler, item):
+                if item.spec.get("replicas") == 0 or not _belong_together(scaler, item):
                     continue
                 yield finding(
                     item,
-                    f"{item.ref.kind} {name} sets replicas, and {scaler.ref} scales it",
+                    f"{item.ref.kind} {name} sets replicas, but {scaler.ref} scales it",
                     field="/spec/replicas",
-                    hint="leave spec.replicas out: the autoscaler owns it",
+                    hint="remove spec.replicas: the autoscaler owns it",
                     fix=Fix.change(
-                        item.ref, Remove(pointer="/spec/replicas"), title="Let the autoscaler own it"
+                        item.ref,
+                        Remove(pointer="/spec/replicas"),
+                        title="Remove replicas: the autoscaler owns it",
                     ),
                 )
 
 
-def _same_place(scaler: Item, item: Item) -> bool:
-    """In folders with many examples, two of the same name need not belong together."""
+def _belong_together(scaler: Item, item: Item) -> bool:
+    """Are both in one folder? Folders of examples may have unrelated objects of the same name."""
     return scaler.file.folder == item.file.folder or (scaler.kustomized and item.kustomized)
 
 
 def _ignored_kinds(tree: Tree) -> set[str]:
-    """Kinds whose replicas some Application of the tree does not compare."""
-    found: set[str] = set()
+    """Kinds whose replicas an Application in the files ignores."""
+    kinds: set[str] = set()
     for app in tree.app_specs:
         for ignored in map(fields, items(app.spec.get("ignoreDifferences"))):
-            told = " ".join(map(text, items(ignored.get("jqPathExpressions"))))
-            if "/spec/replicas" in items(ignored.get("jsonPointers")) or ".spec.replicas" in told:
-                found.add(text(ignored.get("kind")))
-    return found
+            expressions = " ".join(map(text, items(ignored.get("jqPathExpressions"))))
+            if "/spec/replicas" in items(ignored.get("jsonPointers")) or ".spec.replicas" in expressions:
+                kinds.add(text(ignored.get("kind")))
+    return kinds

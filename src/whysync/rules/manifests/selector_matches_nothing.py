@@ -1,8 +1,8 @@
 """A Service or PodDisruptionBudget whose selector matches no Pod.
 
 ## Why
-The Service has no endpoints: connections to it are refused, and an Ingress answers 503. A budget that selects
-nothing protects nothing.
+The Service has no endpoints: connections to it are refused, and an Ingress returns 503. A
+PodDisruptionBudget that selects no Pod protects nothing.
 
 ## Bad
 ```yaml
@@ -40,30 +40,30 @@ from whysync.manifests.tree import Tree, Unit
 
 @rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
 def selector_matches_nothing(tree: Tree) -> Iterator[Finding]:
-    pods = _Pods(tree)
+    pod_labels = _PodLabels(tree)
     for unit in tree.units:
-        if unit.is_open or any(_may_make_pods(tree, item) for item in unit.items):
+        if unit.is_open or any(_may_create_pods(tree, item) for item in unit.items):
             continue
         for item in unit.items:
             selector, at = _selector(item)
             if not selector or tree.lives_outside(item.ref.kind, item.ref.name, item.ref.namespace):
                 continue
-            if pods.have(selector):
+            if pod_labels.match(selector):
                 continue
-            meant, surely = _meant(unit, item, selector)
-            if meant is None:
+            workload, is_certain = _intended_workload(unit, item, selector)
+            if workload is None:
                 continue
             yield finding(
                 item,
-                f"{item.ref.kind} {item.ref.name} selects no Pod: {_told(selector)}",
+                f"{item.ref.kind} {item.ref.name} selects no Pod: {_labels_text(selector)}",
                 field=at,
-                hint=f"{meant.ref.kind} {meant.ref.name} has {_told(pod_labels_of(meant))}",
-                severity=Severity.WARNING if surely else Severity.INFO,
+                hint=f"{workload.ref.kind} {workload.ref.name} has {_labels_text(pod_labels_of(workload))}",
+                severity=Severity.WARNING if is_certain else Severity.INFO,
             )
 
 
-class _Pods:
-    """The labels of all Pods that the files make, by each of them."""
+class _PodLabels:
+    """The labels of all Pods in the files, indexed by each label."""
 
     def __init__(self, tree: Tree) -> None:
         self._by_label: dict[tuple[str, str], list[Object]] = {}
@@ -72,7 +72,7 @@ class _Pods:
             for key, value in labels.items():
                 self._by_label.setdefault((key, str(value)), []).append(labels)
 
-    def have(self, selector: Object) -> bool:
+    def match(self, selector: Object) -> bool:
         rarest = min((self._by_label.get((key, str(value)), []) for key, value in selector.items()), key=len)
         return any(all(labels.get(key) == value for key, value in selector.items()) for labels in rarest)
 
@@ -81,38 +81,40 @@ def _selector(item: Item) -> tuple[Object, str]:
     if item.file.part is not Part.MANIFESTS:
         return {}, ""
     if item.ref.kind == "Service" and not item.ref.group and item.spec.get("type") != "ExternalName":
-        return _by_people(fields(item.spec.get("selector"))), "/spec/selector"
+        return _without_controller_labels(fields(item.spec.get("selector"))), "/spec/selector"
     if item.ref.kind == "PodDisruptionBudget" and not dig(item.spec, "selector", "matchExpressions"):
-        return _by_people(fields(dig(item.spec, "selector", "matchLabels"))), "/spec/selector/matchLabels"
+        return _without_controller_labels(
+            fields(dig(item.spec, "selector", "matchLabels"))
+        ), "/spec/selector/matchLabels"
     return {}, ""
 
 
-def _may_make_pods(tree: Tree, item: Item) -> bool:
-    """An operator may turn a custom resource into Pods with any labels."""
+def _may_create_pods(tree: Tree, item: Item) -> bool:
+    """Is it a custom resource for which an operator may create Pods with any labels?"""
     return tree.is_custom(item.ref) and item.ref.kind not in _NO_PODS and item.ref.group != "argoproj.io"
 
 
 _NO_PODS = ("ServiceMonitor", "PodMonitor", "PrometheusRule", "Certificate", "ExternalSecret", "SealedSecret")
 
 
-def _by_people(selector: Object) -> Object:
-    """Without the labels that controllers give to each Pod."""
-    return {key: value for key, value in selector.items() if key not in _GIVEN}
+def _without_controller_labels(selector: Object) -> Object:
+    """The selector without labels that controllers set on each Pod."""
+    return {key: value for key, value in selector.items() if key not in _SET_BY_CONTROLLERS}
 
 
-_GIVEN = (
+_SET_BY_CONTROLLERS = (
     "apps.kubernetes.io/pod-index", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name",
     "controller-revision-hash", "job-name", "pod-template-hash", "rollouts-pod-template-hash",
     "statefulset.kubernetes.io/pod-name",
 )  # fmt: skip
 
 
-def _meant(unit: Unit, item: Item, selector: Object) -> tuple[Item | None, bool]:
-    """The workload that was probably meant, and whether that is beyond doubt.
+def _intended_workload(unit: Unit, item: Item, selector: Object) -> tuple[Item | None, bool]:
+    """The workload that the selector is probably meant for, and whether that is certain.
 
-    It has all the labels, with other values: a label that is not there at all may come at run time.
+    It has all labels of the selector with other values: a missing label may be added at run time.
     """
-    near: list[Item] = []
+    candidates: list[Item] = []
     for other in unit.items:
         labels = pod_labels_of(other)
         if not labels or not labels.keys() >= selector.keys():
@@ -120,12 +122,14 @@ def _meant(unit: Unit, item: Item, selector: Object) -> tuple[Item | None, bool]
         if item.ref.namespace and other.ref.namespace not in ("", item.ref.namespace):
             continue
         differing = [key for key in selector if selector[key] != labels[key]]
-        alike = all(get_close_matches(str(selector[key]), [str(labels[key])], 1, 0.8) for key in differing)
-        if other.ref.name == item.ref.name or alike:
+        are_similar = all(
+            get_close_matches(str(selector[key]), [str(labels[key])], 1, 0.8) for key in differing
+        )
+        if other.ref.name == item.ref.name or are_similar:
             return other, True
-        near.append(other)
-    return (near[0], False) if len(near) == 1 else (None, False)
+        candidates.append(other)
+    return (candidates[0], False) if len(candidates) == 1 else (None, False)
 
 
-def _told(labels: Object) -> str:
+def _labels_text(labels: Object) -> str:
     return ", ".join(f"{key}={value}" for key, value in list(labels.items())[:4])

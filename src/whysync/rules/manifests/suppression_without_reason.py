@@ -1,7 +1,7 @@
 """A suppression without a reason, or for an unknown check, has no effect.
 
 ## Why
-Whoever reads the file next should know why it is right. And a misspelt check would hide nothing, unseen.
+The reason tells the next reader why the finding is accepted. A misspelled check name suppresses nothing.
 
 ## Bad
 ```yaml
@@ -31,8 +31,8 @@ def suppression_without_reason(tree: Tree) -> Iterator[Finding]:
     known = {rule.id for rule in rules_in(MANIFESTS)}
     for file in tree.files:
         for bad in ignores_in(file, known)[1]:
-            yield finding(file, f"this suppression does not count: {bad.why}", line=bad.line)
+            yield finding(file, f"the suppression has no effect: {bad.why}", line=bad.line)
     for item in tree.items:
         for bad in ignores_of(item, 0, 0, known)[1]:
-            said = f"this suppression does not count: {bad.why}"
-            yield finding(item, said, field=join(("metadata", "annotations", ANNOTATION)))
+            message = f"the suppression has no effect: {bad.why}"
+            yield finding(item, message, field=join(("metadata", "annotations", ANNOTATION)))

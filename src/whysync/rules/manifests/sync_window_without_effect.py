@@ -1,8 +1,8 @@
 """A sync window that is invalid, matches no Application, or is overridden by others.
 
 ## Why
-One window that cannot be read blocks all syncs of the Applications that it selects. An allow window inside a
-deny window never lets anything through.
+One invalid window blocks all syncs of the Applications that it selects. An allow window inside a deny
+window never allows a sync.
 
 ## Bad
 ```yaml
@@ -33,8 +33,8 @@ from whysync.kubernetes.api.decode import decode
 from whysync.manifests.files import Item, finding
 from whysync.manifests.tree import Tree
 
-# Windows come round within a year or so: when one looks does not matter, the answer must stay the same.
-_FROM = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+# A fixed start, so that the result does not depend on the time of the run: windows recur within a year.
+_START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
 
 @rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="sync-window", since="0.2")
@@ -43,7 +43,7 @@ def sync_window_without_effect(tree: Tree) -> Iterator[Finding]:
         if item.ref.group != "argoproj.io":
             continue
         windows: list[tuple[int, SyncWindow]] = []
-        readable = True
+        all_valid = True
         for number, raw in enumerate(items(item.spec.get("syncWindows"))):
             window, _ = decode(fields(raw), SyncWindow)
             if window is None:
@@ -52,49 +52,49 @@ def sync_window_without_effect(tree: Tree) -> Iterator[Finding]:
             try:
                 read_window(window)
             except BadWindow as problem:
-                readable = False
-                said = f"{problem}: it blocks every sync of the apps that it selects"
-                yield finding(item, said, field=at)
+                all_valid = False
+                message = f"{problem}: it blocks every sync of the selected apps"
+                yield finding(item, message, field=at)
             else:
-                yield from _alone(item, window, at)
+                yield from _single_window(item, window, at)
             windows.append((number, window))
-        if readable:
-            yield from _together(item, windows)
+        if all_valid:
+            yield from _combined_windows(item, windows)
 
 
-def _alone(item: Item, window: SyncWindow, at: str) -> Iterator[Finding]:
+def _single_window(item: Item, window: SyncWindow, at: str) -> Iterator[Finding]:
     if window.kind not in ("allow", "deny"):
-        said = f"a window of kind {window.kind!r} neither allows nor denies"
-        yield finding(item, said, field=f"{at}/kind")
+        message = f"a window of kind {window.kind!r} neither allows nor denies"
+        yield finding(item, message, field=f"{at}/kind")
     if not (window.applications or window.namespaces or window.clusters):
-        said = "this window selects nothing: it has no applications, namespaces or clusters"
-        yield finding(item, said, field=at)
+        message = "the window selects nothing: it has no applications, namespaces or clusters"
+        yield finding(item, message, field=at)
     if not has_known_zone(window):
-        said = f"time zone {window.time_zone} is not known: Argo CD takes the times for UTC"
-        yield finding(item, said, field=f"{at}/timeZone")
-    if parse_schedule(window.schedule).next_after(_FROM) is None:
-        said = f"schedule {window.schedule} is never due: Argo CD takes such a window for always open"
-        yield finding(item, said, field=f"{at}/schedule")
+        message = f"unknown time zone {window.time_zone}: Argo CD uses UTC"
+        yield finding(item, message, field=f"{at}/timeZone")
+    if parse_schedule(window.schedule).next_after(_START) is None:
+        message = f"schedule {window.schedule} never matches: Argo CD treats the window as always open"
+        yield finding(item, message, field=f"{at}/schedule")
 
 
-def _together(item: Item, windows: list[tuple[int, SyncWindow]]) -> Iterator[Finding]:
-    """Windows that select the same apps, asked whether a sync may ever run."""
+def _combined_windows(item: Item, windows: list[tuple[int, SyncWindow]]) -> Iterator[Finding]:
+    """Windows that select the same apps and never allow a sync."""
     groups: dict[tuple[object, ...], list[tuple[int, SyncWindow]]] = {}
     for number, window in windows:
         key = window.applications, window.namespaces, window.clusters, window.and_operator
         if any(key[:3]):
             groups.setdefault(key, []).append((number, window))
-    for alike in groups.values():
-        kinds = {window.kind for _, window in alike}
+    for group in groups.values():
+        kinds = {window.kind for _, window in group}
         if "deny" not in kinds:
             continue
-        if next_allowed([window for _, window in alike], _FROM, manual=False) is None:
-            number = next(number for number, window in alike if window.kind == "deny")
-            both = (
+        if next_allowed([window for _, window in group], _START, manual=False) is None:
+            number = next(number for number, window in group if window.kind == "deny")
+            reason = (
                 "allow and deny windows cancel each other" if "allow" in kinds else "deny windows never close"
             )
             yield finding(
                 item,
-                f"{both}: no automated sync of these apps ever runs",
+                f"{reason}: no automated sync of these apps ever runs",
                 field=f"/spec/syncWindows/{number}",
             )

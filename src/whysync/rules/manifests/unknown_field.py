@@ -1,8 +1,8 @@
 """A field that the kind does not have.
 
 ## Why
-Argo CD asks the API server for strict validation: the sync fails with `unknown field`. Where validation is
-off, the field is dropped, and what it was meant to say never happens.
+Argo CD requests strict validation from the API server: the sync fails with `unknown field`. If validation
+is off, the API server drops the field, and the setting has no effect.
 
 ## Bad
 ```yaml
@@ -36,37 +36,37 @@ from whysync.manifests.tree import Tree
 
 @rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="unknown-field-dropped", since="0.2")
 def unknown_field(tree: Tree) -> Iterator[Finding]:
-    for item, misfit in tree.misfits:
-        if misfit.how is ViolationKind.UNKNOWN:
+    for item, violation in tree.violations:
+        if violation.how is ViolationKind.UNKNOWN:
             yield finding(
                 item,
-                _told(item, misfit, tree.configuration.release),
-                field=misfit.pointer,
-                hint=_hint(misfit, tree.configuration),
-                fix=_fix(item, misfit),
+                _message(item, violation, tree.configuration.release),
+                field=violation.pointer,
+                hint=_hint(violation, tree.configuration),
+                fix=_fix(item, violation),
             )
 
 
-def _told(item: Item, misfit: SchemaViolation, release: int) -> str:
-    if misfit.span is None:
-        return f"{item.ref.kind} has {misfit.text.replace('unknown field', 'no field')}"
-    field = f"{misfit.text.removeprefix('unknown field ')} of {item.ref.kind}"
-    if release < misfit.span.first:
-        return f"{field} exists since Kubernetes 1.{misfit.span.first}; this is 1.{release}"
-    return f"Kubernetes 1.{misfit.span.last + 1} removed {field}; this is 1.{release}"
+def _message(item: Item, violation: SchemaViolation, release: int) -> str:
+    if violation.span is None:
+        return f'{item.ref.kind} has no field "{violation.path}"'
+    field = f'"{violation.path}" of {item.ref.kind}'
+    if release < violation.span.first:
+        return f"{field} exists only since Kubernetes 1.{violation.span.first}, but the target is 1.{release}"
+    return f"Kubernetes 1.{violation.span.last + 1} removed {field}, and the target is 1.{release}"
 
 
-def _hint(misfit: SchemaViolation, configuration: Configuration) -> str:
-    if misfit.span is not None:
-        return configuration.release_hint if configuration.release < misfit.span.first else ""
-    return f"did you mean {misfit.better}?" if misfit.better else ""
+def _hint(violation: SchemaViolation, configuration: Configuration) -> str:
+    if violation.span is not None:
+        return configuration.release_hint if configuration.release < violation.span.first else ""
+    return f"did you mean {violation.better}?" if violation.better else ""
 
 
-def _fix(item: Item, misfit: SchemaViolation) -> Fix | None:
-    """Another spelling only where upper and lower case is all that differs."""
-    above, _, name = misfit.pointer.rpartition("/")
-    value = resolve(item.body, misfit.pointer)
-    if not misfit.better or misfit.better.lower() != name.lower() or isinstance(value, Missing):
+def _fix(item: Item, violation: SchemaViolation) -> Fix | None:
+    """The correct spelling, if only upper and lower case differ."""
+    parent, _, name = violation.pointer.rpartition("/")
+    value = resolve(item.body, violation.pointer)
+    if not violation.better or violation.better.lower() != name.lower() or isinstance(value, Missing):
         return None
-    edits = (Remove(pointer=misfit.pointer), Set(pointer=f"{above}/{misfit.better}", value=value))
-    return Fix.change(item.ref, *edits, title=f"Call it {misfit.better}", keeps_meaning=True)
+    edits = (Remove(pointer=violation.pointer), Set(pointer=f"{parent}/{violation.better}", value=value))
+    return Fix.change(item.ref, *edits, title=f"Rename it to {violation.better}", keeps_meaning=True)

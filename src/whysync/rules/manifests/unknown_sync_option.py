@@ -1,7 +1,7 @@
 """A sync option of an Application that Argo CD does not know.
 
 ## Why
-Options are whole words, upper and lower case included: what is misspelt is passed over without a word.
+Options are case-sensitive, and Argo CD silently ignores a misspelled one.
 
 ## Bad
 ```yaml
@@ -26,7 +26,7 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, Set
 from whysync.diagnosis.rule import Layer, rule
 from whysync.json_tree import dig, items, text
-from whysync.manifests.argocd_annotations import SYNC_OPTIONS, in_right_letters
+from whysync.manifests.argocd_annotations import SYNC_OPTIONS, with_correct_case
 from whysync.manifests.files import finding
 from whysync.manifests.similar_names import near
 from whysync.manifests.tree import Tree
@@ -39,17 +39,17 @@ def unknown_sync_option(tree: Tree) -> Iterator[Finding]:
             option = text(raw)
             if not option or option in SYNC_OPTIONS or "{{" in option:
                 continue
-            meant = in_right_letters(option, SYNC_OPTIONS) or near(option, SYNC_OPTIONS)
+            similar = with_correct_case(option, SYNC_OPTIONS) or near(option, SYNC_OPTIONS)
             pointer = f"{app.at}/syncPolicy/syncOptions/{number}"
             fix = (
-                Fix.change(app.item.ref, Set(pointer=pointer, value=meant), title=f"Write {meant}")
-                if meant
+                Fix.change(app.item.ref, Set(pointer=pointer, value=similar), title=f"Change it to {similar}")
+                if similar
                 else None
             )
             yield finding(
                 app.item,
-                f"Argo CD knows no sync option {option}: it is passed over",
+                f"Argo CD has no sync option {option}: it is ignored",
                 field=pointer,
-                hint=f"did you mean {meant}?" if meant else "",
+                hint=f"did you mean {similar}?" if similar else "",
                 fix=fix,
             )

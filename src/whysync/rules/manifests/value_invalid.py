@@ -1,7 +1,7 @@
-"""A value that the API server refuses, or a missing required value.
+"""A value that the API server rejects, or a missing required value.
 
 ## Why
-The sync fails with exactly these words.
+The sync fails with this message.
 
 ## Bad
 ```yaml
@@ -35,11 +35,11 @@ from whysync.manifests.tree import Tree
 @rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="schema-invalid", since="0.2")
 def value_invalid(tree: Tree) -> Iterator[Finding]:
     masker = Masker()
-    for item, misfit in tree.misfits:
-        if misfit.how is ViolationKind.REFUSED:
-            said = masker.masked_text(misfit.text)
-            if item.ref.kind == "Secret":  # a value may be in the words
-                said = (
-                    f"{said.partition(':')[0]}: this value is refused" if "data" in misfit.pointer else said
+    for item, violation in tree.violations:
+        if violation.how is ViolationKind.REJECTED:
+            message = masker.masked_text(violation.text)
+            if item.ref.kind == "Secret":  # the message may contain the value
+                message = (
+                    f"{message.partition(':')[0]}: invalid value" if "data" in violation.pointer else message
                 )
-            yield finding(item, f"the API server refuses it: {said}", field=misfit.pointer)
+            yield finding(item, f"the API server rejects it: {message}", field=violation.pointer)

@@ -1,8 +1,8 @@
 """A value of the wrong type.
 
 ## Why
-The API server cannot decode the object, and the sync fails. Most often it is a number or `true` where a
-string is wanted, as in annotations, labels and environment variables: there it needs quotes.
+The API server cannot decode the object, and the sync fails. Usually it is a number or `true` instead of a
+string, as in annotations, labels and environment variables: it needs quotes.
 
 ## Bad
 ```yaml
@@ -35,27 +35,27 @@ from whysync.manifests.tree import Tree
 
 @rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="schema-invalid", since="0.2")
 def value_of_wrong_type(tree: Tree) -> Iterator[Finding]:
-    for item, misfit in tree.misfits:
-        if misfit.how is ViolationKind.TYPE:
-            quoted = isinstance(misfit.value, str)
+    for item, violation in tree.violations:
+        if violation.how is ViolationKind.TYPE:
+            quoted = isinstance(violation.value, str)
             yield finding(
                 item,
-                misfit.text,
-                field=misfit.pointer,
+                violation.text,
+                field=violation.pointer,
                 hint="put it in quotes" if quoted else "",
-                fix=_fix(item, misfit),
+                fix=_fix(item, violation),
             )
 
 
-def _fix(item: Item, misfit: SchemaViolation) -> Fix | None:
-    """Safe where the text of the file has the very letters: `0777` or `1_000` say something else as text."""
-    if isinstance(misfit.value, Missing):
+def _fix(item: Item, violation: SchemaViolation) -> Fix | None:
+    """Keeps the meaning if the file has the value literally: `0777` and `1_000` differ as strings."""
+    if isinstance(violation.value, Missing):
         return None
-    given = resolve(item.body, misfit.pointer)
-    written = str(given).lower() if isinstance(given, bool) else str(given)
-    name = misfit.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-    plain = f"{name}: {written}" in item.file.text and not isinstance(given, float)
-    title = "Put it in quotes" if isinstance(misfit.value, str) else "Take the quotes off"
+    value = resolve(item.body, violation.pointer)
+    literal = str(value).lower() if isinstance(value, bool) else str(value)
+    name = violation.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    plain = f"{name}: {literal}" in item.file.text and not isinstance(value, float)
+    title = "Put it in quotes" if isinstance(violation.value, str) else "Remove the quotes"
     return Fix.change(
-        item.ref, Set(pointer=misfit.pointer, value=misfit.value), title=title, keeps_meaning=plain
+        item.ref, Set(pointer=violation.pointer, value=violation.value), title=title, keeps_meaning=plain
     )

@@ -1,11 +1,11 @@
-"""A certificate of cert-manager has expired or expires soon.
+"""A cert-manager Certificate has expired or expires soon.
 
 ## Why
-cert-manager renews a certificate before it expires. One that expires within three weeks is usually not being
-renewed. Dates inside Secrets are masked and not checked.
+cert-manager renews a certificate before it expires. If it expires within three weeks, the renewal has usually
+failed. Certificates inside Secrets are masked and not checked.
 
 ## Fix
-Read the conditions of the Certificate and of its CertificateRequest; the issuer is the usual reason.
+Read the conditions of the Certificate and of its CertificateRequest; usually the issuer is the cause.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ _SOON: Final = timedelta(days=21)
 def certificate_expiring(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         live = case.live_of(row.key) if row.kind == "Certificate" else None
-        ends = _instant(live, "notAfter") if live is not None else None
-        if live is None or ends is None or ends - case.now > _SOON:
+        expires_at = _instant(live, "notAfter") if live is not None else None
+        if live is None or expires_at is None or expires_at - case.now > _SOON:
             continue
-        over = ends <= case.now
+        expired = expires_at <= case.now
         due = _instant(live, "renewalTime")
-        late = ", and was to be renewed before now" if due is not None and due < case.now else ""
+        overdue = ", and its renewal is overdue" if due is not None and due < case.now else ""
         yield Finding(
             about=row.ref,
-            verdict=f"the certificate {'ended' if over else 'ends'} on {ends:%Y-%m-%d}{late}",
+            verdict=f"the certificate {'expired' if expired else 'expires'} on"
+            f" {expires_at:%Y-%m-%d}{overdue}",
             confidence=Confidence.HIGH,
-            severity=Severity.CRITICAL if over else Severity.WARNING,
-            evidence=(cite(live, "/status/notAfter", says="when it ends"),),
+            severity=Severity.CRITICAL if expired else Severity.WARNING,
+            evidence=(cite(live, "/status/notAfter", says="expiry date"),),
         )
 
 
 def _instant(live: Manifest, name: str) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text(live.status.get(name)))
+        instant = datetime.fromisoformat(text(live.status.get(name)))
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)

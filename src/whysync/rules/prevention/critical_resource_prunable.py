@@ -1,8 +1,8 @@
 """An object that contains data is pruned when it is removed from Git.
 
 ## Why
-The Application prunes by itself: a renamed file or a wrong path in Git deletes the claim, and its data too. A
-Namespace and a CRD take everything with them that they contain.
+The Application prunes automatically: a renamed file or a wrong path in Git deletes the
+PersistentVolumeClaim and its data. Deleting a Namespace or a CRD also deletes everything in it.
 
 ## Fix
 Annotate the object with `argocd.argoproj.io/sync-options: Prune=false`.
@@ -26,18 +26,18 @@ def critical_resource_prunable(case: Case) -> Iterator[Finding]:
         return
     for row in case.app.status.resources:
         lost = LOST_WITH.get(row.kind)
-        known = case.desired_of(row.key) or case.live_of(row.key)
-        if lost is None or known is None or keeps_from_pruning(known.body):
+        manifest = case.desired_of(row.key) or case.live_of(row.key)
+        if lost is None or manifest is None or keeps_from_pruning(manifest.body):
             continue
         yield Finding(
             about=row.ref,
-            verdict=f"the app prunes it when it leaves Git, and {lost} goes too",
+            verdict=f"the app prunes it if it is removed from Git, which also deletes {lost}",
             confidence=Confidence.HIGH,
             severity=Severity.WARNING if row.kind.startswith("Persistent") else Severity.INFO,
             fixes=(
                 Fix.change(
-                    known.ref,
-                    with_options(known, "Prune=false"),
+                    manifest.ref,
+                    with_options(manifest, "Prune=false"),
                     title=f"Annotate it in Git with {hooks.SYNC_OPTIONS}: Prune=false",
                 ),
             ),

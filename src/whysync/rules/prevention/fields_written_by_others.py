@@ -1,13 +1,13 @@
-"""A field of an object in Git that another program or a person writes.
+"""Another program or a person writes fields of an object that Git declares.
 
 ## Why
-A field that Git declares and another program writes too is overwritten by the next sync, then again by the
-other program. One that Git does not declare shows up in a server-side diff or in a list. whysync reads the
-writers from managedFields.
+If Git and another program both write a field, each sync and the other program overwrite each other's value.
+A field that Git does not declare can appear in a server-side diff or in a list. whysync reads the writers
+from managedFields.
 
 ## Fix
-For a controller, the narrowest ignore rule, or leave the field out of Git. A change that a person or another
-tool made is not hidden: commit it, or let a sync undo it.
+For a controller, use the narrowest ignore rule or remove the field from Git. Do not ignore a change by a
+person or another tool: commit it, or let a sync undo it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _BY_HAND = (
 )
 _TOOLS = (WriterKind.KUBECTL_APPLY, WriterKind.HELM, WriterKind.TERRAFORM, WriterKind.OTHER_GITOPS)
 _REVISION = "/metadata/annotations/deployment.kubernetes.io~1revision"
-_OPEN = ("/metadata/annotations", "/metadata/labels", "/spec", "/data", "/metadata", "")
+_CONTAINERS = ("/metadata/annotations", "/metadata/labels", "/spec", "/data", "/metadata", "")
 """Never ignored as a whole: one rule would hide everything."""
-_MOST = 200
+_MAX_FIELDS = 200
 """Per object: with more fields of other writers, no rules are proposed."""
 
 _Group = tuple[str, bool]
@@ -62,25 +62,27 @@ def fields_written_by_others(case: Case) -> Iterator[Finding]:
 
 def _fields_of_others(case: Case, live: Manifest, desired: Manifest | None) -> Iterator[tuple[str, Writer]]:
     """Fields that differ from Git; without manifests, fields that Argo CD does not own."""
-    ledger = ManagedFieldsIndex(live.body)
-    if all(_is_quiet(writer) for writer in ledger.managers):
+    managed_fields = ManagedFieldsIndex(live.body)
+    if all(_is_irrelevant(writer) for writer in managed_fields.managers):
         return
     rules = case.own_ignore_rules
-    left = rules.normalize(live.body) if rules is not None else live.body
-    found = _differing(desired, live) if desired is not None else _not_argocds(ledger, live)
-    told = 0
-    for pointer in found:
-        writer = next(iter(ledger.writers(pointer)), None)
-        ignored = isinstance(pointers.resolve(left, pointer), Missing)
-        if writer is None or _is_quiet(writer) or ignored or _is_bookkeeping(pointer):
+    not_ignored = rules.normalize(live.body) if rules is not None else live.body
+    candidates = (
+        _differing(desired, live) if desired is not None else _not_owned_by_argocd(managed_fields, live)
+    )
+    count = 0
+    for pointer in candidates:
+        writer = next(iter(managed_fields.writers(pointer)), None)
+        ignored = isinstance(pointers.resolve(not_ignored, pointer), Missing)
+        if writer is None or _is_irrelevant(writer) or ignored or _is_bookkeeping(pointer):
             continue
-        told += 1
-        if told > _MOST:
+        count += 1
+        if count > _MAX_FIELDS:
             return
         yield pointer, writer
 
 
-def _is_quiet(writer: Writer) -> bool:
+def _is_irrelevant(writer: Writer) -> bool:
     """Is it Argo CD itself, or a writer of status only?"""
     return writer.kind in (WriterKind.ARGOCD, WriterKind.API_SERVER) or writer.subresource == "status"
 
@@ -89,7 +91,7 @@ def _differing(desired: Manifest, live: Manifest) -> Iterator[str]:
     for difference in differences(desired.body, live.body):
         if isinstance(difference.live_value, Missing):
             continue
-        if difference.pointer in _OPEN:  # only the cluster has the whole map: check each of its fields
+        if difference.pointer in _CONTAINERS:  # only the cluster has the whole map: check each of its fields
             yield from (pointers.child(difference.pointer, name) for name in _names(difference.live_value))
         else:
             yield difference.pointer
@@ -99,24 +101,24 @@ def _names(value: Json | Missing) -> list[str]:
     return sorted(value) if isinstance(value, dict) else []
 
 
-def _not_argocds(ledger: ManagedFieldsIndex, live: Manifest) -> Iterator[str]:
+def _not_owned_by_argocd(managed_fields: ManagedFieldsIndex, live: Manifest) -> Iterator[str]:
     """The topmost nodes that others own and Argo CD does not, if it owns anything at all."""
-    if not any(writer.kind is WriterKind.ARGOCD for writer in ledger.managers):
+    if not any(writer.kind is WriterKind.ARGOCD for writer in managed_fields.managers):
         return
-    waiting = [""]
-    while waiting:
-        at = waiting.pop()
-        if at not in _OPEN and _is_bookkeeping(at):
+    pending = [""]
+    while pending:
+        at = pending.pop()
+        if at not in _CONTAINERS and _is_bookkeeping(at):
             continue
         value = live.at(at)
-        owners = ledger.writers(at) if at else ()
-        shared = at in _OPEN or any(writer.kind is WriterKind.ARGOCD for writer in owners)
+        owners = managed_fields.writers(at) if at else ()
+        shared = at in _CONTAINERS or any(writer.kind is WriterKind.ARGOCD for writer in owners)
         if not shared and owners:
             yield at
         elif isinstance(value, dict):
-            waiting += [pointers.child(at, name) for name in sorted(value, reverse=True)]
+            pending += [pointers.child(at, name) for name in sorted(value, reverse=True)]
         elif isinstance(value, list):
-            waiting += [pointers.child(at, number) for number in reversed(range(len(value)))]
+            pending += [pointers.child(at, number) for number in reversed(range(len(value)))]
 
 
 def _is_bookkeeping(pointer: str) -> bool:
@@ -134,7 +136,7 @@ def _finding(
     case: Case, live: Manifest, ref: Ref, writer: Writer, found: tuple[str, ...], *, declared: bool
 ) -> Finding:
     shown = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
-    also = ", and Git sets it otherwise" if declared else ""
+    also = ", but Git declares another value" if declared else ""
     fix = _fix(case, ref, writer, found)
     return Finding(
         about=ref,
@@ -155,7 +157,7 @@ def _severity(writer: Writer, *, declared: bool) -> Severity:
 def _advice(writer: Writer) -> str:
     if writer.kind in _BY_HAND:
         return ": commit it, or let a sync undo it"
-    return ": one of the two tools should leave this object alone" if writer.kind in _TOOLS else ""
+    return ": only one of the two tools should manage this object" if writer.kind in _TOOLS else ""
 
 
 def _fix(case: Case, ref: Ref, writer: Writer, found: tuple[str, ...]) -> Fix | None:
@@ -167,7 +169,7 @@ def _fix(case: Case, ref: Ref, writer: Writer, found: tuple[str, ...]) -> Fix | 
         return Fix.remove(
             ref,
             _REPLICAS,
-            title="Leave the number of replicas to the autoscaler",
-            risk="with client-side apply, one sync can set 1 replica for a moment",
+            title="Let the autoscaler own it: remove replicas from Git",
+            risk="with client-side apply, this sync can set 1 replica for a moment",
         )
     return ignore_field(case, ref, *found)

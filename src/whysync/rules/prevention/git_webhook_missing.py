@@ -1,7 +1,7 @@
 """No Git host sends webhooks to Argo CD.
 
 ## Why
-Without a webhook, Argo CD sees a commit only when it polls the repository, every 2 to 3 minutes.
+Without a webhook, Argo CD detects a commit only when it polls the repository, every 2 to 3 minutes.
 
 ## Fix
 Configure the Git host to call `/api/webhook` of argocd-server; `argocd-secret` has the shared secret.
@@ -17,8 +17,8 @@ from whysync.diagnosis.rule import Scope, Topic, rule
 from whysync.queries.git_webhooks import WebhookUse, webhook_use
 
 _REASONS = {
-    WebhookUse.NOT_LOGGED: "the log of argocd-server knows of no push event",
-    WebhookUse.NO_SECRET: "argocd-secret holds no secret of a webhook",
+    WebhookUse.NOT_LOGGED: "the log of argocd-server has no push event",
+    WebhookUse.NO_SECRET: "argocd-secret has no webhook secret",
 }
 
 
@@ -29,7 +29,7 @@ def git_webhook_missing(cases: Sequence[Case]) -> Iterator[Finding]:
     if reason is not None:
         yield Finding(
             about=case.application.ref,
-            verdict=f"{reason}: a commit is seen only when Argo CD looks by itself, every 2 to 3 minutes",
+            verdict=f"{reason}: Argo CD detects commits only by polling, every 2 to 3 minutes",
             confidence=Confidence.HIGH,
             severity=Severity.INFO,
         )

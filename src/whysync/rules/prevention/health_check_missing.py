@@ -1,12 +1,12 @@
 """Argo CD has no health check for a custom resource.
 
 ## Why
-A resource without a health check never makes the app unhealthy, and in a wave it counts as done as soon as
+A resource without a health check never makes the app unhealthy, and a sync wave does not wait for it after
 it is applied.
 
 ## Fix
-Add a check for the kind to `argocd-cm`. The proposed one reads a condition of the live object; whysync has
-run it on that object.
+Add a health check for the kind to `argocd-cm`. The proposed check reads a condition of the live object;
+whysync has run it on that object.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.commands import argocd_namespace
 
-_TELLING = ("Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled")
+_CONDITION_TYPES = ("Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled")
 _EXPECTED = {"True": HealthCode.HEALTHY, "False": HealthCode.DEGRADED, "Unknown": HealthCode.PROGRESSING}
 _LUA = """\
 local answer = {status = "Progressing", message = "waits for condition CONDITION"}
@@ -47,30 +47,30 @@ return answer
 
 @rule(topic=Topic.HEALTH, severity=Severity.INFO, cause="no-health-check", since="0.2")
 def health_check_missing(case: Case) -> Iterator[Finding]:
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for row in case.app.status.resources:
         kind = row.group, row.kind
-        if kind in told or row.health is not None or row.hook or is_builtin(row.ref):
+        if kind in reported or row.health is not None or row.hook or is_builtin(row.ref):
             continue
         live = case.live_of(row.key)
         if row.group == "argoproj.io" or live is None or case.health_of(live) is not None:
             continue
-        told.add(kind)
+        reported.add(kind)
         count = sum(1 for other in case.app.status.resources if (other.group, other.kind) == kind)
-        many = "it has" if count == 1 else f"the {count} of its kind have"
+        subject = "it has" if count == 1 else f"{count} resources have"
         fix = _proposal(case, row.ref, live)
         yield Finding(
             about=row.ref,
             confidence=Confidence.HIGH,
             severity=Severity.INFO,
-            verdict=f"Argo CD has no check for {row.kind} ({row.group}): {many} no health,"
-            " and waves do not wait",
+            verdict=f"Argo CD has no health check for {row.kind} ({row.group}): {subject} no health,"
+            " and sync waves do not wait",
             fixes=(fix,) if fix else (),
         )
 
 
 def _proposal(case: Case, ref: Ref, live: Manifest) -> Fix | None:
-    for name in _TELLING:
+    for name in _CONDITION_TYPES:
         for raw in items(live.status.get("conditions")):
             condition = fields(raw)
             expected = _EXPECTED.get(text(condition.get("status")))
@@ -78,11 +78,11 @@ def _proposal(case: Case, ref: Ref, live: Manifest) -> Fix | None:
                 continue
             script = _LUA.replace("CONDITION", name)
             override = {f"{ref.group}/{ref.kind}": ResourceOverride(health_lua=script)}
-            judged = health_of(live.body, override)
-            if judged is None or judged.code is not expected:
+            health = health_of(live.body, override)
+            if health is None or health.code is not expected:
                 return None
             return Fix(
-                title=f"Add a check that reads condition {name}; run on {ref.name}, it says {judged.code}",
+                title=f"Add a health check of condition {name}; its result for {ref.name} is {health.code}",
                 kind=FixKind.SETTINGS,
                 target=_settings(case),
                 edits=(
@@ -91,13 +91,13 @@ def _proposal(case: Case, ref: Ref, live: Manifest) -> Fix | None:
                         value=script,
                     ),
                 ),
-                risk="apps with such resources become Degraded or Progressing where they looked Healthy",
+                risk="apps with such resources can become Degraded or Progressing",
             )
     return None
 
 
 def _settings(case: Case) -> Ref:
-    found = case.settings("argocd-cm")
-    if found is not None:
-        return found.ref
+    settings = case.settings("argocd-cm")
+    if settings is not None:
+        return settings.ref
     return Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name="argocd-cm")

@@ -1,7 +1,7 @@
 """Argo CD's last connection to a repository of the app failed.
 
 ## Why
-Argo CD serves manifests from its cache for a while. Once that has expired, the app cannot be compared.
+Argo CD uses cached manifests for a while. After the cache has expired, the app cannot be compared.
 
 ## Fix
 Check the address and the credentials of the repository in Argo CD's settings.
