@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         outcome, tree = linted(paths, configuration, rules=rules, render=not options.no_render)
     if options.write_baseline:
         write(options.write_baseline, baseline.baseline_text(outcome.findings))
-        err().say(f"{len(outcome.findings)} findings are in {options.write_baseline} now")
+        err().say(f"recorded {len(outcome.findings)} findings in {options.write_baseline}")
         return Exit.OK
     if options.baseline:
         new, old = baseline.without_known(outcome.findings, _read(options.baseline), options.baseline)
