@@ -1,4 +1,4 @@
-"""The Application: what it asks for (`spec`) and what Argo CD says of it (`status`)."""
+"""The Application: its `spec`, and the `status` that Argo CD writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SyncCode(StrEnum):
 
 
 class HealthCode(StrEnum):
-    """From best to worst, as Argo CD ranks them."""
+    """Health codes from best to worst, as Argo CD ranks them."""
 
     HEALTHY = "Healthy"
     SUSPENDED = "Suspended"
@@ -29,7 +29,7 @@ class HealthCode(StrEnum):
 
 
 class Phase(StrEnum):
-    """Of an operation, and of each hook and resource in it."""
+    """The phase of an operation, and of each hook and resource in it."""
 
     RUNNING = "Running"
     TERMINATING = "Terminating"
@@ -65,7 +65,7 @@ class HelmSource(Wire, frozen=True):
 
 
 class Source(Wire, frozen=True):
-    """Only what a diagnosis asks for; the raw spec keeps the rest."""
+    """Only the fields that are used; the raw spec has all fields."""
 
     repo_url: str = msgspec.field(default="", name="repoURL")
     path: str = ""
@@ -83,7 +83,7 @@ class HydratorDrySource(Wire, frozen=True):
 
 
 class HydratorTarget(Wire, frozen=True):
-    """Where hydrated manifests go; without a `repoURL` of its own, into the dry source's repository."""
+    """The target of hydrated manifests; without a `repoURL`, the dry source's repository."""
 
     repo_url: str = msgspec.field(default="", name="repoURL")
     target_branch: str = ""
@@ -198,7 +198,7 @@ class _Named(Wire, frozen=True):
 
 
 class ResourceRow(_Named, frozen=True):
-    """One line of the app's resource list; a hook or a foreign object has no `status`."""
+    """A row of `status.resources`; a hook or an object of another app has no `status`."""
 
     status: str = ""
     health: Health | None = None
@@ -209,7 +209,7 @@ class ResourceRow(_Named, frozen=True):
 
 
 class ResourceResult(_Named, frozen=True):
-    """What one sync did to one resource. `hook_phase` is also set for resources that are no hooks."""
+    """The sync result of a resource. `hook_phase` is also set for resources that are not hooks."""
 
     status: str = ""
     message: str = ""
@@ -257,7 +257,7 @@ class Operation(Wire, frozen=True):
 
 
 class OperationState(Wire, frozen=True):
-    """`Running` with `finished_at` set means: failed, and waiting for its next retry."""
+    """`Running` with `finished_at` means that it failed and waits for a retry."""
 
     operation: Operation = Operation()
     phase: str = ""
@@ -330,13 +330,13 @@ class Application(Wire, frozen=True):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """`spec.sources` wins over `spec.source`, as in Argo CD."""
+        """`spec.sources` takes precedence over `spec.source`, as in Argo CD."""
         if self.spec.sources:
             return self.spec.sources
         return (self.spec.source,) if self.spec.source else ()
 
     @property
     def revisions(self) -> tuple[str, ...]:
-        """What the last comparison was made with, one per source."""
+        """The revisions of the last comparison, one per source."""
         sync = self.status.sync
         return sync.revisions or ((sync.revision,) if sync.revision else ())

@@ -6,7 +6,7 @@ import msgspec
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What a revision of a repository resolves to now."""
+    """A revision of a repository and its current commit."""
 
     repo: str
     revision: str

@@ -1,4 +1,4 @@
-"""The AppProject: what its Applications may use, where they may go, and when they may sync."""
+"""The AppProject: permitted sources, destinations and kinds, roles, and sync windows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ServiceAccountFor(Wire, frozen=True):
 
 
 class ProjectSpec(Wire, frozen=True):
-    """An absent list and an empty one differ: for namespaced kinds, no list allows all, an empty one none."""
+    """A missing list differs from an empty one: for namespaced kinds, it permits all instead of none."""
 
     source_repos: tuple[str, ...] = ()
     source_namespaces: tuple[str, ...] = ()

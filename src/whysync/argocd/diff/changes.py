@@ -1,4 +1,4 @@
-"""What differs between live and predicted live, field by field, and how to make the one from the other."""
+"""Field changes between the live object and the predicted live object."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class ChangeKind(StrEnum):
 class FieldChange(msgspec.Struct, frozen=True, kw_only=True):
     """One field that an apply would change.
 
-    `pointer` counts list items as they stand in live; an item that live lacks is counted as it stands in the
-    prediction. `path` names items of keyed lists for people: `spec.containers[name=app].image`.
+    `pointer` uses the list indexes of the live object, or of the prediction for an item that the live object
+    lacks. `path` is readable: it names items of keyed lists, as in `spec.containers[name=app].image`.
     """
 
     pointer: str
@@ -39,13 +39,15 @@ class FieldChange(msgspec.Struct, frozen=True, kw_only=True):
 
 def changes_between(live: Object, predicted: Object, kind: Type | None = None) -> tuple[FieldChange, ...]:
     """All differences, sorted by where they are."""
-    return tuple(sorted(_in_maps(live, predicted, kind, "", ""), key=lambda change: _place(change.pointer)))
+    return tuple(
+        sorted(_in_maps(live, predicted, kind, "", ""), key=lambda change: _sort_key(change.pointer))
+    )
 
 
-def _place(pointer: str) -> tuple[tuple[int, str], ...]:
-    """Items of lists by number; the text decides between the keys `1` and `01` of a map."""
-    parts = split(pointer)
-    return tuple((-1 if (at := index_of(part)) is None else at, part) for part in parts)
+def _sort_key(pointer: str) -> tuple[tuple[int, str], ...]:
+    """Sort key: list indexes numerically, then by text."""
+    tokens = split(pointer)
+    return tuple((-1 if (index := index_of(token)) is None else index, token) for token in tokens)
 
 
 def _in_maps(live: Object, predicted: Object, kind: Type | None, at: str, path: str) -> Iterator[FieldChange]:
@@ -106,9 +108,9 @@ def _by_index(
     old: list[Json], new: list[Json], element: Type | None, at: str, path: str
 ) -> Iterator[FieldChange]:
     for index in range(max(len(old), len(new))):
-        left: Json | Missing = old[index] if index < len(old) else MISSING
+        old_item: Json | Missing = old[index] if index < len(old) else MISSING
         right: Json | Missing = new[index] if index < len(new) else MISSING
-        yield from _in_values(left, right, element, None, child(at, index), f"{path}[{index}]")
+        yield from _in_values(old_item, right, element, None, child(at, index), f"{path}[{index}]")
 
 
 def _keys(field: Field | None) -> tuple[str, ...]:
@@ -118,7 +120,7 @@ def _keys(field: Field | None) -> tuple[str, ...]:
 
 
 def _names(items: list[Json], keys: tuple[str, ...]) -> dict[str, int] | None:
-    """Items by name; `None` when they have none, or not each its own."""
+    """Items by name; `None` if a name is missing or repeated."""
     if not keys:
         return None
     positions: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Compare one desired object with the live one. Mirrors gitops-engine `Diff`, Argo CD 3.6."""
+"""Compares a desired object with the live one. Mirrors gitops-engine `Diff`, Argo CD 3.6."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _USUAL: Final = DiffOptions()
 
 
 def diff(desired: Object | None, live: Object | None, options: DiffOptions = _USUAL) -> DiffResult:
-    """Is the live object what the desired one asks for? Raises `DiffError` where Argo CD fails to compare."""
+    """Compares two objects. Raises `DiffError` if Argo CD fails to compare them."""
     try:
         return _diff(desired, live, options)
     except RecursionError:
@@ -52,7 +52,7 @@ def _is_plainly_equal(
         try:
             desired, live = normalizer(desired), normalizer(live)
         except ValueError:
-            return False  # what a failing rule means is for the long way round to say
+            return False  # the full comparison below reports the error
     return is_within(desired, live)
 
 
@@ -93,7 +93,7 @@ def _legacy(
 
 
 def _three_way(applied: Object, desired: Object, live: Object) -> Outcome | None:
-    """Upstream falls back to two ways when three do not work out."""
+    """Upstream falls back to a two-way diff if the three-way diff fails."""
     try:
         return three_way(applied, desired, live)
     except DiffError:
@@ -106,7 +106,7 @@ def _filled_once(outcome: Outcome) -> Sides:
 
 
 def _one_sided(desired: Object | None, live: Object | None, options: DiffOptions) -> DiffResult:
-    """Nothing to compare with: a missing object is modified; of an extra one the sync status tells."""
+    """One side is missing: a missing live object counts as modified, an extra one does not."""
     if live is not None:
         return DiffResult(modified=False, way="delete", look=lambda: Sides(prepared(live, options), None))
     if desired is not None:

@@ -1,6 +1,7 @@
-"""What Argo CD evens out on both sides before it compares, kind by kind.
+"""Normalization of objects before a diff, per kind.
 
-Mirrors gitops-engine `Normalize`, Argo CD 3.6. Functions give a new object and leave their argument alone.
+Mirrors gitops-engine `Normalize`, Argo CD 3.6. Functions return a new object and do not change their
+argument.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _log = logging.getLogger(__name__)
 def normalize(
     obj: Object, *, ignore_aggregated_roles: bool = False, normalizer: Normalizer | None = None
 ) -> Object:
-    """One side of a comparison, evened out; `normalizer` brings ignore rules and known types, and runs last.
+    """A normalized object; `normalizer` applies ignore rules and known types, and runs last.
 
-    A normaliser that fails is logged and passed over, as upstream does.
+    As upstream, a normalizer that fails is skipped.
     """
     obj = _without_creation_timestamp(obj)
     group, kind = group_of(text(obj.get("apiVersion"))), obj.get("kind")
@@ -45,7 +46,7 @@ def normalize(
     try:
         return normalizer(obj)
     except ValueError as problem:
-        # The rules are the users'; upstream goes on with the object as far as it came.
+        # Upstream continues with the object as far as it was normalized.
         _log.warning("could not normalise %s: %s", kind, problem)
         return obj
 
@@ -60,7 +61,7 @@ def _without_creation_timestamp(obj: Object) -> Object:
 def normalize_secret(obj: Object) -> Object:
     """`stringData` moves, encoded, into `data`; null values become empty ones.
 
-    A mark that stands for a hidden value is moved as it is: equal values have equal marks on both sides.
+    A mask of a secret value is moved unchanged: equal values have equal masks on both sides.
     """
     string_data = obj.get("stringData")
     if isinstance(string_data, dict):
@@ -80,7 +81,7 @@ def normalize_secret(obj: Object) -> Object:
 
 
 def _with_plain_rules(obj: Object, *, ignore_aggregated: bool) -> Object:
-    """No rules are null rules; those of an aggregated role are the controller's business, if so asked."""
+    """Missing rules become null; with `ignore_aggregated_roles`, so do rules of aggregated roles."""
     aggregated = ignore_aggregated and isinstance(obj.get("aggregationRule"), dict)
     return {**obj, "rules": None} if aggregated or obj.get("rules") == [] else obj
 
@@ -88,7 +89,8 @@ def _with_plain_rules(obj: Object, *, ignore_aggregated: bool) -> Object:
 def _sorted_endpoints(obj: Object) -> Object:
     """Addresses by IP and UID, ports and subsets by content.
 
-    Differs: upstream sorts ports and subsets by a hash of their content; any fixed order compares alike.
+    Differs: upstream sorts ports and subsets by a hash of their content; any fixed order gives the same
+    result.
     """
     if not is_decodable(obj, type_named("core/v1.Endpoints")):
         return obj

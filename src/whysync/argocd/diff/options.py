@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def prepared(obj: Object, options: DiffOptions, *, with_rules: bool = True) -> Object:
-    """Canonical, evened out, and (with rules) without what is to be ignored."""
+    """The canonical, normalized object; with rules, without ignored fields."""
     return _normalized(remarshal(obj), options, with_rules=with_rules)
 
 
 def prepared_and_fits(obj: Object, options: DiffOptions) -> tuple[Object, bool]:
-    """The same, and whether Go can surely read it; what moves data about is not sure."""
+    """The same, and whether it is certain that Go can decode it."""
     canonical, fits = remarshalled(obj)
     return _normalized(canonical, options, with_rules=True), fits and obj.get("kind") != "Secret"
 
@@ -38,11 +38,10 @@ def _normalized(obj: Object, options: DiffOptions, *, with_rules: bool) -> Objec
 class DiffOptions:
     """The strategy and what it needs.
 
-    - `normalizer` brings ignore rules and known types; it gives back a new object, or the same one if it has
-      nothing to do, and never changes its argument; a `ValueError` from it is
-      logged and passed over.
+    - `normalizer` applies ignore rules and known types; it returns a new object, or the same one if nothing
+      changes, and never changes its argument; a `ValueError` is ignored.
     - `schemas` are the types of custom resources, for structured merge and for leaving out webhooks' changes.
-    - `dry_run` answers what a server-side apply of the desired object would give.
+    - `dry_run` returns the result of a server-side apply of the desired object.
     """
 
     strategy: Strategy = Strategy.LEGACY

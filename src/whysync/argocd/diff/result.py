@@ -1,4 +1,4 @@
-"""What a comparison found."""
+"""The result of a diff."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whysync.kubernetes.schema import Type
 
 
 class Sides(NamedTuple):
-    """The two trees that were compared; `None` stands for an object that does not exist."""
+    """The two compared objects; `None` for an object that does not exist."""
 
     live: Object | None
     predicted: Object | None
@@ -23,12 +23,11 @@ Look: TypeAlias = Callable[[], Sides]
 
 
 class DiffResult:
-    """Is a resource modified, what is live after normalising, and what would it be after an apply?
+    """Whether a resource is modified, its normalized live object, and the predicted one after an apply.
 
-    `way` is how it was compared: `two-way`, `three-way`, `structured-merge`, `server-side`, or `create` and
-    `delete` where one side does not exist. Trees and changes are worked out when they are asked for: most
-    resources are equal, and nobody asks. They may share parts with the objects that were compared, and must
-    not be changed.
+    `way` is the kind of diff: `two-way`, `three-way`, `structured-merge`, `server-side`, or `create` and
+    `delete` if one side does not exist. Objects and changes are computed lazily, because most resources are
+    equal. They may share parts with the compared objects, and must not be changed.
     """
 
     __slots__ = ("_changes", "_look", "_sides", "modified", "way")
@@ -59,7 +58,7 @@ class DiffResult:
 
     @property
     def changes(self) -> tuple[FieldChange, ...]:
-        """Field by field; empty for equal objects, and where one side does not exist."""
+        """The field changes; empty for equal objects, and if one side does not exist."""
         if self._changes is None:
             live, predicted, kind = self.sides if self.modified else Sides(None, None)
             try:

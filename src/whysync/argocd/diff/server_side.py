@@ -1,7 +1,7 @@
-"""Compare with what the API server answers to a dry run of a server-side apply.
+"""Server-side diff: compares with the result of a dry run of a server-side apply.
 
-Mirrors gitops-engine `ServerSideDiff`, Argo CD 3.6. By default what is not Argo CD's own falls back to its
-live value, so that neither mutating webhooks nor the server's defaults show as differences.
+Mirrors gitops-engine `ServerSideDiff`, Argo CD 3.6. By default fields that Argo CD does not own keep their
+live value, so that changes of mutating webhooks and defaults are not differences.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _sides(desired: Object, live: Object, options: DiffOptions) -> Sides:
 
 
 def _finished(obj: Object, options: DiffOptions) -> Object:
-    """Normalised with all rules, and without what every write changes."""
+    """Normalized with all rules, without fields that every write changes."""
     obj = normalize(
         obj, ignore_aggregated_roles=options.ignore_aggregated_roles, normalizer=options.normalizer
     )
@@ -67,8 +67,8 @@ def _finished(obj: Object, options: DiffOptions) -> Object:
     meta = fields(obj.get("metadata"))
     if "managedFields" not in meta and "resourceVersion" not in meta:
         return obj
-    kept = {key: value for key, value in meta.items() if key not in {"managedFields", "resourceVersion"}}
-    return {**obj, "metadata": kept}
+    remaining = {key: value for key, value in meta.items() if key not in {"managedFields", "resourceVersion"}}
+    return {**obj, "metadata": remaining}
 
 
 def without_webhook_mutations(
@@ -90,10 +90,10 @@ def without_webhook_mutations(
             ref = ref_of(predicted)
             gvk = f"{ref.group}/{ref.version}, Kind={ref.kind}"
             raise DiffError(f"error converting {which} state from unstructured to {gvk}: {problem}") from None
-    own = _owned(claims, manager)
-    if not own:
+    owned = _owned(claims, manager)
+    if not owned:
         raise DiffError(f"no managed fields found for manager: {manager}")
-    foreign = without_owned_ancestors(field_set(predicted, atom).difference(own), own)
+    foreign = without_owned_ancestors(field_set(predicted, atom).difference(owned), owned)
     try:
         removed = compare(live, predicted, atom).removed.difference(foreign)
     except DiffError as problem:
@@ -114,7 +114,7 @@ def _json(value: Json | Missing) -> Json:
 
 
 def _owned(claims: list[Json], manager: str) -> FieldSet:
-    """All that the manager owns, by whatever operation."""
+    """The fields that the manager owns with any operation."""
     own = FieldSet()
     for claim in claims:
         try:
@@ -126,22 +126,22 @@ def _owned(claims: list[Json], manager: str) -> FieldSet:
     return own
 
 
-def without_owned_ancestors(gone: FieldSet, own: FieldSet) -> FieldSet:
-    """What may go: nothing that has something of the manager's own below it.
+def without_owned_ancestors(removed: FieldSet, owned: FieldSet) -> FieldSet:
+    """The fields that may be removed: none with a field of the manager below it.
 
-    Mirrors gitops-engine `excludeManagerOwnedAncestors`. Below free-form fields the server records leaves
-    only, and taking out their parents would take them along.
+    Mirrors gitops-engine `excludeManagerOwnedAncestors`. Below free-form fields the server records only
+    leaves, so removing a parent would remove them too.
     """
-    members = {step for step in gone.members if not own.below(step)}
+    members = {step for step in removed.members if not owned.below(step)}
     children = {
-        step: without_owned_ancestors(child, own.below(step)) for step, child in gone.children.items()
+        step: without_owned_ancestors(child, owned.below(step)) for step, child in removed.children.items()
     }
     return FieldSet(members, {step: child for step, child in children.items() if child})
 
 
-def _without_composite_keys(gone: FieldSet) -> FieldSet:
-    """Fields that are part of a key of several fields stay: they say which item it is."""
-    return FieldSet.of(path for path in gone.paths() if not _is_composite_key(path))
+def _without_composite_keys(removed: FieldSet) -> FieldSet:
+    """Without fields of composite list keys, which identify an item."""
+    return FieldSet.of(path for path in removed.paths() if not _is_composite_key(path))
 
 
 def _is_composite_key(path: tuple[str, ...]) -> bool:

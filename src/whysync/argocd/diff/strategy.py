@@ -1,4 +1,4 @@
-"""Which of Argo CD's three ways of comparing applies to a resource.
+"""The diff strategy of a resource: legacy, structured merge or server-side.
 
 Mirrors `controller/state.go` (`CompareAppState`) and gitops-engine `Diff`, Argo CD 3.6.
 """
@@ -17,7 +17,7 @@ MANAGER: Final = "argocd-controller"
 
 
 class Strategy(StrEnum):
-    """`LEGACY` compares with what was applied last if live tells (three-way), else without (two-way)."""
+    """`LEGACY` is a three-way diff if the live object has a last-applied annotation, otherwise two-way."""
 
     LEGACY = "legacy"
     STRUCTURED_MERGE = "structured-merge"
@@ -31,7 +31,7 @@ def strategy_for(
     server_side_diff: bool = False,
     target_annotations: Mapping[str, Json] | None = None,
 ) -> Strategy:
-    """`server_side_diff` is the controller's flag; the Application's compare options switch it either way."""
+    """`server_side_diff` is the controller's default, which the Application's compare options override."""
     options = option_tokens(app_annotations, COMPARE_OPTIONS)
     server_side = server_side_diff or "ServerSideDiff=true" in options
     if server_side and "ServerSideDiff=false" not in options:
@@ -44,7 +44,7 @@ def strategy_for(
 
 
 def ignores_mutation_webhooks(app_annotations: Mapping[str, Json]) -> bool:
-    """A server-side diff leaves out what webhooks change, unless the Application asks for it."""
+    """A server-side diff ignores changes of webhooks, unless the Application includes them."""
     return "IncludeMutationWebhook=true" not in option_tokens(app_annotations, COMPARE_OPTIONS)
 
 

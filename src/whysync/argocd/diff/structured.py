@@ -1,9 +1,9 @@
-"""Compare as a server-side apply would merge, without asking the server.
+"""Structured merge diff: compares with the result of a server-side apply, without the API server.
 
-Mirrors gitops-engine `StructuredMergeDiff`, Argo CD 3.6: used where the Application or the resource asks
-for server-side apply. Fields that Argo CD's manager applied and Git no longer has are seen as removed; what
-other managers wrote is not. Differs: a custom resource whose type is not known is compared by its shape,
-where Argo CD would have its cluster's schema.
+Mirrors gitops-engine `StructuredMergeDiff`, Argo CD 3.6: used if the Application or the resource has
+`ServerSideApply=true`. Fields that Argo CD's manager applied and that are no longer in Git are removed;
+fields of other managers stay. Differs: a custom resource without a known schema is compared by its deduced
+type, while Argo CD uses the schema of the cluster.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from whysync.kubernetes.schema.remarshal import scheme_type
 
 
 def structured_merge_diff(desired: Object, live: Object, options: DiffOptions) -> DiffResult:
-    """Both objects come prepared: canonical and normalised."""
+    """Both objects are canonical and normalized."""
     try:
         sides = _sides(desired, live, options)
     except DiffError as problem:
@@ -39,7 +39,7 @@ def structured_merge_diff(desired: Object, live: Object, options: DiffOptions) -
 
 
 def type_for(obj: Object, schemas: Schemas | None) -> Atom:
-    """The type of an object; a kind that the cluster's schema should know and does not is an error."""
+    """The type of an object; a kind that is missing in the schema of the cluster is an error."""
     api_version, kind = text(obj.get("apiVersion")), text(obj.get("kind"))
     atom = (schemas or Schemas()).atom(api_version, kind)
     if atom is not None:

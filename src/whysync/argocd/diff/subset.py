@@ -1,4 +1,4 @@
-"""Is there plainly nothing to do? The cheap question that most comparisons end with."""
+"""Fast path of a diff: is the desired object a subset of the live one? True for most resources."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from whysync.kubernetes.schema import Type, type_of
 
 
 def is_still_desired(last_applied: Object | None, desired: Object) -> bool:
-    """Was nothing applied before that the desired object lacks?"""
+    """Does the desired object have all fields that were applied last?"""
     return last_applied is None or _same_but_namespace(last_applied, desired)
 
 
@@ -87,23 +87,23 @@ def _field_within(key: str, value: object, live: Object, kind: Type | None) -> b
 
 
 def _list_within(key: str, desired: list[object], live: list[object], kind: Type | None) -> bool:
-    """Keyed lists match item by item, in the same order; all others had to be equal."""
+    """Keyed lists match item by item in the same order; all other lists must be equal."""
     if kind is None or kind.kind != "struct" or len(desired) != len(live):
         return False
     field = kind.struct.fields.get(key)
     if field is None or not field.merges or not field.merge_key:
         return False
     merge_key, element = field.merge_key, field.type.of
-    seen: set[object] = set()
+    keys_seen: set[object] = set()
     for item, live_item in zip(desired, live, strict=True):
         if not isinstance(item, dict) or not isinstance(live_item, dict):
             return False
         name = item.get(merge_key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        if name is None or isinstance(name, (dict, list)) or name in seen:
+        if name is None or isinstance(name, (dict, list)) or name in keys_seen:
             return False
         if field.retain_keys and item.keys() != live_item.keys():
             return False
-        seen.add(name)  # pyright: ignore[reportUnknownArgumentType]
+        keys_seen.add(name)  # pyright: ignore[reportUnknownArgumentType]
         if not _map_within(item, live_item, element):  # pyright: ignore[reportUnknownArgumentType]
             return False
     return True

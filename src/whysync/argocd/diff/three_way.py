@@ -1,9 +1,9 @@
-"""Argo CD's usual comparison: what would an apply of the desired object change?
+"""Three-way diff, Argo CD's default: what would `kubectl apply` of the desired object change?
 
-Mirrors gitops-engine `ThreeWayDiff` and `TwoWayDiff`, Argo CD 3.6. Three trees take part: what was applied
-last, what is desired, what is live. The patch from the three is laid over the live object; the result is
-the prediction. Without a last-applied annotation the desired object stands in for it, and a field removed
-from Git goes unseen.
+Mirrors gitops-engine `ThreeWayDiff` and `TwoWayDiff`, Argo CD 3.6. The patch from the last applied, desired
+and live objects is applied to the live object; the result is the predicted live object. Without a
+last-applied annotation the desired object is used instead, and fields that were removed from Git are not
+detected.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from whysync.kubernetes.schema.remarshal import is_decodable
 
 
 class Outcome(NamedTuple):
-    """Live and predicted live, as they are compared."""
+    """The compared live and predicted live objects."""
 
     live: Object
     predicted: Object
@@ -37,7 +37,7 @@ def three_way(last_applied: Object, desired: Object, live: Object) -> Outcome:
 
 
 def strip_namespace(obj: Object) -> Object:
-    """Without the namespace, which only live objects are sure to have, and without empty annotations.
+    """Without the namespace, which the desired object may lack, and without empty annotations.
 
     Mirrors gitops-engine `removeNamespaceAnnotation`.
     """
@@ -47,8 +47,8 @@ def strip_namespace(obj: Object) -> Object:
     empty = "annotations" in meta and meta["annotations"] in (None, {})
     if "namespace" not in meta and not empty:
         return obj
-    gone = {"namespace", "annotations"} if empty else {"namespace"}
-    return {**obj, "metadata": {key: value for key, value in meta.items() if key not in gone}}
+    removed = {"namespace", "annotations"} if empty else {"namespace"}
+    return {**obj, "metadata": {key: value for key, value in meta.items() if key not in removed}}
 
 
 def _compare(last_applied: Object, desired: Object, live: Object) -> Outcome:
@@ -57,8 +57,10 @@ def _compare(last_applied: Object, desired: Object, live: Object) -> Outcome:
         patch = three_way_merge_patch(last_applied, desired, trimmed_map(last_applied, live))
         return Outcome(live, merge_patch(live, patch) if patch else live, None)
     try:
-        seen = _with_trimmed_claims(last_applied, live) if kind.name.endswith(".StatefulSet") else live
-        patch = strategic.three_way_patch(last_applied, desired, seen, kind)
+        trimmed_live = (
+            _with_trimmed_claims(last_applied, live) if kind.name.endswith(".StatefulSet") else live
+        )
+        patch = strategic.three_way_patch(last_applied, desired, trimmed_live, kind)
     except strategic.BadPatch as problem:
         raise DiffError(f"failed to construct thre way merge patch: {problem}") from None
     try:
@@ -71,13 +73,13 @@ def _compare(last_applied: Object, desired: Object, live: Object) -> Outcome:
 def filled(obj: Object, kind: Type | None, *, fits: bool = False) -> Object:
     """An object of a comparison with the defaults of its kind, unless Go could not read it.
 
-    `fits` says that it can, where that is known already: finding out costs as much as all the rest.
+    `fits`: it is known that Go can decode it, so the expensive check is skipped.
     """
     return with_defaults(obj, kind) if kind is not None and (fits or is_decodable(obj, kind)) else obj
 
 
 def _with_trimmed_claims(last_applied: Object, live: Object) -> Object:
-    """The server fills in claim templates in ways no client can repeat: only what was applied counts.
+    """Live volumeClaimTemplates reduced to the applied fields, because their defaults are not known.
 
     Mirrors gitops-engine `statefulSetWorkaround`.
     """

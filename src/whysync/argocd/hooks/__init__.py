@@ -1,4 +1,4 @@
-"""Hooks, waves and the order of a sync, as annotations say them."""
+"""Hooks, sync waves and sync order, from annotations."""
 
 from whysync.argocd.hooks.annotations import (
     COMPARE_OPTIONS,

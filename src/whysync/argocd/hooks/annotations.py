@@ -28,28 +28,28 @@ def written(obj: Object) -> Object:
 
 
 def annotations_of(obj: Object) -> dict[str, str]:
-    """As Go reads them: one value that is no string, and there are no annotations at all."""
+    """The annotations as Go reads them: none if one value is not a string."""
     annotations = written(obj)
     texts = {key: value for key, value in annotations.items() if isinstance(value, str)}
     return texts if len(texts) == len(annotations) else {}
 
 
 def annotation(obj: Object, key: str) -> str | None:
-    """One of them. Asked many times for each object, which nearly always has none of that name."""
+    """One annotation; a fast path, because it is read often and is usually missing."""
     return annotations_of(obj).get(key) if key in written(obj) else None
 
 
 def options(obj: Object, key: str) -> tuple[str, ...]:
-    """The comma-separated values of an annotation, trimmed, each once."""
+    """The comma-separated values of an annotation, trimmed, without duplicates."""
     value = annotation(obj, key)
     if not value:
         return ()
-    parts = (part.strip() for part in value.split(","))
-    return tuple(dict.fromkeys(part for part in parts if part))
+    values = (item.strip() for item in value.split(","))
+    return tuple(dict.fromkeys(item for item in values if item))
 
 
 def has_option(obj: Object, key: str, option: str) -> bool:
-    """Exact, in upper and lower case too: `prune=false` is not `Prune=false`."""
+    """Case-sensitive: `prune=false` is not `Prune=false`."""
     return option in options(obj, key)
 
 
@@ -69,5 +69,5 @@ def number(obj: Object, key: str) -> int | None:
 
 @lru_cache(maxsize=1024)
 def _atoi(value: str) -> int | None:
-    """A sync asks for the wave of every object in every step, and there are few waves."""
+    """Cached, because each step of a sync reads the wave of every object."""
     return int(value) if re.fullmatch(_NUMBER, value) else None

@@ -1,7 +1,7 @@
-"""Is an object a hook, of which types, in which wave, and when is it deleted?
+"""Hook types, sync waves and delete policies of objects.
 
-Mirrors gitops-engine `pkg/sync/hook`, `syncwaves` and `ignore`, and the controller's `hook.go` for hooks of
-the deletion, Argo CD 3.6.
+Mirrors gitops-engine `pkg/sync/hook`, `syncwaves` and `ignore`, and the controller's `hook.go` for deletion
+hooks, Argo CD 3.6.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class HookType(StrEnum):
 
 
 class SyncPhase(StrEnum):
-    """In the order in which they run."""
+    """The sync phases in their order."""
 
     PRE_SYNC = "PreSync"
     SYNC = "Sync"
@@ -44,7 +44,7 @@ class SyncPhase(StrEnum):
 
 
 class DeletionHook(StrEnum):
-    """Hooks that run when the Application is deleted; a sync knows nothing of them."""
+    """Hooks that run when the Application is deleted; a sync ignores them."""
 
     PRE_DELETE = "PreDelete"
     POST_DELETE = "PostDelete"
@@ -73,13 +73,13 @@ _HELM_DELETION: Final = {DeletionHook.PRE_DELETE: "pre-delete", DeletionHook.POS
 
 
 def is_unmarked(obj: Object) -> bool:
-    """No annotation of hooks at all, as with nearly all objects: then nothing need be read from them."""
+    """Has the object no hook annotation? A fast path, because most objects have none."""
     annotations = written(obj)
     return HOOK not in annotations and HELM_HOOK not in annotations
 
 
 def is_hook(obj: Object) -> bool:
-    """The annotation makes it one, whatever its value, but for a lone `Skip`."""
+    """Has the object a hook annotation with any value except only `Skip`?"""
     if is_unmarked(obj):
         return False
     if annotation(obj, HOOK) is not None:
@@ -88,15 +88,15 @@ def is_hook(obj: Object) -> bool:
 
 
 def is_helm_hook(obj: Object) -> bool:
-    """Helm marks CRDs with the same annotation, though they are no hooks."""
+    """Helm uses the same annotation for CRDs, which are not hooks."""
     value = annotation(obj, HELM_HOOK)
     return value is not None and value != "crd-install"
 
 
 def hook_types(obj: Object) -> tuple[HookType, ...]:
-    """Argo CD's own where one of them is valid, else Helm's; names that nobody knows are left out."""
-    own = tuple(_TYPES[name] for name in options(obj, HOOK) if name in _TYPES)
-    return own or tuple(HELM_TYPES[name] for name in helm_types(obj))
+    """Argo CD's hook types if one is valid, otherwise Helm's; unknown types are ignored."""
+    argocd_types = tuple(_TYPES[name] for name in options(obj, HOOK) if name in _TYPES)
+    return argocd_types or tuple(HELM_TYPES[name] for name in helm_types(obj))
 
 
 def helm_types(obj: Object) -> tuple[str, ...]:
@@ -104,12 +104,12 @@ def helm_types(obj: Object) -> tuple[str, ...]:
 
 
 def is_skipped(obj: Object) -> bool:
-    """`Skip` and nothing else: the object is neither synced nor judged."""
+    """Only `Skip`: the object is neither synced nor assessed."""
     return not is_unmarked(obj) and hook_types(obj) == (HookType.SKIP,)
 
 
 def is_ignored(obj: Object) -> bool:
-    """A hook of no known type, such as a misspelt one or a Helm test: it vanishes from the sync."""
+    """A hook without a known type, such as a misspelled one or a Helm test, which a sync ignores."""
     return is_hook(obj) and not hook_types(obj)
 
 
@@ -126,10 +126,10 @@ def sync_phases(obj: Object) -> tuple[SyncPhase, ...]:
 
 
 def delete_policies(obj: Object) -> tuple[DeletePolicy, ...]:
-    named = options(obj, HOOK_DELETE_POLICY)
-    own = tuple(_DELETE_POLICIES[name] for name in named if name in _DELETE_POLICIES)
+    names = options(obj, HOOK_DELETE_POLICY)
+    argocd_policies = tuple(_DELETE_POLICIES[name] for name in names if name in _DELETE_POLICIES)
     helm = tuple(HELM_DELETE_POLICIES[name] for name in helm_delete_policies(obj))
-    return own + helm or (DeletePolicy.BEFORE_HOOK_CREATION,)
+    return argocd_policies + helm or (DeletePolicy.BEFORE_HOOK_CREATION,)
 
 
 def helm_delete_policies(obj: Object) -> tuple[str, ...]:
@@ -141,9 +141,9 @@ def helm_weight(obj: Object) -> int:
 
 
 def wave_of(obj: Object) -> int:
-    """The sync wave; a number that cannot be read counts for nothing, and Helm's weight stands in."""
-    own = number(obj, SYNC_WAVE)
-    return helm_weight(obj) if own is None else own
+    """The sync wave; if it is missing or invalid, Helm's hook weight."""
+    wave = number(obj, SYNC_WAVE)
+    return helm_weight(obj) if wave is None else wave
 
 
 def is_deletion_hook(obj: Object, kind: DeletionHook) -> bool:
@@ -151,13 +151,13 @@ def is_deletion_hook(obj: Object, kind: DeletionHook) -> bool:
 
 
 def is_any_hook(obj: Object) -> bool:
-    """A hook to the controller: of a sync or of the deletion."""
+    """Is it a sync hook or a deletion hook?"""
     return is_hook(obj) or any(is_deletion_hook(obj, kind) for kind in DeletionHook)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """Targets that take part in a sync, and whether hooks of the deletion were among the rest."""
+    """The targets of a sync, and whether there are deletion hooks."""
 
     sync: tuple[Object, ...]
     has_pre_delete: bool
@@ -165,29 +165,29 @@ class Partition:
 
 
 def partition_for_sync(targets: Iterable[Object]) -> Partition:
-    """Hooks of the deletion alone are set aside; one that also names a sync phase stays."""
+    """Removes objects that are only deletion hooks; a hook that also has a sync phase stays."""
     present = dict.fromkeys(DeletionHook, False)
-    kept: list[Object] = []
+    sync_targets: list[Object] = []
     for obj in targets:
         if is_unmarked(obj):
-            kept.append(obj)
+            sync_targets.append(obj)
             continue
         kinds = [kind for kind in DeletionHook if is_deletion_hook(obj, kind)]
         in_a_sync = any(kind is not HookType.SKIP for kind in hook_types(obj))
-        # upstream looks no further once the first kind has taken the object out
+        # upstream does not check further types of a removed object
         for kind in kinds if in_a_sync else kinds[:1]:
             present[kind] = True
         if in_a_sync or not kinds:
-            kept.append(obj)
+            sync_targets.append(obj)
     return Partition(
-        sync=tuple(kept),
+        sync=tuple(sync_targets),
         has_pre_delete=present[DeletionHook.PRE_DELETE],
         has_post_delete=present[DeletionHook.POST_DELETE],
     )
 
 
 def first_deleted(objects: Iterable[Object]) -> tuple[Object, ...]:
-    """The objects that are deleted first with the Application: all of the highest wave."""
+    """The objects of the highest wave, which are deleted first."""
     remaining = tuple(objects)
     if not remaining:
         return ()

@@ -1,7 +1,6 @@
-"""In which order a sync applies things: phase, wave, kind, name; then what others need is pulled forward.
+"""The order of sync tasks: phase, wave, kind, name; Namespaces and CRDs are moved before their first use.
 
-Mirrors gitops-engine `syncTask` and `syncTasks`, Argo CD 3.6; differs: ties keep their order, where upstream
-leaves them to chance.
+Mirrors gitops-engine `syncTask` and `syncTasks`, Argo CD 3.6; differs: the sort is stable.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     live: Object | None = None
     wave_override: int | None = None
     operation_state: str = ""
-    """The phase of its operation; empty: it has not started."""
+    """The phase of its operation; empty before it starts."""
 
     @property
     def obj(self) -> Object:
@@ -56,12 +55,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kind_rank(kind: str) -> int:
-    """Below zero for the kinds that come first; all others are alike, and after them."""
+    """Negative for kinds that come first; zero for all others."""
     return _RANKS.get(kind, 0)
 
 
 def in_order(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """The tasks in the order of a sync; some have got another wave and phase."""
+    """The ordered tasks; some have another wave and phase."""
     ordered = sorted(tasks, key=_key)
     _pull_forward(ordered, _namespace_made, _namespace_used)
     _pull_forward(ordered, _kind_made, _kind_used)
@@ -69,7 +68,7 @@ def in_order(tasks: Iterable[Task]) -> tuple[Task, ...]:
 
 
 def with_prunes_reversed(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """Prunes run the other way round: the lowest of their waves trades places with the highest, and so on."""
+    """Reverses the waves of prunes: the lowest wave is swapped with the highest, and so on."""
     all_tasks = tuple(tasks)
     if not any(task.is_prune for task in all_tasks):
         return all_tasks
@@ -81,7 +80,7 @@ def with_prunes_reversed(tasks: Iterable[Task]) -> tuple[Task, ...]:
 
 
 def with_prune_last(tasks: Iterable[Task], is_last: Callable[[Task], bool]) -> tuple[Task, ...]:
-    """`PruneLast=true`: such prunes wait for a wave of their own behind all others of the phase Sync."""
+    """`PruneLast=true`: these prunes get a separate last wave of the Sync phase."""
     all_tasks = tuple(tasks)
     if not any(task.is_prune for task in all_tasks):
         return all_tasks
@@ -100,19 +99,19 @@ def _key(task: Task) -> tuple[int, int, int, str]:
 def _pull_forward(
     tasks: list[Task], makes: Callable[[Object], str | None], uses: Callable[[Object], str | None]
 ) -> None:
-    """Move what others need in front of the first that needs it, into its wave and phase."""
+    """Moves a Namespace or CRD before its first use, into the wave and phase of that task."""
     first_use: dict[str, int] = {}
     for index in range(len(tasks)):
         task = tasks[index]
         if task.target is None:
             continue
-        made = makes(task.target)
-        if made is None:
+        provided = makes(task.target)
+        if provided is None:
             used = uses(task.target)
             if used is not None:
                 first_use.setdefault(used, index)
-        elif made in first_use:
-            place = first_use[made]
+        elif provided in first_use:
+            place = first_use[provided]
             user = tasks[place]
             del tasks[index]
             tasks.insert(place, replace(task, wave_override=user.wave, phase=user.phase))

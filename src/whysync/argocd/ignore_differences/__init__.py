@@ -1,4 +1,4 @@
-"""`ignoreDifferences`: which fields may differ, how they are taken out, and why a rule misses."""
+"""`ignoreDifferences`: rules, removal of ignored fields, and mistakes in rules."""
 
 from whysync.argocd.ignore_differences.known_types import known_type, with_known_types
 from whysync.argocd.ignore_differences.managed_fields_managers import (

@@ -1,8 +1,8 @@
-"""`knownTypeFields`: parts of custom resources that are types of Kubernetes, written in their canonical form.
+"""`knownTypeFields`: normalizes fields of custom resources that have a Kubernetes type.
 
-Mirrors `util/argo/normalizers/knowntypes_normalizer.go`, Argo CD 3.6. The part goes through its Go type and
-back: quantities get their shortest text, unknown fields are lost, and fields that Go always writes appear
-even where nobody wrote them. That happens on both sides, so only real differences are left.
+Mirrors `util/argo/normalizers/knowntypes_normalizer.go`, Argo CD 3.6. The field is decoded into its Go type
+and encoded again: quantities become canonical, unknown fields are lost, and fields without `omitempty` are
+added. Both sides are normalized, so only real differences remain.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class KnownField(Protocol):
 
 @cache
 def known_type(name: str) -> Type | None:
-    """The type behind `core/v1/PodSpec`, `core/Quantity` or `meta/v1/Duration`; `None`: not supported."""
+    """The type of `core/v1/PodSpec`, `core/Quantity` or `meta/v1/Duration`; `None` if not supported."""
     match name:
         case "core/Quantity":
             return Type("quantity", pointer=False)
@@ -52,38 +52,38 @@ def known_type(name: str) -> Type | None:
             pass
     if not name.startswith("core/v1/") or name.count("/") != 2:
         return None
-    named = type_named(f"core/v1.{name.rpartition('/')[2]}")
+    core_type = type_named(f"core/v1.{name.rpartition('/')[2]}")
     try:
-        return named if named.struct else None
+        return core_type if core_type.struct else None
     except KeyError:
         return None
 
 
 def with_known_types(obj: Object, fields_by_kind: Mapping[tuple[str, str], Sequence[KnownField]]) -> Object:
-    """The object with its known parts in canonical form; a part that does not fit its type ends the work."""
+    """The object with its known fields normalized; stops at a field that does not match its type."""
     ref = ref_of(obj)
-    known = fields_by_kind.get((ref.group, ref.kind), ())
-    if not known:
+    known_fields = fields_by_kind.get((ref.group, ref.kind), ())
+    if not known_fields:
         return obj
     try:
-        return _rewritten(copy_object(obj), known)
+        return _rewritten(copy_object(obj), known_fields)
     except RecursionError:  # deeper than any real type
         return obj
 
 
-def _rewritten(obj: Object, known: Sequence[KnownField]) -> Object:
-    for entry in known:
+def _rewritten(obj: Object, known_fields: Sequence[KnownField]) -> Object:
+    for entry in known_fields:
         kind = known_type(entry.type)
         if kind is not None:
             try:
                 _rewrite(obj, entry.field.split("."), kind)
             except NotOfType:
-                break  # what came before stays changed, as upstream
+                break  # earlier fields stay normalized, as upstream
     return obj
 
 
 def _rewrite(obj: Object, path: list[str], kind: Type) -> None:
-    """Lists on the way are entered item by item."""
+    """Rewrites a field; lists in its path are traversed."""
     for depth in range(1, len(path) + 1):
         value_list = dig(obj, *path[:depth])
         if not isinstance(value_list, list):
@@ -102,7 +102,7 @@ def _rewrite(obj: Object, path: list[str], kind: Type) -> None:
 
 
 def round_trip(value: Json, kind: Type) -> Json:
-    """A value read into a Go type and written again; raises `NotOfType`."""
+    """The value decoded into a Go type and encoded again; raises `NotOfType`."""
     if value is None:
         return _zero(kind)
     match kind.kind:
@@ -147,22 +147,24 @@ def _scalar(value: Json, kind: Type) -> Json:
 
 
 def _struct(value: Object, struct: Struct) -> Object:
-    given: dict[str, Json] = {}
+    decoded: dict[str, Json] = {}
     for key, item in value.items():
-        field = struct.fields.get(key) or struct.folded.get(key.lower())  # Go takes names in any case
+        field = struct.fields.get(key) or struct.folded.get(
+            key.lower()
+        )  # Go matches field names case-insensitively
         if field is not None:
-            given[field.name] = item
-    written: Object = {}
+            decoded[field.name] = item
+    encoded: Object = {}
     for name in sorted(struct.fields):
         field = struct.fields[name]
-        item = round_trip(given.get(name), field.type)
+        item = round_trip(decoded.get(name), field.type)
         if not _left_out(item, field):
-            written[name] = item
-    return written
+            encoded[name] = item
+    return encoded
 
 
 def _left_out(item: Json, field: Field) -> bool:
-    """`omitempty` never leaves out a struct that is no pointer; `omitzero` does."""
+    """`omitempty` never omits a struct that is not a pointer; `omitzero` does."""
     if field.type.pointer or field.type.kind in ("list", "map", "raw"):
         return field.omit_empty and (item is None or (item in ([], {}) and not field.type.pointer))
     if field.omit_zero and item == _zero(field.type):

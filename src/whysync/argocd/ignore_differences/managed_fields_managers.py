@@ -1,11 +1,11 @@
-"""`managedFieldsManagers`: what a trusted manager changed is no difference.
+"""`managedFieldsManagers`: ignores fields that a trusted manager changed.
 
-Mirrors `util/argo/managedfields` `Normalize`, Argo CD 3.6. Live and desired are compared by the type of
-their kind; of the fields that both have with different values, those that a trusted manager owns are taken
-out of both. A field that only one side has is not looked at. If either side does not fit its type (one
-unknown field is enough), nothing happens at all, and nobody is told.
+Mirrors `util/argo/managedfields` `Normalize`, Argo CD 3.6. Live and desired objects are compared by the
+schema of their kind; fields with different values that a trusted manager owns are removed from both. Fields
+that only one side has are not affected. If either side does not match its schema (one unknown field is
+enough), the rule has no effect, without a message.
 
-Where the type is unknown, maps are entered and lists are whole.
+Without a schema, maps are traversed and lists are atomic.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from whysync.kubernetes.merge.structured.fieldset import from_fields_v1
 
 
 def atom_for(obj: Object, schemas: Schemas | None = None) -> Atom:
-    """The type by which an object is compared here; `schemas` knows those of custom resources."""
-    known = schemas if schemas is not None else Schemas()
-    return known.atom(text(obj.get("apiVersion")), text(obj.get("kind"))) or DEDUCED
+    """The type of an object; `schemas` has those of custom resources."""
+    all_schemas = schemas if schemas is not None else Schemas()
+    return all_schemas.atom(text(obj.get("apiVersion")), text(obj.get("kind"))) or DEDUCED
 
 
 def without_trusted_changes(
     live: Object, desired: Object, managers: tuple[str, ...], atom: Atom
 ) -> tuple[Object, Object]:
-    """Both sides without the fields that they disagree on and that a trusted manager owns."""
-    gone = trusted_changes(live, desired, managers, atom)
-    if not gone:
+    """Both objects without the fields that differ and that a trusted manager owns."""
+    removed = trusted_changes(live, desired, managers, atom)
+    if not removed:
         return live, desired
-    return _without(live, gone, atom), _without(desired, gone, atom)
+    return _without(live, removed, atom), _without(desired, removed, atom)
 
 
 def trusted_changes(live: Object, desired: Object, managers: tuple[str, ...], atom: Atom) -> FieldSet:
-    """The fields that such a rule takes out; none where the objects do not fit their type."""
+    """The fields that the rule removes; none if an object does not match its type."""
     trusted = FieldSet()
     claims = [
         entry.get("fieldsV1")
@@ -64,10 +64,10 @@ def trusted_changes(live: Object, desired: Object, managers: tuple[str, ...], at
 def _owned(claim: Json) -> FieldSet:
     try:
         return from_fields_v1(claim)
-    except (ValueError, RecursionError):  # a record that says nothing readable owns nothing
+    except (ValueError, RecursionError):  # an unreadable entry owns nothing
         return FieldSet()
 
 
-def _without(obj: Object, gone: FieldSet, atom: Atom) -> Object:
-    left = remove_items(obj, gone, atom)
-    return left if isinstance(left, dict) else obj
+def _without(obj: Object, removed: FieldSet, atom: Atom) -> Object:
+    remaining = remove_items(obj, removed, atom)
+    return remaining if isinstance(remaining, dict) else obj

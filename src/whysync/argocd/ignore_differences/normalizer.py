@@ -1,8 +1,8 @@
-"""Take out of an object what the rules allow to differ. Mirrors `NewIgnoreNormalizer` and its `Normalize`,
-Argo CD 3.6: pointers before expressions within a rule, the Application's rules before argocd-cm's.
+"""Removes ignored fields from objects.
 
-Each removal stands alone: one that fails is skipped, and the user never hears of it. That is why every
-application of a rule is also reported here.
+Mirrors `NewIgnoreNormalizer` and its `Normalize`, Argo CD 3.6: pointers before expressions within a rule, the
+Application's rules before argocd-cm's. A removal that fails is silently skipped, so the effect of each rule
+is also reported here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from whysync.kubernetes.api.ref import Ref, ref_of
 
 
 class BadRule(ValueError):
-    """A jq expression that does not compile: Argo CD cannot compare any object of the app."""
+    """A jq expression does not compile, so Argo CD cannot compare any object of the app."""
 
     def __init__(self, rule: Rule, expression: str, problem: str) -> None:
         super().__init__(problem)
@@ -29,12 +29,12 @@ class BadRule(ValueError):
 
 
 class Removal(msgspec.Struct, frozen=True, kw_only=True):
-    """One pointer or expression of a rule, and what it did."""
+    """One pointer or expression of a rule, and its effect."""
 
     selector: str
     removed: bool = False
     problem: str = ""
-    """Why it failed, in Argo CD's words; a pointer that leads nowhere is no failure."""
+    """Argo CD's error message; a pointer to a missing field is not an error."""
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class _Compiled(msgspec.Struct, frozen=True):
 
 
 class Normalizer:
-    """The rules of one Application, compiled once for all of its objects."""
+    """The compiled rules of one Application."""
 
     __slots__ = ("_compiled",)
 
@@ -89,32 +89,32 @@ class Normalizer:
         return tuple(compiled.rule for compiled in self._compiled)
 
     def normalize(self, obj: Object) -> Object:
-        """The object without ignored fields; the same one when no rule takes anything away."""
-        left, _ = self._run(obj, ref_of(obj), report=False)
-        return left
+        """The object without ignored fields; the same object if nothing is removed."""
+        remaining, _ = self._run(obj, ref_of(obj), report=False)
+        return remaining
 
     def apply(self, obj: Object) -> tuple[Object, tuple[Applied, ...]]:
-        """The same, and what each rule did."""
+        """The same, with the effect of each rule."""
         return self._run(obj, ref_of(obj), report=True)
 
     def trusted_managers(self, ref: Ref) -> tuple[str, ...]:
-        """Whose fields may differ, argocd-cm's first; each once."""
+        """The trusted managers for an object, argocd-cm's first, without duplicates."""
         matching = [compiled.rule for compiled in self._compiled if compiled.rule.trusts_managers_for(ref)]
         matching.sort(key=_system_first)
         return tuple(dict.fromkeys(manager for rule in matching for manager in rule.managers))
 
     def _run(self, obj: Object, ref: Ref, *, report: bool) -> tuple[Object, tuple[Applied, ...]]:
-        left = obj
+        remaining = obj
         applied: list[Applied] = []
         for compiled in self._compiled:
             mismatch = compiled.rule.mismatch(ref)
             removals: tuple[Removal, ...] = ()
             if mismatch is None:
-                left, removals = _removals(left, compiled)
+                remaining, removals = _removals(remaining, compiled)
             if report:
                 applied.append(Applied(rule=compiled.rule, mismatch=mismatch, removals=removals))
-        # without its kind Argo CD cannot read the object back, and keeps it as it was
-        return (left if left.get("kind") else obj), tuple(applied)
+        # without its kind Argo CD cannot decode the object, and keeps the original
+        return (remaining if remaining.get("kind") else obj), tuple(applied)
 
 
 def _system_first(rule: Rule) -> tuple[bool, bool]:
@@ -134,19 +134,19 @@ def _removals(obj: Object, compiled: _Compiled) -> tuple[Object, tuple[Removal, 
             )
         )
     for deletion in compiled.deletions:
-        left, removal = _deleted(obj, deletion)
+        remaining, removal = _deleted(obj, deletion)
         removals.append(removal)
-        obj = left
+        obj = remaining
     return obj, tuple(removals)
 
 
 def _deleted(obj: Object, deletion: Deletion) -> tuple[Object, Removal]:
     try:
-        left = deletion.apply(obj)
+        remaining = deletion.apply(obj)
     except DeletionFailed as problem:
         failed = Removal(selector=deletion.expression, problem=str(problem))
         return obj, failed
-    if not isinstance(left, dict):
+    if not isinstance(remaining, dict):
         problem = "the expression leaves no object"
         return obj, Removal(selector=deletion.expression, problem=problem)
-    return left, Removal(selector=deletion.expression, removed=left != obj)
+    return remaining, Removal(selector=deletion.expression, removed=remaining != obj)

@@ -1,4 +1,4 @@
-"""Why a rule does not do what its author hoped: the mistakes that Argo CD passes over in silence."""
+"""Mistakes in ignore rules that Argo CD does not report."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class MistakeKind(StrEnum):
     NAME = "name"
     NAMESPACE = "namespace"
     POINTER = "pointer"
-    """The pointer is not written as one."""
+    """The pointer has invalid syntax."""
     EXPRESSION = "expression"
     """The jq expression fails."""
     MANAGER = "manager"
     ELSEWHERE = "elsewhere"
-    """It works, on another field than the one that differs."""
+    """The rule has an effect, but not on a field that differs."""
 
 
 class RuleMistake(msgspec.Struct, frozen=True, kw_only=True):
     kind: MistakeKind
     text: str
     selector: str = ""
-    """The pointer, expression or manager at fault."""
+    """The pointer, expression or manager with the mistake."""
     suggestion: str = ""
-    """What to write in its place, where that is clear."""
+    """The correct text, if it is clear."""
     near: bool = True
-    """Is it likely that this object was meant? A rule about another kind is just another rule."""
+    """Is the rule probably for this object? A rule for another kind is not."""
 
 
 def explain_miss(rule: Rule, obj: Object, differing: Sequence[str]) -> RuleMistake | None:
-    """Why `rule` leaves the differences of `obj` (JSON pointers) standing; `None` when it removes one."""
+    """Why `rule` removes none of the `differing` JSON pointers of `obj`; `None` if it removes one."""
     ref = ref_of(obj)
     if not rule.names_a_field:
         return RuleMistake(kind=MistakeKind.NAMES_NO_FIELD, text="the rule names no field at all")
@@ -66,7 +66,7 @@ def explain_miss(rule: Rule, obj: Object, differing: Sequence[str]) -> RuleMista
         if miss is None:
             return None
         misses.append(miss)
-    # a mistake in writing tells more than a rule that works elsewhere
+    # a syntax mistake is more relevant than an effect on other fields
     return min(misses, key=lambda miss: miss.kind is MistakeKind.ELSEWHERE)
 
 
@@ -115,12 +115,12 @@ def _plurals(kind: str) -> tuple[str, ...]:
     return lower + "s", lower + "es", lower.removesuffix("y") + "ies"
 
 
-def _of_name(kind: MistakeKind, written: str, actual: str) -> RuleMistake:
-    is_glob = any(char in written for char in "*?[{")
-    message = f"{kind} `{written}` is compared as it stands, no glob" if is_glob else ""
-    near = is_glob or written.lower() == actual.lower()
+def _of_name(kind: MistakeKind, configured: str, actual: str) -> RuleMistake:
+    is_glob = any(char in configured for char in "*?[{")
+    message = f"{kind} `{configured}` is compared as it stands, no glob" if is_glob else ""
+    near = is_glob or configured.lower() == actual.lower()
     return RuleMistake(
-        kind=kind, text=message or f"{kind} `{written}` is not `{actual}`", selector=written, near=near
+        kind=kind, text=message or f"{kind} `{configured}` is not `{actual}`", selector=configured, near=near
     )
 
 
@@ -157,27 +157,27 @@ def _misspelt(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
         message, right = "a JSON pointer has no wildcards; use jqPathExpressions", ""
     elif pointer.endswith("/"):
         message, right = "the `/` at the end names an empty key", pointer.rstrip("/")
-    elif pointer not in differing and (other := _same_letters(pointer, differing)):
-        message, right = "upper and lower case count", other
-    elif "." in pointer and (other := _dotted(pointer, differing)):
-        message, right = "the parts of a JSON pointer are separated by `/`", other
+    elif pointer not in differing and (similar := _same_letters(pointer, differing)):
+        message, right = "upper and lower case count", similar
+    elif "." in pointer and (similar := _dotted(pointer, differing)):
+        message, right = "the parts of a JSON pointer are separated by `/`", similar
     else:
         return None
     return RuleMistake(kind=MistakeKind.POINTER, text=message, selector=pointer, suggestion=right)
 
 
 def _as_pointer(expression: str) -> str:
-    """`.spec.containers[0].image` → `/spec/containers/0/image`, where it is that simple."""
-    parts: list[str | int] = []
+    """`.spec.containers[0].image` → `/spec/containers/0/image`, for plain paths."""
+    tokens: list[str | int] = []
     for step in plain.parse(expression if expression.startswith(".") else f".{expression}") or ():
         match step:
             case plain.Field(name):
-                parts.append(name)
+                tokens.append(name)
             case plain.Item(index):
-                parts.append(index)
+                tokens.append(index)
             case _:
                 return ""
-    return pointers.join(parts)
+    return pointers.join(tokens)
 
 
 def _same_letters(pointer: str, differing: Sequence[str]) -> str:
@@ -189,7 +189,7 @@ def _dotted(pointer: str, differing: Sequence[str]) -> str:
 
 
 def _unescaped(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
-    """Keys such as `example.com/owner` hold slashes, which a pointer writes as `~1`."""
+    """Keys such as `example.com/owner` contain slashes, which a pointer escapes as `~1`."""
     for field in differing:
         if "~1" in field and field.replace("~1", "/").replace("~0", "~") == pointer:
             message = "the `/` inside a key must be written `~1`"
@@ -200,8 +200,12 @@ def _unescaped(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
 def _shifted(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
     for field in differing:
         ours, theirs = pointer.split("/"), field.split("/")
-        others = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
-        if len(ours) <= len(theirs) and others and all(a.isdecimal() and b.isdecimal() for a, b in others):
+        differences = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
+        if (
+            len(ours) <= len(theirs)
+            and differences
+            and all(a.isdecimal() and b.isdecimal() for a, b in differences)
+        ):
             message = "the difference is at another position of the list; select the item by its name with jq"
             return RuleMistake(kind=MistakeKind.POINTER, text=message, selector=pointer)
     return None
@@ -209,7 +213,7 @@ def _shifted(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
 
 def _of_expression(expression: str, obj: Object, differing: Sequence[str]) -> RuleMistake | None:
     try:
-        left = Deletion(expression).apply(obj)
+        remaining = Deletion(expression).apply(obj)
     except BadExpression as problem:
         return RuleMistake(kind=MistakeKind.EXPRESSION, text=f"jq error: {problem}", selector=expression)
     except DeletionFailed as problem:
@@ -222,14 +226,14 @@ def _of_expression(expression: str, obj: Object, differing: Sequence[str]) -> Ru
             if "iterate" in message and "[]?" not in expression
             else "",
         )
-    if any(pointers.resolve(obj, field) != pointers.resolve(left, field) for field in differing):
+    if any(pointers.resolve(obj, field) != pointers.resolve(remaining, field) for field in differing):
         return None
-    message = "the expression removes nothing" if left == obj else "the expression removes another field"
+    message = "the expression removes nothing" if remaining == obj else "the expression removes another field"
     return RuleMistake(kind=MistakeKind.ELSEWHERE, text=message, selector=expression)
 
 
 def _of_managers(rule: Rule, ref: Ref, obj: Object) -> RuleMistake | None:
-    """Only whether the managers are there: which fields differ, the comparison of both sides knows."""
+    """Only checks whether the managers exist; which fields differ depends on both sides."""
     if not rule.trusts_managers_for(ref):
         message = "managers in argocd-cm count only under the exact group and kind, or for all kinds"
         return RuleMistake(kind=MistakeKind.MANAGER, text=message, selector=rule.override_key or "")

@@ -1,7 +1,7 @@
-"""Rules about fields that may differ: an Application's own, and those of argocd-cm for whole kinds.
+"""Ignore rules: of an Application, and of argocd-cm for all objects of a kind.
 
 Group and kind are globs; name and namespace are exact, and empty means any. An empty group is the core
-group and no other. Rules add up: none overrides another.
+group. Rules are cumulative.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whysync.kubernetes.api.ref import Ref
 
 
 class Mismatch(StrEnum):
-    """The first part of a rule that does not fit an object, in the order in which Argo CD looks."""
+    """The first part of a rule that does not match an object, in the order of Argo CD's checks."""
 
     GROUP = "group"
     KIND = "kind"
@@ -27,7 +27,7 @@ class Mismatch(StrEnum):
 
 
 class IgnoredFields(Protocol):
-    """What argocd-cm says about one kind."""
+    """The rules of argocd-cm for one kind."""
 
     @property
     def json_pointers(self) -> tuple[str, ...]: ...
@@ -51,9 +51,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     expressions: tuple[str, ...] = ()
     managers: tuple[str, ...] = ()
     override_key: str | None = None
-    """The key in argocd-cm; `None`: a rule of the Application."""
+    """The key in argocd-cm; `None` for a rule of the Application."""
     position: int = 0
-    """Among the Application's rules."""
+    """The index in the Application's rules."""
 
     @property
     def origin(self) -> str:
@@ -66,7 +66,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.pointers or self.expressions or self.managers)
 
     def mismatch(self, ref: Ref) -> Mismatch | None:
-        """Why pointers and jq expressions of this rule do not concern an object; `None`: they do."""
+        """Why the pointers and jq expressions of this rule do not apply to an object; `None` if they do."""
         if not glob_match(self.group, ref.group):
             return Mismatch.GROUP
         if not glob_match(self.kind, ref.kind):
@@ -78,9 +78,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def trusts_managers_for(self, ref: Ref) -> bool:
-        """Do `managers` count for an object? For argocd-cm, only keys spelled out, or `*/*`, do.
+        """Do `managers` apply to an object? For argocd-cm, only with the exact key or `*/*`.
 
-        A core kind is looked up as `/Service`, which nobody writes: such a rule is dead.
+        A core kind is looked up as `/Service`, a key that is never used, so such a rule has no effect.
         """
         if self.override_key is None:
             return self.mismatch(ref) is None
@@ -102,7 +102,7 @@ def application_rules(rules: Iterable[IgnoreDifference]) -> Iterator[Rule]:
 
 
 def system_rules(overrides: Mapping[str, Override]) -> Iterator[Rule]:
-    """In the order of their keys; upstream takes them in any."""
+    """In the order of their keys, which is random upstream."""
     for key in sorted(overrides):
         ignored = overrides[key].ignore_differences
         group, kind = group_kind_of(key)
@@ -117,7 +117,7 @@ def system_rules(overrides: Mapping[str, Override]) -> Iterator[Rule]:
 
 
 def group_kind_of(key: str) -> tuple[str, str]:
-    """`apps/Deployment`, or `ConfigMap` in the core group; what has more slashes is nothing to Argo CD."""
+    """`apps/Deployment`, or `ConfigMap` in the core group; keys with more slashes are ignored."""
     parts = key.split("/")
     if len(parts) == 1:
         return "", key

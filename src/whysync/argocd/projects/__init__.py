@@ -1,4 +1,4 @@
-"""AppProjects: what they allow, what they inherit, and what is wrong with them."""
+"""AppProjects: permissions, inheritance and validation."""
 
 from whysync.argocd.projects.app_spec import NoCluster, destination_cluster, spec_problems
 from whysync.argocd.projects.impersonation import NoServiceAccount, service_account_for

@@ -1,4 +1,4 @@
-"""What is wrong with an Application's spec before anything is compared.
+"""Validation of an Application's spec, before it is compared.
 
 Mirrors `ValidatePermissions` and `GetDestinationCluster`, Argo CD 3.6: each problem becomes an
 InvalidSpecError, and the app is Unknown.
@@ -14,13 +14,13 @@ from whysync.argocd.projects.permissions import Cluster, destination_verdict, so
 
 
 class NoCluster(ValueError):
-    """The destination names no cluster that Argo CD knows; the text is Argo CD's."""
+    """The destination cluster is unknown; with Argo CD's message."""
 
 
 def destination_cluster(
     destination: Destination, clusters: Sequence[Cluster], *, lookup_error: str = ""
 ) -> Cluster:
-    """The cluster of a destination; `lookup_error` is what a source got instead of an answer."""
+    """The cluster of a destination; `lookup_error` is the error of reading the clusters."""
     if destination.name and destination.server:
         problem = "application destination can't have both name and server defined"
         raise NoCluster(f"{problem}: {destination.name} {destination.server}")
@@ -59,8 +59,8 @@ def spec_problems(
         cluster = destination_cluster(spec.destination, clusters, lookup_error=lookup_error)
     except NoCluster as problem:
         return (*problems, str(problem))
-    own = [cluster for cluster in clusters if cluster.project == project.metadata.name]
-    if not destination_verdict(project, cluster, spec.destination.namespace, own).permitted:
+    project_clusters = [cluster for cluster in clusters if cluster.project == project.metadata.name]
+    if not destination_verdict(project, cluster, spec.destination.namespace, project_clusters).permitted:
         server = cluster.name if spec.destination.name else cluster.server
         problems.append(
             f"application destination server '{server}' and namespace '{spec.destination.namespace}' "
@@ -70,7 +70,7 @@ def spec_problems(
 
 
 def _source_problems(spec: Spec, project: AppProject) -> tuple[list[str], bool]:
-    """The problems of the sources, and whether they are complete: one that is not ends the search."""
+    """The problems of the sources; the first incomplete source ends the validation."""
     problems: list[str] = []
     if spec.source_hydrator is not None:
         missing = list(_missing_in_hydrator(spec.source_hydrator))
@@ -89,9 +89,9 @@ def _source_problems(spec: Spec, project: AppProject) -> tuple[list[str], bool]:
     return problems, True
 
 
-def _not_permitted(project: AppProject, url: str, what: str) -> Iterator[str]:
+def _not_permitted(project: AppProject, url: str, kind: str) -> Iterator[str]:
     if not source_verdict(project, url).permitted:
-        yield f"{what} {url} is not permitted in project '{project.metadata.name}'"
+        yield f"{kind} {url} is not permitted in project '{project.metadata.name}'"
 
 
 def _missing_in_source(source: Source, *, multiple: bool) -> str | None:

@@ -1,4 +1,4 @@
-"""What Argo CD's Secrets of clusters say beside the login: name, server, project, namespaces."""
+"""Argo CD's cluster Secrets, without credentials: name, server, project, namespaces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from whysync.json_tree import Object, dig, fields, text
 
 
 def cluster_secret_data(secret: Object) -> dict[str, str]:
-    """Its values as text; nothing of other objects. What is masked, or no base64, is empty."""
+    """The decoded data of a cluster Secret, empty for other objects; masked or invalid values are empty."""
     if dig(secret, "metadata", "labels", "argocd.argoproj.io/secret-type") != "cluster":
         return {}
     values = {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()}
@@ -16,7 +16,7 @@ def cluster_secret_data(secret: Object) -> dict[str, str]:
 
 
 def namespaces_in(secret_data: dict[str, str]) -> tuple[str, ...]:
-    """Where Argo CD manages some namespaces of the cluster only; nothing where it manages all."""
+    """The namespaces that Argo CD manages; empty means all."""
     return tuple(space for part in secret_data.get("namespaces", "").split(",") if (space := part.strip()))
 
 

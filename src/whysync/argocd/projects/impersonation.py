@@ -1,4 +1,4 @@
-"""As whom a sync and a server-side diff act, when impersonation is on.
+"""The service account that a sync and a server-side diff impersonate.
 
 Mirrors `DeriveServiceAccountToImpersonate` and `applyDiffImpersonationConfig`, Argo CD 3.6.
 """
@@ -13,13 +13,13 @@ BAD_IN_SERVICE_ACCOUNTS = "!*[]{}\\/"
 
 
 class NoServiceAccount(ValueError):
-    """Nobody can be impersonated; the text is Argo CD's."""
+    """No service account can be impersonated; with Argo CD's message."""
 
 
 def service_account_for(
     project: AppProject, *, app_namespace: str, destination_namespace: str, cluster: Cluster
 ) -> str:
-    """The user of the first entry that matches the destination; empty: none does."""
+    """The user of the first entry that matches the destination; empty if none matches."""
     for item in project.spec.destination_service_accounts:
         server = _matches(item.server, cluster.server, "server")
         namespace = _matches(item.namespace, destination_namespace, "namespace")
@@ -28,14 +28,14 @@ def service_account_for(
         account = item.default_service_account
         if not account.strip(" ") or any(char in account for char in BAD_IN_SERVICE_ACCOUNTS):
             raise NoServiceAccount(f"default service account contains invalid chars '{account}'")
-        if ":" in account:  # it names its namespace itself
+        if ":" in account:  # includes its namespace
             return f"system:serviceaccount:{account}"
         return f"system:serviceaccount:{destination_namespace or app_namespace}:{account}"
     return ""
 
 
-def _matches(pattern: str, value: str, what: str) -> bool:
+def _matches(pattern: str, value: str, field: str) -> bool:
     try:
         return glob_match_or_raise(pattern, value)
     except BadPattern as problem:
-        raise NoServiceAccount(f"invalid glob pattern for destination {what}: {problem}") from problem
+        raise NoServiceAccount(f"invalid glob pattern for destination {field}: {problem}") from problem

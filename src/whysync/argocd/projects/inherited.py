@@ -1,4 +1,4 @@
-"""Global projects hand their lists down.
+"""Inheritance of lists from global projects.
 
 Mirrors `GetGlobalProjects` and `mergeVirtualProject`, Argo CD 3.6.
 """
@@ -28,7 +28,7 @@ class GlobalProjectSetting(Protocol):
 def global_projects_of(
     project: AppProject, settings: Iterable[GlobalProjectSetting], existing: Mapping[str, AppProject]
 ) -> tuple[AppProject, ...]:
-    """The projects that this one inherits from; the first setting that cannot be used ends the search."""
+    """The global projects of a project; the first invalid setting ends the search."""
     parents: list[AppProject] = []
     for setting in settings:
         if setting.name == project.metadata.name:
@@ -45,7 +45,7 @@ def global_projects_of(
 
 
 def merged(project: AppProject, parent: AppProject) -> AppProject:
-    """The project with the lists of a global one behind its own."""
+    """The project with the lists of a global project appended."""
     own, more = project.spec, parent.spec
     spec = msgspec.structs.replace(
         own,
@@ -68,14 +68,14 @@ def merged(project: AppProject, parent: AppProject) -> AppProject:
 def effective_project(
     project: AppProject, settings: Iterable[GlobalProjectSetting], existing: Mapping[str, AppProject]
 ) -> AppProject:
-    """The project as Argo CD asks it for permission."""
+    """The project with all inherited lists."""
     for parent in global_projects_of(project, settings, existing):
         project = merged(project, parent)
     return project
 
 
 def selects(selector: Object, labels: Mapping[str, str]) -> bool | None:
-    """Does a Kubernetes label selector match? `None`: it is not valid. An empty one matches everything."""
+    """Does a label selector match? `None` if it is invalid. An empty selector matches everything."""
     for key, value in fields(selector.get("matchLabels")).items():
         if labels.get(key) != value:
             return False
@@ -102,5 +102,5 @@ def _expression(expression: Object, labels: Mapping[str, str]) -> bool | None:
 
 
 def _joined(own: tuple[T, ...] | None, more: tuple[T, ...] | None) -> tuple[T, ...] | None:
-    """No list stays no list unless something is added: an absent one and an empty one differ."""
+    """The joined list; `None` if both are missing, because a missing and an empty list differ."""
     return own if not more else (own or ()) + more

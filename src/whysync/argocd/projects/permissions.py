@@ -1,4 +1,4 @@
-"""What an AppProject allows: sources, destinations, kinds, and namespaces of Applications.
+"""Permissions of an AppProject: sources, destinations, kinds, and namespaces of Applications.
 
 Mirrors `app_project_types.go`, Argo CD 3.6. A pattern that starts with `!` denies what it matches, and
 allows what it does not match: a list of denials alone allows everything else.
@@ -19,7 +19,7 @@ from whysync.kubernetes.api.ref import Ref
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster that Argo CD knows; `project`: only Applications of that project may use it."""
+    """A cluster of Argo CD; with `project`, only Applications of that project may use it."""
 
     server: str = ""
     name: str = ""
@@ -27,7 +27,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProjectClustersUnknown(ValueError):
-    """The answer hangs on which clusters belong to the project, and that could not be learned."""
+    """The result depends on the clusters of the project, which could not be read."""
 
 
 class PermissionResult(StrEnum):
@@ -37,7 +37,7 @@ class PermissionResult(StrEnum):
     DENIED = "denied"
     """A pattern with `!`, or a blacklist, forbids it."""
     NOT_PROJECT_SCOPED = "not-project-scoped"
-    """The project takes only clusters of its own."""
+    """The project permits only project-scoped clusters."""
 
     @property
     def permitted(self) -> bool:
@@ -51,7 +51,7 @@ def project_glob(pattern: str, value: str, *, negation: bool, separators: str = 
 
 
 def source_verdict(project: AppProject, repo_url: str) -> PermissionResult:
-    """May an Application take manifests from this repository? `*` does not cross a slash, unless alone."""
+    """Is this repository permitted as source? `*` does not match a slash, unless it is the whole pattern."""
     url = normalize_git_url(repo_url)
     result = PermissionResult.NO_MATCH
     for pattern in project.spec.source_repos:
@@ -67,9 +67,9 @@ def source_verdict(project: AppProject, repo_url: str) -> PermissionResult:
 def destination_verdict(
     project: AppProject, cluster: Cluster | None, namespace: str, clusters: Iterable[Cluster] | None = ()
 ) -> PermissionResult:
-    """May an Application deploy there? `clusters`: those of the project alone, `None` where nobody knows.
+    """Is the destination permitted? `clusters` are the project-scoped clusters, `None` if unknown.
 
-    Raises `ProjectClustersUnknown` where that would decide.
+    Raises `ProjectClustersUnknown` if the result depends on unknown clusters.
     """
     if cluster is None:
         return PermissionResult.NO_MATCH
@@ -107,9 +107,9 @@ def _listed(destinations: Iterable[ProjectDestination], cluster: Cluster, namesp
 def kind_verdict(
     project: AppProject, group: str, kind: str, name: str, *, namespaced: bool
 ) -> PermissionResult:
-    """May such an object be deployed? Cluster-scoped kinds need a place in the whitelist.
+    """Is the kind permitted? Cluster-scoped kinds must be in the whitelist.
 
-    For namespaced kinds, no whitelist allows all and an empty one allows none.
+    For namespaced kinds, a missing whitelist permits all and an empty one none.
     """
     spec = project.spec
     if namespaced:
@@ -136,7 +136,7 @@ def _in(items: Iterable[GroupKind], group: str, kind: str, name: str | None = No
 def live_verdict(
     project: AppProject, ref: Ref, cluster: Cluster | None, clusters: Iterable[Cluster] | None = ()
 ) -> PermissionResult:
-    """May the project see this live object? If not, its target looks as if it were missing."""
+    """Does the project permit this live object? If not, it is treated as missing."""
     verdict = kind_verdict(project, ref.group, ref.kind, ref.name, namespaced=ref.namespace != "")
     if not verdict.permitted or not ref.namespace:
         return verdict
@@ -151,7 +151,7 @@ def sync_problem(
     namespaced: bool | None,
     clusters: Iterable[Cluster] | None = (),
 ) -> str | None:
-    """Why a sync may not apply an object, in Argo CD's words; `namespaced` is unknown for unknown kinds."""
+    """Argo CD's message if a sync may not apply an object; `namespaced` is `None` for unknown kinds."""
     if namespaced is None:
         return f"failed to get API resource info for {ref.group}/{ref.kind}: unable to verify permissions"
     name = project.metadata.name
@@ -163,14 +163,14 @@ def sync_problem(
 
 
 def app_namespace_permitted(project: AppProject, app_namespace: str, controller_namespace: str) -> bool:
-    """May an Application of this namespace use the project? Argo CD's own namespace always may."""
+    """May an Application in this namespace use the project? Always in Argo CD's own namespace."""
     if app_namespace in ("", controller_namespace):
         return True
     return matches_any(project.spec.source_namespaces, app_namespace)
 
 
 def rbac_object(project: str, app_namespace: str, app_name: str, controller_namespace: str) -> str:
-    """How policies name an Application."""
+    """The name of an Application in RBAC policies."""
     project = project or "default"
     if controller_namespace and app_namespace not in ("", controller_namespace):
         return f"{project}/{app_namespace}/{app_name}"

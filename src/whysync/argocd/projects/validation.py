@@ -1,4 +1,4 @@
-"""What is wrong with an AppProject itself: the first problem counts.
+"""Validation of an AppProject; only the first problem is reported.
 
 Mirrors `ValidateProject`, Argo CD 3.6.
 """
@@ -22,7 +22,7 @@ _BAD_IN_GROUPS = r'["\n\r\t]'
 def project_problem(
     project: AppProject, window_problem: Callable[[SyncWindow], str | None] | None = None
 ) -> str | None:
-    """The first problem, in Argo CD's words; windows are judged by whoever knows schedules."""
+    """Argo CD's message for the first problem; sync windows are validated elsewhere."""
     problems = (
         _destination_problems(project),
         _list_problems(project),
@@ -92,12 +92,12 @@ def _within_role(project: str, role: ProjectRole) -> Iterator[str]:
 
 
 def policy_problem(project: str, role: str, policy: str) -> str | None:
-    """What is wrong with one line of a role's policy."""
-    parts = [part.strip(" ") for part in policy.split(",")]
+    """The problem of one line of a role's policy."""
+    terms = [field.strip(" ") for field in policy.split(",")]
     prefix = f"invalid policy rule '{policy}': "
-    if len(parts) != 6 or parts[0] != "p":
+    if len(terms) != 6 or terms[0] != "p":
         return f"{prefix}must be of the form: 'p, sub, res, act, obj, eft'"
-    _, subject, resource, action, target, effect = parts
+    _, subject, resource, action, target, effect = terms
     expected = f"proj:{project}:{role}"
     if subject != expected:
         return f"{prefix}policy subject must be: '{expected}', not '{subject}'"

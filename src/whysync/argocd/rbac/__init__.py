@@ -1,4 +1,4 @@
-"""Argo CD's own permissions: policies, who may do what, why not, and which line would change it."""
+"""Argo CD RBAC: policies, decisions, and explanations of denials."""
 
 from whysync.argocd.rbac.decision import Asker, Decision, Reason, asker_of, decide, denial_text, project_of
 from whysync.argocd.rbac.explain import Explanation, Nearest, explain

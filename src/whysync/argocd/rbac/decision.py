@@ -1,8 +1,8 @@
-"""May this person, token or role do that? The answer, and whose line gave it.
+"""RBAC decisions: may a user, token or role perform an action, and which policy line decides?
 
-Mirrors `Enforcer.Enforce` and `RBACPolicyEnforcer.EnforceClaims`, Argo CD 3.6. The default role is asked
-first, then the subject, then each of its groups that a `g` line names; the first that may, may. So a `deny`
-for a person holds neither against the default role nor against a group.
+Mirrors `Enforcer.Enforce` and `RBACPolicyEnforcer.EnforceClaims`, Argo CD 3.6. The default role is checked
+first, then the subject, then each of its groups that a `g` line names; the first that is allowed decides. So
+a `deny` for a user does not override the default role or a group.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ class Reason(StrEnum):
     NOT_GRANTED = "not-granted"
     """No line allows it."""
     FOREIGN_PROJECT = "foreign-project"
-    """The token of a project was used for another one."""
+    """The token belongs to another project."""
     BROKEN_PATTERN = "broken-pattern"
-    """A regular expression that cannot be run."""
+    """A regular expression is invalid."""
     INVALID_POLICY = "invalid-policy"
-    """A line cannot be read, and with it the whole policy."""
+    """A line cannot be parsed, which invalidates the whole policy."""
 
 
 class Asker(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks: a name as in a policy, or what a token claims to be."""
+    """The requesting user: a subject of a policy, or the claims of a token."""
 
     subject: str
     groups: tuple[str, ...] = ()
     is_token: bool = False
-    """Only for tokens do groups and the roles of projects count."""
+    """Groups and project roles only apply to tokens."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     allowed: bool
     reason: Reason
     answer: Answer | None = None
-    """Of the subject that decided: its line, and how it comes by it."""
+    """The deciding line, and the `g` lines from the subject to it."""
     asked: tuple[str, ...] = ()
     """Every subject that was tried, in order."""
     bad_line: BadLine | None = None
 
 
 def asker_of(claims: Object, scopes: Sequence[str]) -> Asker:
-    """Who a token stands for: Dex hides the name in `federated_claims`. Mirrors `GetUserIdentifier`."""
+    """The subject of a token; with Dex it is in `federated_claims`. Mirrors `GetUserIdentifier`."""
     name = text(dig(claims, "federated_claims", "user_id")) or text(claims.get("sub"))
     groups: list[str] = []
     for scope in scopes:
@@ -78,7 +78,7 @@ def decide(
     *,
     extra: Iterable[Line] = (),
 ) -> Decision:
-    """`extra` lines hold for this question alone; if one cannot be read, none does."""
+    """`extra` lines apply to this request only; if one cannot be parsed, none applies."""
     if not policy.is_enforced:
         return Decision(allowed=True, reason=Reason.NOT_ENFORCED)
     if policy.problems:
@@ -100,7 +100,7 @@ def decide(
             if default.allowed:
                 return _allowed(Reason.DEFAULT_ROLE, default, [])
     members = {grant.member for grant in policy.grants}
-    # Behind all, upstream asks for a subject without a name, whom only a line without one could let in.
+    # Finally upstream checks an empty subject, which only a line with an empty subject allows.
     nameless = [""] if asker.is_token else []
     for subject in (asker.subject, *(group for group in asker.groups if group in members), *nameless):
         answer = policy.answer(subject, request)
@@ -117,23 +117,23 @@ def _with_extra(policy: Policy, extra: Iterable[Line]) -> Policy:
 
 
 def _allowed(reason: Reason, answer: Answer, tried: Sequence[Answer]) -> Decision:
-    asked = (*(earlier.subject for earlier in tried), answer.subject)
-    return Decision(allowed=True, reason=reason, answer=answer, asked=asked)
+    tried_subjects = (*(earlier.subject for earlier in tried), answer.subject)
+    return Decision(allowed=True, reason=reason, answer=answer, asked=tried_subjects)
 
 
 def _refused(tried: Sequence[Answer], default: Answer | None) -> Decision:
-    """A pattern that breaks or a line that denies tells more than the absence of a line."""
-    asked = tuple(
+    """An invalid pattern or a denying line takes precedence over a missing line."""
+    tried_subjects = tuple(
         tried_answer.subject
         for tried_answer in ((default, *tried) if default else tried)
         if tried_answer.subject
     )
     for answer in tried:
         if answer.broken is not None:
-            return Decision(allowed=False, reason=Reason.BROKEN_PATTERN, answer=answer, asked=asked)
+            return Decision(allowed=False, reason=Reason.BROKEN_PATTERN, answer=answer, asked=tried_subjects)
         if answer.line is not None:
-            return Decision(allowed=False, reason=Reason.DENIED, answer=answer, asked=asked)
-    return Decision(allowed=False, reason=Reason.NOT_GRANTED, answer=tried[0], asked=asked)
+            return Decision(allowed=False, reason=Reason.DENIED, answer=answer, asked=tried_subjects)
+    return Decision(allowed=False, reason=Reason.NOT_GRANTED, answer=tried[0], asked=tried_subjects)
 
 
 def project_of(request: Request, projects: Mapping[str, AppProject]) -> AppProject | None:
@@ -150,16 +150,16 @@ def is_project_subject(subject: str) -> bool:
 
 
 def denial_text(arguments: Iterable[str], claims: Json = None) -> str:
-    """What the API server answers. Mirrors `EnforceErr`; differs: the time of issue is in UTC."""
-    parts = list(arguments)
+    """The API server's error message. Mirrors `EnforceErr`; differs: `iat` is in UTC."""
+    details = list(arguments)
     if isinstance(claims, dict):
         subject = asker_of(fields(claims), ()).subject
         if subject:
-            parts.append(f"sub: {subject}")
+            details.append(f"sub: {subject}")
         issued = claims.get("iat")
         if isinstance(issued, int | float) and not isinstance(issued, bool):
-            parts.append(f"iat: {_rfc3339(issued)}")
-    return f"rpc error: code = PermissionDenied desc = permission denied: {', '.join(parts)}"
+            details.append(f"iat: {_rfc3339(issued)}")
+    return f"rpc error: code = PermissionDenied desc = permission denied: {', '.join(details)}"
 
 
 def _rfc3339(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Why a request was refused, which line comes closest, and the smallest line that would let it through."""
+"""Explains a denied request: the closest policy line, and the smallest line that would allow it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from whysync.argocd.rbac.policy_line import Grant, Origin, Permission
 
 
 class Nearest(msgspec.Struct, frozen=True, kw_only=True):
-    """The line that comes closest: what it does not cover, and whether the asker has it at all."""
+    """The closest line: the parts that do not match, and whether it applies to the user."""
 
     line: Permission
     misses: tuple[PolicyPart, ...]
@@ -33,7 +33,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     nearest: Nearest | None = None
     remedy: Permission | Grant | None = None
-    """One more line that was tried and allows it; nothing where no single line can."""
+    """A line that allows the request, verified; `None` if no single line can."""
 
 
 def explain(
@@ -50,15 +50,15 @@ def explain(
 
 
 def nearest(policy: Policy, asker: Asker, request: Request) -> Nearest | None:
-    """The asker's own lines first, then those that miss least; one for another resource is not near."""
+    """The user's own lines first, then those with the fewest mismatches; never of another resource."""
     own = _own_roles(policy, asker)
     candidates: list[tuple[bool, int, int, Nearest]] = []
-    for place, line in enumerate(policy.permissions):
+    for position, line in enumerate(policy.permissions):
         misses = _misses(policy, line, request)
         if line.allows and PolicyPart.RESOURCE not in misses:
             is_own = line.subject in own
             candidates.append(
-                (not is_own, len(misses), place, Nearest(line=line, misses=misses, is_own=is_own))
+                (not is_own, len(misses), position, Nearest(line=line, misses=misses, is_own=is_own))
             )
     return min(candidates, key=lambda candidate: candidate[:3])[3] if candidates else None
 
@@ -66,9 +66,9 @@ def nearest(policy: Policy, asker: Asker, request: Request) -> Nearest | None:
 def remedy(
     policy: Policy, asker: Asker, request: Request, projects: Mapping[str, AppProject] | None = None
 ) -> Permission | Grant | None:
-    """Exactly this request for exactly this subject; for a token without a name, for one of its groups.
+    """A line for exactly this request and subject; for a token without subject, for one of its groups.
 
-    A group that no `g` line names is never asked, so it needs a role first. Where a line denies, none helps.
+    A group without a `g` line is never checked, so it needs a role first. No line helps against a `deny`.
     """
     origin = Origin(name=POLICY_KEY, line=0)
     candidates: list[Permission | Grant] = [
@@ -105,7 +105,7 @@ def _own_roles(policy: Policy, asker: Asker) -> set[str]:
 
 
 def _roles_that_may(policy: Policy, request: Request) -> list[str]:
-    """Roles from the smallest to the greatest: those with fewer lines grant less beside this."""
+    """Roles that allow the request, those with the fewest permissions first."""
     sizes: dict[str, int] = {}
     for line in policy.permissions:
         sizes[line.subject] = sizes.get(line.subject, 0) + 1
@@ -121,7 +121,7 @@ def _misses(policy: Policy, line: Permission, request: Request) -> tuple[PolicyP
 
 
 def _exactly(value: str, mode: MatchMode) -> str:
-    """A pattern for this value alone."""
+    """A pattern that matches only this value."""
     if mode is MatchMode.REGEX:
         return f"^{re.escape(value)}$"
     return re.sub(r"([*?\[\]{}\\])", r"\\\1", value)

@@ -1,8 +1,8 @@
-"""A whole policy, and what it says of one subject.
+"""An RBAC policy and its evaluation for one subject.
 
-Mirrors Argo CD 3.6's casbin model: a line counts for whoever has its subject, by name or over at most ten
-`g` lines; resource, action and object match as globs in which `*` crosses slashes, or as regular expressions
-that may match anywhere; one `deny` beats every `allow`.
+Mirrors the casbin model of Argo CD 3.6: a line applies to its subject, and to subjects with at most ten `g`
+lines to it; resource, action and object match as globs in which `*` matches slashes, or as unanchored regular
+expressions; one `deny` overrides every `allow`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ POLICY_KEY: Final = "policy.csv"
 _MOST_STEPS: Final = 10
 _DEFAULT_SCOPES: Final = ("groups",)
 _NOT_IN_GO: Final = re.compile(r"\(\?(?:[=!>]|<[=!])|\\[1-9]|[*+?}]\+")
-"""Looking around, looking back, and repeats that give nothing back: Go's expressions have none of them."""
+"""Lookarounds, backreferences and possessive quantifiers, which Go's regular expressions do not support."""
 
 
 class MatchMode(StrEnum):
@@ -34,7 +34,7 @@ class MatchMode(StrEnum):
 
 
 class PolicyPart(StrEnum):
-    """What a line has to match of a request, in the order in which it is looked at."""
+    """The parts of a request that a line must match, in the order of the checks."""
 
     RESOURCE = "resource"
     ACTION = "action"
@@ -42,7 +42,7 @@ class PolicyPart(StrEnum):
 
 
 class BadRegex(ValueError):
-    """Argo CD cannot run the pattern: whoever it concerns is refused everything that gets so far."""
+    """The pattern is invalid: requests that reach it are denied."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,14 +55,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy says of one subject: `line` is the one that decides, if any."""
+    """The result for one subject: `line` is the deciding line, if any."""
 
     subject: str
     line: Permission | None = None
     over: tuple[Grant, ...] = ()
-    """The `g` lines that lead from the subject to the line."""
+    """The `g` lines from the subject to the line."""
     broken: Permission | None = None
-    """A line whose regular expression cannot be run."""
+    """A line with an invalid regular expression."""
 
     @property
     def allowed(self) -> bool:
@@ -76,9 +76,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     default_role: str = ""
     match_mode: MatchMode = MatchMode.GLOB
     scopes: tuple[str, ...] = _DEFAULT_SCOPES
-    """The claims of a token that name its groups."""
+    """The claims of a token that contain its groups."""
     is_enforced: bool = True
-    """Off with `server.disable.auth`: everybody may do everything."""
+    """False with `server.disable.auth`: everything is allowed."""
 
     def with_lines(self, lines: Iterable[Line]) -> Policy:
         all_lines = tuple(lines)
@@ -90,7 +90,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def roles_of(self, subject: str) -> dict[str, tuple[Grant, ...]]:
-        """The subject and all its roles, each with the `g` lines that lead there by the shortest way."""
+        """The subject and all its roles, each with the shortest chain of `g` lines."""
         by_member: dict[str, list[Grant]] = {}
         for grant in self.grants:
             by_member.setdefault(grant.member, []).append(grant)
@@ -127,7 +127,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     def misses(
         self, line: Permission, request: Request, *, first_only: bool = False
     ) -> tuple[PolicyPart, ...]:
-        """The parts of a request that a line does not cover; the subject is not asked here."""
+        """The parts of a request that a line does not match, except the subject."""
         missed: list[PolicyPart] = []
         for part in PolicyPart:
             pattern, value = _pair(line, request, part)
@@ -146,7 +146,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_policy(data: Mapping[str, str], *, builtin: bool = True) -> Policy:
-    """The policy of argocd-rbac-cm's `data`, behind what Argo CD grants by itself."""
+    """The built-in policy followed by the policy in the `data` of argocd-rbac-cm."""
     policy = Policy(
         default_role=data.get("policy.default", ""),
         match_mode=match_mode(data.get("policy.matchMode", "")),
@@ -161,18 +161,18 @@ def read_policy(data: Mapping[str, str], *, builtin: bool = True) -> Policy:
 
 def policy_keys(data: Mapping[str, str]) -> tuple[str, ...]:
     """`policy.csv` first, then every `policy.<name>.csv` by name. Mirrors `PolicyCSV`."""
-    others = sorted(key for key in data if key.startswith("policy.") and key.endswith(".csv"))
-    own = (POLICY_KEY,) if POLICY_KEY in data else ()
-    return (*own, *(key for key in others if key != POLICY_KEY))
+    named_keys = sorted(key for key in data if key.startswith("policy.") and key.endswith(".csv"))
+    main_key = (POLICY_KEY,) if POLICY_KEY in data else ()
+    return (*main_key, *(key for key in named_keys if key != POLICY_KEY))
 
 
 def match_mode(text: str) -> MatchMode:
-    """Exactly `regex`, else globs."""
+    """`regex`, otherwise globs."""
     return MatchMode.REGEX if text == "regex" else MatchMode.GLOB
 
 
 def scopes_of(text: str) -> tuple[str, ...]:
-    """A YAML list such as `[groups, email]`; without one, the groups alone."""
+    """A YAML list such as `[groups, email]`; the default is `[groups]`."""
     from whysync.argocd.settings.yaml_values import Malformed, read_yaml, sequence, texts_field
 
     if not text:
@@ -184,9 +184,9 @@ def scopes_of(text: str) -> tuple[str, ...]:
 
 
 def project_lines(project: AppProject) -> tuple[Line, ...]:
-    """What the roles of a project grant, and to whom. Mirrors `ProjectPoliciesString`.
+    """The policy lines of the roles of a project. Mirrors `ProjectPoliciesString`.
 
-    Each role may see its project. One line that cannot be read, and Argo CD takes none of them.
+    Each role may read its project. If one line cannot be parsed, Argo CD uses none of them.
     """
     name = project.metadata.name
     read: list[Line] = []
@@ -199,7 +199,7 @@ def project_lines(project: AppProject) -> tuple[Line, ...]:
 
 
 def policy_problem(text: str) -> str | None:
-    """Mirrors `ValidatePolicy`: the text is shown whole, without the line that is wrong."""
+    """Mirrors `ValidatePolicy`, whose message has the whole policy, but not the invalid line."""
     bad = any(isinstance(line, BadLine) for line in read_lines(text, POLICY_KEY))
     return f"policy syntax error: {text}" if bad else None
 
@@ -229,7 +229,7 @@ ADMIN: Final = "role:admin"
 BUILT_IN: Final = "built-in"
 
 _IN_PROJECTS: Final = ("applications", "applicationsets", "logs", "exec")
-"""Their objects are `project/name`; clusters and repositories are granted by any name."""
+"""Resources whose objects are `project/name`; clusters and repositories may have any name."""
 _READ: Final = (
     "applications", "applicationsets", "certificates", "clusters", "repositories", "write-repositories",
     "projects", "accounts", "gpgkeys", "logs",
@@ -253,7 +253,7 @@ _ADMIN: Final = {
 
 @cache
 def builtin_permissions() -> tuple[Permission, ...]:
-    """Extensions are nobody's: `extensions, invoke` has to be granted by hand, to admins too."""
+    """No built-in role has `extensions, invoke`; it must be granted explicitly, even to admins."""
     rows = (*((READONLY, resource, "get") for resource in _READ), *_admin_rows())
     return tuple(
         Permission(

@@ -1,7 +1,7 @@
 """One line of a policy: `p, subject, resource, action, object, effect` or `g, member, role`.
 
-Mirrors `loadPolicyLine` of `util/rbac`, Argo CD 3.6, and Go's CSV reader below it: spaces in front of a field
-go, those behind it stay and count; a quote inside an unquoted field is an error.
+Mirrors `loadPolicyLine` of `util/rbac`, Argo CD 3.6, and Go's CSV reader: leading spaces of a field are
+removed, trailing ones are significant; a quote inside an unquoted field is an error.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 import msgspec
 
 _OTHER_SECTIONS: Final = ("r", "e", "m")
-"""Sections of the model beside `p` and `g`: such lines are accepted, and mean nothing."""
+"""Other sections of the model: such lines are accepted and ignored."""
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a line stands: a key of argocd-rbac-cm, `built-in`, or a project; lines count from 1."""
+    """The location of a line: a key of argocd-rbac-cm, `built-in`, or a project; lines count from 1."""
 
     name: str
     line: int
@@ -43,12 +43,12 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def denies(self) -> bool:
-        """Any other word than these two counts for nothing."""
+        """Lines with any other effect are ignored."""
         return self.effect == "deny"
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """`member` has all that `role` has."""
+    """`member` has all permissions of `role`."""
 
     member: str
     role: str
@@ -59,7 +59,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BadLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One of these, and Argo CD refuses the whole policy."""
+    """An invalid line, which makes Argo CD refuse the whole policy."""
 
     text: str
     problem: str
@@ -77,7 +77,7 @@ def read_lines(text: str, name: str) -> Iterator[Line]:
 
 
 def read_line(raw: str, origin: Origin) -> Line | None:
-    """Nothing for an empty line, a comment, and what is accepted without a meaning."""
+    """`None` for an empty line, a comment, or an ignored section."""
     line = raw.strip()
     if not line or line.startswith("#"):
         return None
@@ -105,49 +105,49 @@ def read_line(raw: str, origin: Origin) -> Line | None:
 
 
 def split_csv(line: str) -> list[str]:
-    """Raises `ValueError` with Go's words. The line has no line feed in it."""
+    """Raises `ValueError` with Go's message. The line must not contain a line feed."""
     tokens: list[str] = []
-    place = 0
+    position = 0
     while True:
-        while place < len(line) and line[place].isspace():
-            place += 1
-        if place < len(line) and line[place] == '"':
-            token, place = _quoted_token(line, place + 1)
+        while position < len(line) and line[position].isspace():
+            position += 1
+        if position < len(line) and line[position] == '"':
+            token, position = _quoted_token(line, position + 1)
         else:
-            end = line.find(",", place)
+            end = line.find(",", position)
             end = len(line) if end < 0 else end
-            quote = line.find('"', place, end)
+            quote = line.find('"', position, end)
             if quote >= 0:
                 raise ValueError(f'parse error on line 1, column {quote + 1}: bare " in non-quoted field')
-            token, place = line[place:end], end
+            token, position = line[position:end], end
         tokens.append(token)
-        if place >= len(line):
+        if position >= len(line):
             return tokens
-        place += 1
+        position += 1
 
 
-def _quoted_token(line: str, place: int) -> tuple[str, int]:
-    """Up to the quote that closes it; two in a row are one."""
-    parts: list[str] = []
+def _quoted_token(line: str, position: int) -> tuple[str, int]:
+    """A token up to the closing quote; two quotes are an escaped one."""
+    pieces: list[str] = []
     while True:
-        quote = line.find('"', place)
+        quote = line.find('"', position)
         if quote < 0:
-            where = len(line) + 1
+            column = len(line) + 1
             break
-        parts.append(line[place:quote])
+        pieces.append(line[position:quote])
         after = line[quote + 1 : quote + 2]
         if after in ("", ","):
-            return "".join(parts), quote + 1
+            return "".join(pieces), quote + 1
         if after != '"':
-            where = quote + 1
+            column = quote + 1
             break
-        parts.append('"')
-        place = quote + 2
-    raise ValueError(f'parse error on line 1, column {where}: extraneous or missing " in quoted-field')
+        pieces.append('"')
+        position = quote + 2
+    raise ValueError(f'parse error on line 1, column {column}: extraneous or missing " in quoted-field')
 
 
 def quoted(token: str) -> str:
-    """A field as it must be written to be read back."""
+    """A field, quoted if necessary."""
     needs_quotes = any(char in token for char in ',"') or token != token.strip() or token.startswith("#")
     escaped = token.replace('"', '""')
     return f'"{escaped}"' if needs_quotes else token

@@ -1,9 +1,9 @@
-"""The repo-server: renders sources through its caches, and is slow to forget.
+"""The repo-server: renders sources through its caches.
 
-Mirrors `GenerateManifest`, `getManifestCacheEntry` and `GetRepoObjs`, Argo CD 3.6. What a branch points at is
-asked again only when the answer is old, or when a refresh was asked for; manifests of a commit are rendered
-once. A source that failed three times in a row is not tried again for an hour, whatever is mended outside of
-Git, unless somebody refreshes hard.
+Mirrors `GenerateManifest`, `getManifestCacheEntry` and `GetRepoObjs`, Argo CD 3.6. A branch is resolved again
+only when the cached commit expires or a refresh is requested; manifests of a commit are rendered once. A
+source that failed three times in a row is not rendered again for an hour, even if the cause outside of Git is
+fixed, unless there is a hard refresh.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ REVISIONS_KEPT: Final = timedelta(minutes=3)
 
 
 class NoTargets(Exception):
-    """Manifests could not be had; the text stands behind `Failed to load target state: `."""
+    """Rendering failed; the text follows `Failed to load target state: `."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestRequest:
-    """For whom manifests are rendered, and how thoroughly.
+    """A request for the manifests of an app.
 
-    `hard` renders anew; `fresh` asks anew what branches point at.
+    `hard` ignores the manifest cache; `fresh` ignores the cached commits of branches.
     """
 
     application: Object
@@ -51,7 +51,7 @@ class ManifestRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifests:
-    """Marked as the app's; the same tuple as long as nothing was rendered anew."""
+    """With tracking metadata; the same tuple as long as nothing is rendered again."""
 
     objects: tuple[Object, ...]
     revisions: tuple[str, ...]
@@ -80,12 +80,12 @@ class RepoServer:
         self._rendered: dict[bytes, _Kept] = {}
         self._failed: dict[bytes, _Failed] = {}
         self._joined: dict[tuple[str, ...], tuple[tuple[tuple[Rendered, ...], Manifests], ...]] = {}
-        """By commits: what was put together, of which parts; so that the same parts give the same whole."""
+        """By revisions: the joined objects and the rendered sources, so that the tuple stays identical."""
 
     def manifests(
         self, wish: ManifestRequest, sources: Sequence[Object], revisions: Sequence[str]
     ) -> Manifests:
-        """Raises `NoTargets`, in the words of the controller."""
+        """Raises `NoTargets` with the controller's message."""
         rendered_sources: list[tuple[str, Rendered]] = []
         for index, source in enumerate(sources):
             requested = revisions[index] if len(revisions) == len(sources) else ""
@@ -97,14 +97,14 @@ class RepoServer:
                     f"failed to generate manifest for source {index + 1} of {len(sources)}: "
                     f"rpc error: code = {problem.code} desc = {problem.message}"
                 ) from problem
-        return self._together(rendered_sources)
+        return self._join(rendered_sources)
 
-    def _together(self, rendered_sources: Sequence[tuple[str, Rendered]]) -> Manifests:
+    def _join(self, rendered_sources: Sequence[tuple[str, Rendered]]) -> Manifests:
         revisions = tuple(commit for commit, _ in rendered_sources)
-        parts = tuple(rendered for _, rendered in rendered_sources)
-        known = self._joined.get(revisions, ())
-        for before, joined in known:
-            if len(before) == len(parts) and all(map(is_, before, parts)):
+        sources = tuple(rendered for _, rendered in rendered_sources)
+        cached = self._joined.get(revisions, ())
+        for before, joined in cached:
+            if len(before) == len(sources) and all(map(is_, before, sources)):
                 return joined
         manifests = Manifests(
             objects=rendered_sources[0][1].manifests
@@ -113,19 +113,19 @@ class RepoServer:
             revisions=revisions,
             source_types=tuple(rendered.source_type for _, rendered in rendered_sources),
         )
-        self._joined[revisions] = (*known[-_MOST_JOINED:], (parts, manifests))
+        self._joined[revisions] = (*cached[-_MOST_JOINED:], (sources, manifests))
         return manifests
 
     def commit(self, source: Object, revision: str, *, fresh: bool) -> str:
-        """What a revision is now, or was when it was last asked for. Raises `RepoProblem`."""
+        """The commit of a revision, cached. Raises `RepoProblem`."""
         chart = text(source.get("chart"))
         if not chart and _is_commit(revision):
             return revision
         key = normalize_git_url(text(source.get("repoURL"))), chart, revision
-        known = self._commits.get(key)
+        cached = self._commits.get(key)
         now = self._clock.now
-        if known is not None and not fresh and now - known[0] < self.revisions_kept:
-            return known[1]
+        if cached is not None and not fresh and now - cached[0] < self.revisions_kept:
+            return cached[1]
         commit = self.repository.resolve(source, revision)
         self._commits[key] = now, commit
         return commit
@@ -138,9 +138,9 @@ class RepoServer:
             return commit, _NOTHING
         key = _key(wish, source, commit)
         if not wish.hard:
-            known = self._known(key)
-            if known is not None:
-                return commit, known
+            cached = self._known(key)
+            if cached is not None:
+                return commit, cached
         try:
             rendered = _marked(self.repository.render(wish.application, source, commit), wish)
         except RepoProblem as problem:
@@ -160,15 +160,15 @@ class RepoServer:
             if now - failed.first < _PAUSE:
                 raise RepoProblem(f"Manifest generation error (cached): {failed.error}")
             del self._failed[key]
-        kept = self._rendered.get(key)
-        return kept.rendered if kept is not None and now - kept.at < _KEPT else None
+        entry = self._rendered.get(key)
+        return entry.rendered if entry is not None and now - entry.at < _KEPT else None
 
 
 _NOTHING: Final = Rendered(manifests=(), source_type="")
 
 
 def _as_kept(problem: RepoProblem) -> str:
-    """A status of gRPC is kept with its code: `rpc error: code = FailedPrecondition desc = …` inside."""
+    """The cached error contains its gRPC status: `rpc error: code = FailedPrecondition desc = …`."""
     if problem.code == "Unknown":
         return problem.message
     return f"rpc error: code = {problem.code} desc = {problem.message}"
@@ -180,7 +180,7 @@ def _is_commit(revision: str) -> bool:
 
 def _key(wish: ManifestRequest, source: Object, commit: str) -> bytes:
     settings = wish.settings
-    parts: list[Json] = [
+    inputs: list[Json] = [
         commit,
         source,
         wish.instance,
@@ -189,11 +189,11 @@ def _key(wish: ManifestRequest, source: Object, commit: str) -> bytes:
         settings.instance_label_key,
         settings.installation_id,
     ]
-    return msgspec.json.encode(parts, order="deterministic")
+    return msgspec.json.encode(inputs, order="deterministic")
 
 
 def _marked(rendered: Rendered, wish: ManifestRequest) -> Rendered:
-    """With the marks of the app, on all but definitions of custom resources; lists are taken apart."""
+    """With tracking metadata, except on CRDs; Lists are replaced by their items."""
     settings = wish.settings
     marked: list[Object] = []
     for obj in _unlisted(rendered.manifests):

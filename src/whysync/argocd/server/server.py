@@ -1,4 +1,4 @@
-"""Argo CD's API server, as far as it stands between people and the controller.
+"""Argo CD's API server: RBAC and validation of requests for Applications and projects.
 
 Mirrors `Get`, `UpdateSpec`, `Delete`, `Sync`, `Rollback` and `TerminateOperation` of the application service,
 and `Update` of the project service, Argo CD 3.6, with RBAC.
@@ -28,7 +28,7 @@ from whysync.kubernetes.api.decode import decode
 
 
 class Denied(Exception):
-    """A request that Argo CD's API server refuses; the text is what the client shows."""
+    """Argo CD's API server denies a request; the text is the client's error message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Refusal:
 
     @property
     def log_line(self) -> str:
-        """As the log of argocd-server has it."""
+        """The message in the log of argocd-server."""
         code = self.text.partition("code = ")[2].partition(" ")[0] or "Unknown"
         return (
             f'time="{go_time(self.at)}" level=warning msg="finished call" error="{self.text}" '
@@ -57,17 +57,17 @@ class Server:
         self.refusals: list[Refusal] = []
 
     def get(self, name: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
-        """May they see it? What is not theirs to see looks as if it were not there."""
+        """Checks `get`; an Application that the user may not read is reported as missing."""
         with self._refusals_kept(name, user, "Get"):
             self._admit(name, "get", _asker(user, groups))
 
     def update(self, name: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
-        """May they change its spec?"""
+        """Checks whether the user may change the spec."""
         with self._refusals_kept(name, user, "UpdateSpec"):
             self._admit(name, "update", _asker(user, groups))
 
     def update_project(self, project: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
-        """May they change what a project permits?"""
+        """Checks whether the user may change the project."""
         self._enforce(Request(resource="projects", action="update", object=project), _asker(user, groups))
 
     def sync(self, name: str, operation: Object, *, user: str, groups: tuple[str, ...] = ()) -> None:
@@ -87,9 +87,9 @@ class Server:
     def prepare_deletion(
         self, name: str, propagation: str | None, *, user: str, groups: tuple[str, ...] = ()
     ) -> None:
-        """May they delete it? Then its finalizer says what becomes of its objects.
+        """Checks whether the user may delete the Application, and sets its resources finalizer.
 
-        `foreground` and `background` take them along, `None` leaves them.
+        With `foreground` and `background` its objects are deleted too, with `None` they stay.
         """
         with self._refusals_kept(name, user, "Delete"):
             asker = _asker(user, groups)
@@ -105,7 +105,7 @@ class Server:
             if any(_place(text(fields(source).get("repoURL"))) == pushed for source in sources):
                 refresh(name)
 
-    # --- the requests ----------------------------------------------------------------------------
+    # --- requests --------------------------------------------------------------------------------
 
     def _sync(self, name: str, operation: Object, asker: Asker) -> None:
         typed = self._admit(name, "get", asker)
@@ -118,38 +118,44 @@ class Server:
         if not verdict.allowed:
             raise _denied("PermissionDenied", "cannot sync: blocked by sync window")
         self._enforce_on(typed, "sync", asker)
-        wanted = fields(operation.get("sync")) if "sync" in operation else operation
-        if wanted.get("manifests"):
+        requested_sync = fields(operation.get("sync")) if "sync" in operation else operation
+        if requested_sync.get("manifests"):
             self._enforce_on(typed, "override", asker)
         spec = fields(app.get("spec"))
         policy = fields(spec.get("syncPolicy"))
-        if wanted.get("manifests") and _is_automated(policy) and wanted.get("dryRun") is not True:
+        if (
+            requested_sync.get("manifests")
+            and _is_automated(policy)
+            and requested_sync.get("dryRun") is not True
+        ):
             message = "cannot use local sync when Automatic Sync Policy is enabled unless for dry run"
             raise _denied("FailedPrecondition", message)
         self._check_alive(app)
-        self._check_revision(wanted, spec, policy)
-        sync: Object = {**wanted}
+        self._check_revision(requested_sync, spec, policy)
+        sync: Object = {**requested_sync}
         if has_multiple_sources(spec):
             sources = [fields(source_entry) for source_entry in items(spec["sources"])]
-            revisions = [text(revision) for revision in items(wanted.get("revisions"))] or [""] * len(sources)
+            revisions = [text(revision) for revision in items(requested_sync.get("revisions"))] or [""] * len(
+                sources
+            )
             commits: list[Json] = [
-                self._commit(*pair, wanted) for pair in zip(sources, revisions, strict=False)
+                self._commit(*pair, requested_sync) for pair in zip(sources, revisions, strict=False)
             ]
             sync |= {"sources": spec["sources"], "revisions": commits}
         else:
             source = source_of(spec)
             sync.setdefault("source", source)
-            sync["revision"] = self._commit(source, text(wanted.get("revision")), wanted)
+            sync["revision"] = self._commit(source, text(requested_sync.get("revision")), requested_sync)
         if policy.get("syncOptions"):
             sync.setdefault("syncOptions", policy["syncOptions"])
         retry = operation.get("retry", policy.get("retry"))
-        whole: Object = {"sync": sync, "initiatedBy": {"username": asker.subject}}
+        new_operation: Object = {"sync": sync, "initiatedBy": {"username": asker.subject}}
         if isinstance(retry, dict):
-            whole["retry"] = retry
+            new_operation["retry"] = retry
         for key in ("info",):
             if key in operation:
-                whole[key] = operation[key]
-        self._start(name, whole)
+                new_operation[key] = operation[key]
+        self._start(name, new_operation)
 
     def _rollback(self, name: str, id: int, asker: Asker, *, prune: bool) -> None:
         app = self._registry.applications[name]
@@ -184,7 +190,7 @@ class Server:
         self._registry.save(name, {**app, "status": ended})
 
     def _start(self, name: str, operation: Object) -> None:
-        """Mirrors `SetAppOperation`: what was known of the last operation is wiped."""
+        """Mirrors `SetAppOperation`: the state of the last operation is cleared."""
         app = self._registry.applications[name]
         if isinstance(app.get("operation"), dict):
             inner = _denied("FailedPrecondition", "another operation is already in progress")
@@ -198,16 +204,16 @@ class Server:
         finalizers = Finalizers.of(app)
         if propagation is None:
             finalizers.stop_cascading()
-        elif not meta.get("deletionTimestamp"):  # Kubernetes lets nobody add one then
+        elif not meta.get("deletionTimestamp"):  # Kubernetes does not allow new finalizers then
             finalizers.cascade(propagation)
-        left: list[Json] = [*finalizers.names]
-        if left != items(meta.get("finalizers")):
-            self._registry.save(name, {**app, "metadata": {**meta, "finalizers": left}})
+        finalizer_names: list[Json] = [*finalizers.names]
+        if finalizer_names != items(meta.get("finalizers")):
+            self._registry.save(name, {**app, "metadata": {**meta, "finalizers": finalizer_names}})
 
-    # --- the checks ------------------------------------------------------------------------------
+    # --- checks ----------------------------------------------------------------------------------
 
     def _admit(self, name: str, action: str, asker: Asker) -> Application:
-        """Mirrors `getAppEnforceRBAC`: to who may not, it is as if the app were not there."""
+        """Mirrors `getAppEnforceRBAC`: without permission, the app is reported as missing."""
         app = decode(self._registry.applications[name], Application)[0] or Application()
         if not self._may(self._on(app, action), asker):
             raise _denied("PermissionDenied", "permission denied")
@@ -217,8 +223,8 @@ class Server:
         self._enforce(self._on(app, action), asker)
 
     def _on(self, app: Application, action: str) -> Request:
-        whole = rbac_object(app.project, app.namespace, app.name, self._context.namespace)
-        return Request(resource="applications", action=action, object=whole)
+        rbac_name = rbac_object(app.project, app.namespace, app.name, self._context.namespace)
+        return Request(resource="applications", action=action, object=rbac_name)
 
     def _may(self, request: Request, asker: Asker) -> bool:
         policy = read_policy(self._context.data("argocd-rbac-cm"))
@@ -233,22 +239,23 @@ class Server:
         if dig(app, "metadata", "deletionTimestamp"):
             raise _denied("FailedPrecondition", "application is deleting")
 
-    def _check_revision(self, wanted: Object, spec: Object, policy: Object) -> None:
-        revision = text(wanted.get("revision"))
-        own = text(source_of(spec).get("targetRevision"))
+    def _check_revision(self, requested_sync: Object, spec: Object, policy: Object) -> None:
+        revision = text(requested_sync.get("revision"))
+        target_revision = text(source_of(spec).get("targetRevision"))
         if (
             revision
             and _is_automated(policy)
-            and wanted.get("dryRun") is not True
-            and revision != (own or "HEAD")
+            and requested_sync.get("dryRun") is not True
+            and revision != (target_revision or "HEAD")
         ):
             raise _denied(
-                "FailedPrecondition", f"Cannot sync to {revision}: auto-sync currently set to {own}"
+                "FailedPrecondition",
+                f"Cannot sync to {revision}: auto-sync currently set to {target_revision}",
             )
 
-    def _commit(self, source: Object, revision: str, wanted: Object) -> str:
-        """A person who syncs means what the branch is now, whatever a cache knows."""
-        if wanted.get("manifests"):
+    def _commit(self, source: Object, revision: str, requested_sync: Object) -> str:
+        """The current commit of a revision, without the cache."""
+        if requested_sync.get("manifests"):
             return ""
         try:
             target = revision or text(source.get("targetRevision"))
@@ -276,7 +283,7 @@ def _asker(user: str, groups: tuple[str, ...]) -> Asker:
 
 
 def _place(url: str) -> str:
-    """Host and path: a webhook tells one address, apps may use another way to the same repository."""
+    """Host and path, because apps may use another URL of the same repository than a webhook."""
     bare = normalize_git_url(url).partition("://")[2] or normalize_git_url(url)
     return bare.rpartition("@")[2].replace(":", "/").removesuffix(".git").lower()
 

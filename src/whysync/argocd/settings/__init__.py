@@ -1,4 +1,4 @@
-"""What argocd-cm and argocd-cmd-params-cm say about comparing and health."""
+"""Settings for comparison and health, from argocd-cm and argocd-cmd-params-cm."""
 
 from __future__ import annotations
 

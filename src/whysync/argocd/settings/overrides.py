@@ -1,4 +1,4 @@
-"""`resource.customizations`: what an admin says about kinds, in one text or in split keys.
+"""`resource.customizations`: overrides per kind, in one YAML value or in split keys.
 
     resource.customizations: |                      resource.customizations.health.<group>_<Kind>: |
       <group>/<Kind>:                                 …
@@ -72,7 +72,7 @@ class ResourceOverride(msgspec.Struct, frozen=True, kw_only=True):
     known_type_fields: tuple[KnownTypeField, ...] = ()
 
     def as_json(self) -> Object:
-        """As argocd-cm would have it, but for the rules, which stay structured."""
+        """As in argocd-cm, but with structured rules."""
         return {
             "health.lua": self.health_lua,
             "health.lua.useOpenLibs": self.use_open_libs,
@@ -92,8 +92,8 @@ Overrides: TypeAlias = Mapping[str, ResourceOverride]
 def health_override(overrides: Overrides, group: str, kind: str) -> ResourceOverride | None:
     """The override that has a health script for this kind: the exact key first, then globs.
 
-    Mirrors `GetHealthScript`, Argo CD 3.6; differs: where several globs match, upstream takes any of them,
-    here it is the first in the order of the keys.
+    Mirrors `GetHealthScript`, Argo CD 3.6; differs: if several globs match, upstream's choice is random; here
+    it is the first key in order.
     """
     key = f"{group}/{kind}" if group else kind
     exact = overrides.get(key)
@@ -116,12 +116,12 @@ def known_type_fields(overrides: Overrides) -> dict[tuple[str, str], tuple[Known
 
 
 def overrides_from_json(tree: Object) -> dict[str, ResourceOverride]:
-    """From `<group>/<Kind>` → override, the rules as text (argocd-cm) or as structure (the settings API)."""
+    """Overrides by `<group>/<Kind>`, with rules as text (argocd-cm) or structured (the settings API)."""
     return {key: _override(mapping(value, "v1alpha1.rawResourceOverride")) for key, value in tree.items()}
 
 
 def read_overrides(data: Mapping[str, str]) -> dict[str, ResourceOverride]:
-    """All overrides that argocd-cm holds, before the rule about `/status` is added."""
+    """All overrides of argocd-cm, before the rule for `/status` is added."""
     overrides: dict[str, ResourceOverride] = {}
     if whole := data.get(CUSTOMIZATIONS):
         tree = mapping(read_yaml(whole), "map[string]v1alpha1.ResourceOverride")
@@ -129,7 +129,7 @@ def read_overrides(data: Mapping[str, str]) -> dict[str, ResourceOverride]:
             _refuse_structured_rules(fields(value))
         overrides = overrides_from_json(tree)
     for key in sorted(data):
-        # `resource.customizations.<type>.<group>_<Kind>`; upstream skips what has fewer parts
+        # `resource.customizations.<type>.<group>_<Kind>`; upstream ignores keys with fewer parts
         parts = key.split(".", 3)
         if key.startswith(CUSTOMIZATIONS) and len(parts) == 4:
             try:
@@ -205,7 +205,7 @@ def _override(raw: Object) -> ResourceOverride:
 
 
 def _refuse_structured_rules(raw: Object) -> None:
-    """In argocd-cm a rule is text that holds YAML; plain YAML there is a mistake that people make."""
+    """In argocd-cm a rule is a string that contains YAML; nested YAML is a common mistake."""
     for name in ("ignoreDifferences", "ignoreResourceUpdates"):
         text_field(raw, name, "rawResourceOverride", strict=True)
 

@@ -1,4 +1,4 @@
-"""`resource.exclusions` and `resource.inclusions`: the kinds that Argo CD does not look at.
+"""`resource.exclusions` and `resource.inclusions`: kinds that Argo CD ignores.
 
 Mirrors `ResourcesFilter` and `FilteredResource`, Argo CD 3.6.
 """
@@ -33,7 +33,7 @@ class FilteredResource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Filters(Protocol):
-    """The part of the settings that decides here."""
+    """The settings that the filter uses."""
 
     @property
     def resource_exclusions(self) -> tuple[FilteredResource, ...]: ...
@@ -41,7 +41,7 @@ class Filters(Protocol):
     def resource_inclusions(self) -> tuple[FilteredResource, ...]: ...
 
 
-# Objects that come and go by the thousand and that nobody manages: Argo CD never looks at them.
+# Frequently changing objects that are never managed: Argo CD always ignores them.
 _NEVER_WATCHED: Final = (
     FilteredResource(api_groups=("events.k8s.io", "metrics.k8s.io")),
     FilteredResource(api_groups=("",), kinds=("Event",)),
@@ -50,7 +50,7 @@ _NEVER_WATCHED: Final = (
 
 
 class ExcludedBy(StrEnum):
-    """Why Argo CD does not look at a kind."""
+    """Why Argo CD ignores a kind."""
 
     NATURE = "nature"
     EXCLUSIONS = "exclusions"
@@ -62,7 +62,7 @@ def resource_excluded(settings: Filters, group: str, kind: str, cluster: str) ->
 
 
 def excluded_by(settings: Filters, group: str, kind: str, cluster: str) -> ExcludedBy | None:
-    """Mirrors `IsExcludedResource`: once something is included for a cluster, the rest of it is not."""
+    """Mirrors `IsExcludedResource`: if a cluster has inclusions, all other kinds are excluded."""
     if _matches(_NEVER_WATCHED, group, kind, cluster):
         return ExcludedBy.NATURE
     if _matches(settings.resource_exclusions, group, kind, cluster):

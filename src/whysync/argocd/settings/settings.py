@@ -1,4 +1,4 @@
-"""The settings of one Argo CD, read once from its ConfigMaps."""
+"""The settings of an Argo CD instance, from its ConfigMaps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CRD: Final = "apiextensions.k8s.io/CustomResourceDefinition"
 
 
 class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that Argo CD cannot read; if it breaks comparing, every app is Unknown, without a word."""
+    """An invalid value; if it breaks the comparison, every app is Unknown without a condition."""
 
     key: str
     message: str
@@ -50,7 +50,7 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GlobalProject(msgspec.Struct, frozen=True, kw_only=True):
-    """A project that hands its lists down to those whose labels match `label_selector`."""
+    """A global project, whose lists are inherited by projects that match `label_selector`."""
 
     name: str
     label_selector: Object = msgspec.field(default_factory=dict[str, Json])
@@ -72,11 +72,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     installation_id: str = ""
     sensitive_annotations: frozenset[str] = frozenset()
     reconciliation_seconds: int = 120
-    """0: no app is compared merely because time has passed."""
+    """0 disables the periodic refresh."""
     reconciliation_jitter_seconds: int = 60
     hard_reconciliation_seconds: int = 0
     application_namespaces: tuple[str, ...] = ()
-    """Globs of further namespaces in which Applications may live."""
+    """Globs of additional namespaces for Applications."""
     server_side_diff: bool = False
     persist_resource_health: bool = False
     repo_error_grace_seconds: int = 180
@@ -87,16 +87,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_config_maps(cls, argocd_cm: Object | None, cmd_params: Object | None) -> Settings:
-        """From the ConfigMaps `argocd-cm` and `argocd-cmd-params-cm`, either of which may be absent."""
+        """From the ConfigMaps `argocd-cm` and `argocd-cmd-params-cm`, of which either may be missing."""
         return _read(_data(argocd_cm), _data(cmd_params))
 
     @property
     def comparison_problem(self) -> SettingsProblem | None:
-        """Why no app of this Argo CD can be compared, if so."""
+        """The invalid setting because of which no app can be compared, if any."""
         return next((problem for problem in self.problems if problem.breaks_comparison), None)
 
     def with_tracking(self, obj: Object, *, app: str, namespace: str, crds_too: bool = False) -> Object:
-        """The object with the marks of the Application whose instance name is `app`; CRDs usually have none.
+        """The object with tracking metadata for the instance name `app`; CRDs only with `crds_too`.
 
         Mirrors `SetAppInstance`, Argo CD 3.6. Raises `MalformedMetadata` or `LabelTooLong`.
         """
@@ -112,7 +112,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def resource_update_overrides(self) -> dict[str, ResourceOverride]:
-        """The overrides that decide whether a change of a live object is worth a refresh."""
+        """The overrides that decide whether a change of a live object leads to a refresh."""
         also = self.compare_options.ignore_differences_on_resource_updates
         return resource_update_overrides(self.overrides, ignore_differences_too=also)
 
@@ -179,7 +179,7 @@ def _compare_options(cm: Mapping[str, str]) -> CompareOptions:
 
 
 def _with_status_ignored(overrides: Overrides, where: str) -> Overrides:
-    # `off` is YAML's word for false, so it arrives as that; any word that is not known means all kinds.
+    # `off` is false in YAML; any unknown value means all kinds.
     if where in ("none", "off", "false"):
         return overrides
     return with_ignored_pointer(overrides, _CRD if where == "crd" else EVERY_KIND, "/status")
@@ -220,7 +220,7 @@ def _seconds(value: str, default: int) -> int:
 
 
 def duration_seconds(text: str, default: int) -> int:
-    """Whole seconds of a duration; the default for one that Argo CD cannot read, or that is negative.
+    """Whole seconds of a duration; the default if it is invalid or negative.
 
     Mirrors `ParseDurationFromEnv`, Argo CD 3.6, with 0 as the minimum.
     """

@@ -1,7 +1,7 @@
-"""YAML in a ConfigMap's value, read into Go's types with Go's complaints.
+"""YAML in ConfigMap values, decoded into Go types with Go's error messages.
 
-Mirrors sigs.k8s.io/yaml `Unmarshal`: names of fields match without regard to case, unknown ones are skipped,
-and a bare number or boolean is taken as text where text is wanted.
+Mirrors sigs.k8s.io/yaml `Unmarshal`: field names match case-insensitively, unknown fields are ignored, and a
+number or boolean is accepted as a string.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from whysync.json_tree import Json, Object, fields, json_kind
 
 
 class Malformed(Exception):
-    """A setting that Argo CD cannot read either; `key` where it is not plain which one."""
+    """An invalid setting, which Argo CD cannot read either; `key` if it is not the key that was read."""
 
     def __init__(self, message: str, *, key: str = "") -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class Malformed(Exception):
 
 
 def read_yaml(text: str) -> Json:
-    from whysync.kubernetes.api.yaml import Invalid, load  # only those who read settings pay for it
+    from whysync.kubernetes.api.yaml import Invalid, load  # imported lazily
 
     try:
         return load(text)
@@ -46,7 +46,7 @@ def sequence(value: Json, go_type: str) -> list[Json]:
 
 
 def field(struct: Object, name: str) -> Json:
-    """Exactly that name, else the same one in another case."""
+    """The field with that name, or else with another case."""
     if name in struct:
         return struct[name]
     lower = name.lower()
@@ -54,7 +54,7 @@ def field(struct: Object, name: str) -> Json:
 
 
 def text_field(struct: Object, name: str, owner: str, *, strict: bool = False) -> str:
-    """`strict`: where Go decodes JSON by hand, a number is not taken as text."""
+    """`strict`: a number is not accepted as a string, as in custom Go decoders."""
     value = field(struct, name)
     if value is None or isinstance(value, str):
         return value or ""

@@ -1,12 +1,13 @@
 """Sync windows: when an AppProject lets its Applications be synced.
 
-Mirrors `SyncWindows` of `pkg/apis/application/v1alpha1/types.go`, Argo CD 3.6. What surprises there:
+Mirrors `SyncWindows` of `pkg/apis/application/v1alpha1/types.go`, Argo CD 3.6. Notable behavior:
 
-- A window is open between its start and its end, without the two instants themselves.
-- A zone counts by its offset at the moment of the question; a zone that nobody knows counts as UTC.
-- A schedule that is never due (30 February) is always open: upstream takes "never" for long ago.
-- One window that cannot be read blocks all syncs of the Applications that it selects.
-- Clusters are compared with the destination as written: a window with a URL misses an app that gives a name.
+- A window is open between its start and its end, both exclusive.
+- A time zone is converted to its current offset; an unknown time zone means UTC.
+- A schedule that is never due (30 February) is always open: upstream treats "never" as long ago.
+- One invalid window blocks all syncs of the Applications that it selects.
+- Clusters are compared with the destination text: a window with a URL does not match an app with a cluster
+  name.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from whysync.golang.duration import BadDuration, parse_duration
 _INSTANT: Final = timedelta(microseconds=1)
 _MOST_CHANGES: Final = 300
 _MOST_STARTS: Final = 1_500
-"""As many minutes are a day: a window that starts so often before it closes will not close."""
+"""The minutes of a day: a window that restarts this often before it closes never closes."""
 
 
 class BadWindow(ValueError):
-    """A window that Argo CD cannot read; `window` says which."""
+    """An invalid window."""
 
     def __init__(self, message: str, window: SyncWindow) -> None:
         super().__init__(message)
@@ -39,12 +40,12 @@ class BadWindow(ValueError):
 
 
 class WindowReason(StrEnum):
-    """Why a sync may run, or may not."""
+    """Why a sync is allowed or denied."""
 
     NO_WINDOWS = "no-windows"
     ALLOW_OPEN = "allow-open"
     DENIES_CLOSED = "denies-closed"
-    """There are only deny windows, and none is open."""
+    """There are only deny windows, of which none is open."""
     MANUAL_IN_DENY = "manual-in-deny"
     MANUAL_OUTSIDE_ALLOW = "manual-outside-allow"
     OVERRUN_INTO_DENY = "overrun-into-deny"
@@ -59,7 +60,7 @@ class WindowReason(StrEnum):
 
 
 class WindowVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """`windows` are those that decide: the very objects that were asked about, so that they can be cited."""
+    """`windows` are the deciding windows, identical to the passed objects."""
 
     reason: WindowReason
     windows: tuple[SyncWindow, ...] = ()
@@ -76,28 +77,28 @@ def matching(windows: Iterable[SyncWindow], app: Application) -> tuple[SyncWindo
 
 
 def _selects(window: SyncWindow, app: Application) -> bool:
-    """Any of its lists, or with `andOperator` each that has entries, must match."""
+    """Any of its lists must match; with `andOperator`, each list that is not empty."""
     to = app.spec.destination
     lists = (
         (window.applications, (app.name,)),
-        (window.clusters, tuple(place for place in (to.name, to.server) if place)),
+        (window.clusters, tuple(cluster for cluster in (to.name, to.server) if cluster)),
         (window.namespaces, (to.namespace,)),
     )
-    answers = [
+    matches = [
         any(project_glob(pattern, name, negation=False) for pattern in patterns for name in names)
         for patterns, names in lists
         if patterns
     ]
-    return bool(answers) and (all(answers) if window.and_operator else any(answers))
+    return bool(matches) and (all(matches) if window.and_operator else any(matches))
 
 
 def has_known_zone(window: SyncWindow) -> bool:
-    """If not, Argo CD takes its times for UTC, and only a log says so."""
+    """Is the time zone known? If not, Argo CD uses UTC and only logs it."""
     return time_zone(window.time_zone) is not None
 
 
 def is_open(window: SyncWindow, at: datetime, *, now: datetime | None = None) -> bool:
-    """Raises `BadWindow`. `now` fixes the offset of the zone where `at` lies in the past."""
+    """Raises `BadWindow`. `now` determines the offset of the time zone if `at` is in the past."""
     schedule, duration = read_window(window)
     try:
         shifted = at.astimezone(UTC) + _offset(window, now or at)
@@ -110,7 +111,7 @@ def is_open(window: SyncWindow, at: datetime, *, now: datetime | None = None) ->
 def open_windows(
     windows: Iterable[SyncWindow], at: datetime, *, now: datetime | None = None
 ) -> tuple[SyncWindow, ...]:
-    """Mirrors `SyncWindows.Active`; the first window that cannot be read raises `BadWindow`."""
+    """Mirrors `SyncWindows.Active`; raises `BadWindow` for the first invalid window."""
     return tuple(window for window in windows if is_open(window, at, now=now))
 
 
@@ -126,7 +127,7 @@ def of_kind(windows: Iterable[SyncWindow], kind: str) -> tuple[SyncWindow, ...]:
 
 
 def all_manual(windows: Sequence[SyncWindow]) -> bool:
-    """One window without `manualSync` is enough to keep people out."""
+    """Do all windows allow manual syncs?"""
     return bool(windows) and all(window.manual_sync for window in windows)
 
 
@@ -137,9 +138,9 @@ def all_overrun(windows: Sequence[SyncWindow]) -> bool:
 def can_sync(
     windows: Sequence[SyncWindow], now: datetime, *, manual: bool, started_at: datetime | None = None
 ) -> WindowVerdict:
-    """May a sync run now, and which windows say so? `windows` are those that select the app already.
+    """May a sync run now, and which windows decide? `windows` are those that select the app.
 
-    Mirrors `SyncWindows.CanSync`; `started_at` is when a sync that is already running began.
+    Mirrors `SyncWindows.CanSync`; `started_at` is the start of a running sync.
     """
     try:
         verdict = _verdict(windows, now, now=now, manual=manual)
@@ -181,9 +182,9 @@ def _verdict(windows: Sequence[SyncWindow], at: datetime, *, now: datetime, manu
 
 
 def next_allowed(windows: Sequence[SyncWindow], now: datetime, *, manual: bool) -> datetime | None:
-    """The next instant from which a sync may run: `now` if it may already, nothing where none was found.
+    """The next time at which a sync is allowed; `now` if it is already, `None` if there is none.
 
-    Goes from one opening or closing to the next and asks again; some hundreds of them are enough.
+    Checks each opening or closing of a window, up to some hundreds.
     """
     moment = now.astimezone(UTC)
     verdict = can_sync(windows, moment, manual=manual)
@@ -197,9 +198,9 @@ def next_allowed(windows: Sequence[SyncWindow], now: datetime, *, manual: bool) 
         if following is None or _denied_for_good(windows, changes, verdict, manual=manual):
             return None
         moment = following
-        for place, change in enumerate(changes):
+        for index, change in enumerate(changes):
             if change is not None and change <= moment:
-                changes[place] = next_change(windows[place], moment)
+                changes[index] = next_change(windows[index], moment)
         verdict = can_sync(windows, moment + _INSTANT, manual=manual)
     return None
 
@@ -211,7 +212,7 @@ def _denied_for_good(
     *,
     manual: bool,
 ) -> bool:
-    """Is one of the denies that are open now one that never closes, and makes no exception?"""
+    """Is there an open deny window that never closes and has no exception?"""
     return verdict.reason is WindowReason.DENY_OPEN and any(
         change is None and not (manual and window.manual_sync) and window in verdict.windows
         for window, change in zip(windows, changes, strict=True)
@@ -219,7 +220,7 @@ def _denied_for_good(
 
 
 def next_change(window: SyncWindow, now: datetime) -> datetime | None:
-    """When the window closes if it is open, else when it opens; nothing where it stays as it is.
+    """When an open window closes or a closed one opens; `None` if it stays as it is.
 
     Raises `BadWindow`.
     """
@@ -234,14 +235,14 @@ def next_change(window: SyncWindow, now: datetime) -> datetime | None:
             change = _closing(window, schedule, duration, shifted)
     except OverflowError:
         return None
-    # where the offset changes on the way, a boundary may seem to lie behind us
+    # if the offset changes in between, a boundary may appear to be in the past
     return None if change is None else max(change, after)
 
 
 def _closing(
     window: SyncWindow, schedule: Schedule, duration: timedelta, shifted: datetime
 ) -> datetime | None:
-    """A start before the end keeps the window open, as with `* 10 * * *`, which starts every minute."""
+    """The closing time; a start before the end extends the window, as with `* 10 * * *`."""
     start = schedule.next_after(shifted - duration)
     for _ in range(_MOST_STARTS):
         if start is None:
@@ -271,6 +272,6 @@ def _offset(window: SyncWindow, now: datetime) -> timedelta:
 
 
 def _unshifted(window: SyncWindow, shifted: datetime) -> datetime:
-    """Back from the wall clock of the zone, with the offset that holds at that time."""
+    """The instant of a local time, with the offset at that time."""
     guess = shifted - _offset(window, shifted)
     return shifted - _offset(window, guess)

@@ -1,4 +1,4 @@
-"""Which Application owns a resource: the marks that Argo CD leaves on objects, and how it reads them."""
+"""Resource tracking: the labels and annotations that assign a resource to an Application."""
 
 from whysync.argocd.tracking.marks import (
     MalformedMetadata,

@@ -47,7 +47,7 @@ def without_label(obj: Object, key: str) -> Object:
 
 
 def with_instance_label(obj: Object, key: str, value: str) -> Object:
-    """The label on the object; the legacy key also marks its pods, through the template."""
+    """Adds the label to the object; the legacy key is also added to its Pod template."""
     labels = _strings(obj, "labels", reading="labels from target object")
     labelled = _with(obj, "labels", labels | {key: value})
     ref = ref_of(obj)
@@ -71,23 +71,23 @@ def _map_in(parent: Object, key: str) -> Object:
     return child
 
 
-def _with(obj: Object, part: str, values: dict[str, str]) -> Object:
-    return {**obj, "metadata": {**fields(obj.get("metadata")), part: {**values}}}
+def _with(obj: Object, field: str, values: dict[str, str]) -> Object:
+    return {**obj, "metadata": {**fields(obj.get("metadata")), field: {**values}}}
 
 
-def _without(obj: Object, part: str, values: dict[str, str], key: str) -> Object:
+def _without(obj: Object, field: str, values: dict[str, str], key: str) -> Object:
     if key not in values:
         return obj
-    rest: Object = {name: value for name, value in values.items() if name != key}
-    metadata = {name: value for name, value in fields(obj.get("metadata")).items() if name != part}
-    return {**obj, "metadata": {**metadata, part: rest} if rest else metadata}
+    remaining: Object = {name: value for name, value in values.items() if name != key}
+    metadata = {name: value for name, value in fields(obj.get("metadata")).items() if name != field}
+    return {**obj, "metadata": {**metadata, field: remaining} if remaining else metadata}
 
 
-def _strings(obj: Object, part: str, *, reading: str) -> dict[str, str]:
-    value = dig(obj, "metadata", part)
+def _strings(obj: Object, field: str, *, reading: str) -> dict[str, str]:
+    value = dig(obj, "metadata", field)
     if isinstance(value, Missing) or value is None:
         return {}
-    problem = f".metadata.{part} accessor error: "
+    problem = f".metadata.{field} accessor error: "
     if not isinstance(value, dict):
         problem += f"{go_text(value)} is of the type {go_type(value)}, expected map[string]interface {{}}"
         raise MalformedMetadata(f"failed to get {reading} {_go_name(obj)}: {problem}")

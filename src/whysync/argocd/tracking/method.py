@@ -1,5 +1,7 @@
-"""The three ways to mark a resource, and what follows from each. Mirrors `util/argo` `ResourceTracking`
-and the controller's `isSelfReferencedObj`, Argo CD 3.6."""
+"""Tracking methods: label, annotation, annotation+label.
+
+Mirrors `util/argo` `ResourceTracking` and the controller's `isSelfReferencedObj`, Argo CD 3.6.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ class LabelTooLong(ValueError):
 
 
 def is_label_only(method: str) -> bool:
-    """Methods that predate annotations; an empty text, which no setting resolves to, counts as one."""
+    """Does the method use labels only? An empty method, which no setting results in, counts too."""
     return method in ("", TrackingMethod.LABEL)
 
 
@@ -59,7 +61,7 @@ def tracking_id_of(obj: Object, *, installation_id: str = "") -> TrackingId | No
 
 
 def owner_of(obj: Object, *, method: str, label_key: str = INSTANCE_LABEL, installation_id: str = "") -> str:
-    """The instance name of the Application that owns an object; empty: none."""
+    """The instance name of the Application that owns an object; empty if none does."""
     if method == TrackingMethod.LABEL:
         try:
             return label_of(obj, label_key)
@@ -78,9 +80,9 @@ def with_tracking(
     label_key: str = INSTANCE_LABEL,
     installation_id: str = "",
 ) -> Object:
-    """The object as Argo CD marks it before it compares or applies it."""
+    """The object with tracking metadata, as Argo CD compares or applies it."""
     if method == TrackingMethod.LABEL:
-        return _labelled(obj, label_key, app)  # never shortened: the value must name the app
+        return _labelled(obj, label_key, app)  # never truncated: the value must identify the app
     tracking_id = str(TrackingId.of(obj, app=app, namespace=namespace))
     if installation_id:
         obj = with_annotation(obj, INSTALLATION_ID, installation_id)
@@ -93,7 +95,7 @@ def with_tracking(
 
 
 def truncated_label(value: str) -> str:
-    """Cut to what a label may hold, and on to the last letter or digit; a short value is kept as it is."""
+    """Truncated to the maximum length of a label value, ending with a letter or digit."""
     if len(value.encode()) <= _LONGEST_LABEL:
         return value
     cut = value.encode()[:_LONGEST_LABEL]
@@ -107,10 +109,10 @@ def truncated_label(value: str) -> str:
 def normalized_live(
     desired: Object | None, live: Object | None, *, method: str, label_key: str
 ) -> Object | None:
-    """Live as it is compared: a change from labels to annotations is no difference.
+    """The live object for a comparison: a change of the tracking method from label to annotation is ignored.
 
-    Only a live object with the label and without the annotation gets Git's; one that is marked as
-    another app's keeps its mark, which is a real difference.
+    A live object with the label and without the annotation gets the annotation of the target; tracking
+    metadata of another app stays, because that is a real difference.
     """
     if is_label_only(method) or live is None or desired is None:
         return live
@@ -124,9 +126,9 @@ def normalized_live(
 def is_self_referenced(
     live: Object | None, desired: Object | None, *, app: str, method: str, installation_id: str = ""
 ) -> bool:
-    """Is the mark on `live` about `live`, and not copied there from another object?
+    """Does the tracking id of `live` refer to `live` itself, so that it was not copied from another object?
 
-    With Git's version at hand that one is asked, so that an object whose API group moved stays managed.
+    If there is a target, its identity is used, so that an object stays managed when its API group changes.
     """
     if live is None or method == TrackingMethod.LABEL:
         return True

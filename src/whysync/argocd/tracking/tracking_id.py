@@ -17,15 +17,15 @@ class TrackingId(NamedTuple):
 
     @classmethod
     def parse(cls, value: str) -> TrackingId | None:
-        """`None` for what is not a tracking id. Names may hold colons (RBAC objects do), not slashes."""
-        parts = value.split(":", 2)
-        if len(parts) != 3:
+        """`None` if it is not a tracking id. Names may contain colons (as in RBAC), but no slashes."""
+        segments = value.split(":", 2)
+        if len(segments) != 3:
             return None
-        app, what, where = parts
-        kind, place = what.split("/"), where.split("/")
-        if len(kind) != 2 or len(place) != 2:
+        app, group_kind, qualified_name = segments
+        kind, namespace_name = group_kind.split("/"), qualified_name.split("/")
+        if len(kind) != 2 or len(namespace_name) != 2:
             return None
-        return cls(app, kind[0], kind[1], place[0], place[1])
+        return cls(app, kind[0], kind[1], namespace_name[0], namespace_name[1])
 
     @classmethod
     def of(cls, obj: Object, *, app: str, namespace: str = "") -> TrackingId:
@@ -34,7 +34,7 @@ class TrackingId(NamedTuple):
         return cls(app, ref.group, ref.kind, ref.namespace or namespace, ref.name)
 
     def describes(self, obj: Object) -> bool:
-        """Is it about this very object? A cluster-scoped one carries the app's namespace in its id."""
+        """Does it refer to this object? The id of a cluster-scoped object has the app's namespace."""
         ref = ref_of(obj)
         return (
             ref.namespace in ("", self.namespace)
@@ -48,5 +48,5 @@ class TrackingId(NamedTuple):
 
 
 def instance_name(name: str, namespace: str, default_namespace: str) -> str:
-    """What tracking calls the Application; in Argo CD's own namespace that is the bare name."""
+    """The instance name of an Application: its name in Argo CD's namespace, otherwise `namespace_name`."""
     return name if namespace in ("", default_namespace) else f"{namespace}_{name}"

@@ -1,4 +1,4 @@
-"""The part that runs in the child process, where libjq may hang or crash without harm.
+"""Child process that runs libjq, which may hang or crash.
 
 A request is a program, a zero byte, and a JSON text; without the text the program is only compiled.
 """

@@ -1,11 +1,11 @@
-"""One `jqPathExpression`, compiled: what is left of an object when `del(<expression>)` has run.
+"""Compiled `jqPathExpressions`: applies `del(<expression>)` to an object.
 
-Mirrors the jq half of `util/argo/normalizers/diff_normalizer.go`, Argo CD 3.6. Upstream runs gojq, here
-libjq does the work (in a child process, one second each). Where the two differ:
+Mirrors the jq part of `util/argo/normalizers/diff_normalizer.go`, Argo CD 3.6. Upstream uses gojq; here libjq
+runs in a child process with a limit of one second. Differences:
 
-- what gojq's library lacks is refused here too: `input`, `debug`, `stderr`, `keys_unsorted`, …;
-- `env` and `$ENV` are empty in both; modules cannot be named inside `del(…)`;
-- texts of errors are gojq's for plain expressions and libjq's for the rest;
+- functions that gojq lacks are refused here too: `input`, `debug`, `stderr`, `keys_unsorted`, …;
+- `env` and `$ENV` are empty in both; modules cannot be imported inside `del(…)`;
+- error messages are gojq's for plain expressions and libjq's for others;
 - dates, some regular expressions and the order of keys can differ; deletions do not depend on these.
 """
 
@@ -23,11 +23,11 @@ from whysync.processes.sandbox import Worker, WorkerDied, WorkerTooSlow
 
 DEFAULT_SECONDS = 1.0
 _SECONDS_TO_COMPILE = 10.0
-# Several times what the largest object of a cluster needs; the child itself takes 20 MiB.
+# Several times the need of the largest possible object; the child itself takes 20 MiB.
 MEMORY = 256 << 20
 _WORKER = Worker("whysync.argocd.scripts.jq.child", memory=MEMORY)
 
-# In libjq and not in gojq's library: there each is a compile error.
+# Functions of libjq that are a compile error in gojq.
 _UNKNOWN_TO_GOJQ = (
     "debug",
     "stderr",
@@ -46,9 +46,9 @@ _STRINGS = r'(?s)"(?:[^"\\]|\\.)*"'
 _CALL = rf"(?<![.$\w@])(?P<name>inputs?|{'|'.join(_UNKNOWN_TO_GOJQ)})(?![\w:])"
 
 
-# What libjq says often, and how gojq puts it.
+# Common error messages of libjq, and gojq's equivalents.
 _ERROR = r"(JQ patch returned error: )"
-_WORDS = (
+_GOJQ_MESSAGES = (
     (_ERROR + r"Cannot iterate over null \(null\)", r"\1cannot iterate over: null"),
     (_ERROR + r"Cannot iterate over (.*)", r"\1cannot iterate over: \2"),
     (
@@ -63,11 +63,11 @@ _WORDS = (
 
 
 class BadExpression(ValueError):
-    """The expression does not compile: with Argo CD that fails the comparison of the whole app."""
+    """The expression does not compile, which fails the comparison of the whole app in Argo CD."""
 
 
 class DeletionFailed(ValueError):
-    """The expression failed on one object, in Argo CD's words; the object stays as it was."""
+    """The expression failed on an object, with Argo CD's message; the object stays unchanged."""
 
 
 class Deletion:
@@ -88,7 +88,7 @@ class Deletion:
         return self._plain
 
     def apply(self, tree: Json) -> Json:
-        """What is left; the tree itself is not changed."""
+        """The object after the deletion; the argument is not changed."""
         if self._plain is None:
             return self._ask(tree)
         try:
@@ -102,7 +102,7 @@ class Deletion:
         except (ValueError, RecursionError) as problem:
             raise DeletionFailed(f"JQ patch returned error: {problem}") from problem
         try:
-            answer = _WORKER.ask(f"{_program(self.expression)}\0{document}".encode(), seconds=self._seconds)
+            response = _WORKER.ask(f"{_program(self.expression)}\0{document}".encode(), seconds=self._seconds)
         except WorkerTooSlow as problem:
             limit = seconds_text(self._seconds)
             raise DeletionFailed(f"JQ patch execution timed out ({limit})") from problem
@@ -110,9 +110,9 @@ class Deletion:
             raise DeletionFailed(
                 f"whysync stopped the jq expression at its memory limit of {MEMORY >> 20} MiB"
             ) from problem
-        if answer[:1] != b"v":
-            raise DeletionFailed(_in_gojq_words(answer[1:].decode(errors="replace")))
-        return cast(Json, json.loads(answer[1:]))
+        if response[:1] != b"v":
+            raise DeletionFailed(_as_gojq_error(response[1:].decode(errors="replace")))
+        return cast(Json, json.loads(response[1:]))
 
 
 @lru_cache(maxsize=1024)
@@ -125,13 +125,13 @@ def _check(expression: str) -> None:
             raise BadExpression("input(s)/0 is not allowed")
         raise BadExpression(f"function not defined: {name}/0")
     try:
-        answer = _WORKER.ask(_program(expression).encode(errors="replace"), seconds=_SECONDS_TO_COMPILE)
+        response = _WORKER.ask(_program(expression).encode(errors="replace"), seconds=_SECONDS_TO_COMPILE)
     except WorkerTooSlow as problem:
         raise BadExpression("the expression cannot be compiled within the limits") from problem
     except WorkerDied:  # libjq computes constants here; Argo CD compiles it, and `apply` reports the limit
         return
-    if answer[:1] == b"b":
-        raise BadExpression(_first_line(answer[1:].decode(errors="replace")))
+    if response[:1] == b"b":
+        raise BadExpression(_first_line(response[1:].decode(errors="replace")))
 
 
 def _program(expression: str) -> str:
@@ -142,9 +142,9 @@ def _first_line(problem: str) -> str:
     return problem.partition("\n")[0].removeprefix("jq: error: ").rstrip(":")
 
 
-def _in_gojq_words(problem: str) -> str:
-    for pattern, words in _WORDS:
+def _as_gojq_error(problem: str) -> str:
+    for pattern, replacement in _GOJQ_MESSAGES:
         matched = re.fullmatch(pattern, problem, re.DOTALL)
         if matched is not None:
-            return matched.expand(words)
+            return matched.expand(replacement)
     return problem

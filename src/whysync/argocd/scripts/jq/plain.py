@@ -1,8 +1,8 @@
-"""The jq expressions that nearly everyone writes, run without jq.
+"""Plain jq expressions, evaluated without jq.
 
 `.spec.replicas`, `.webhooks[]?.clientConfig.caBundle`, `.metadata.annotations["a/b"]`,
 `.spec.containers[] | select(.name == "x") | .image`: fields, items, numbers, and `select` by equality.
-These have one meaning in every jq; all else is left to the real one. Error texts are gojq's.
+These behave the same in every jq; all others are evaluated by libjq. Error messages are gojq's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from whysync.json_tree import Json, Missing, dig
 
 
 class PlainFailure(ValueError):
-    """The expression does not fit the object, in gojq's words."""
+    """The expression cannot be applied to the object; with gojq's message."""
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ _LONGEST = 2000
 
 @lru_cache(maxsize=4096)
 def parse(expression: str) -> Program | None:
-    """The steps of a plain expression; `None` when it needs the real jq."""
+    """The steps of a plain expression; `None` if it needs libjq."""
     if len(expression) > _LONGEST:
         return None
     program: list[Step] = []
@@ -104,9 +104,9 @@ def _select(condition: str, value: str) -> Select | None:
     # an optional step can yield nothing at all, which is not the same as false
     if len(plain) != len(steps) or any(step.optional for step in plain):
         return None
-    wanted: object = json.loads(value)
-    assert wanted is None or isinstance(wanted, str | int | bool)
-    return Select(plain, wanted)
+    literal: object = json.loads(value)
+    assert literal is None or isinstance(literal, str | int | bool)
+    return Select(plain, literal)
 
 
 def deleted(tree: Json, program: Program) -> Json:
@@ -173,8 +173,8 @@ def _value_at(value: Json, steps: tuple[Field | Item, ...]) -> Json:
     return value
 
 
-def _equal(actual: Json, wanted: str | int | bool | None) -> bool:
-    return isinstance(actual, bool) == isinstance(wanted, bool) and actual == wanted
+def _equal(actual: Json, expected: str | int | bool | None) -> bool:
+    return isinstance(actual, bool) == isinstance(expected, bool) and actual == expected
 
 
 def _preview(value: Json) -> str:
@@ -201,18 +201,18 @@ Path: TypeAlias = "tuple[str | int, ...]"
 def removed(tree: Json, path: Path) -> Json:
     """The tree without what is at `path`; only the nodes on the way are copied.
 
-    A path that leads nowhere changes nothing.
+    A missing path changes nothing.
     """
     if not path:
         return None
     parents: list[Json] = []
-    here = tree
+    current = tree
     for step in path:
-        below = dig(here, step)
+        below = dig(current, step)
         if isinstance(below, Missing):
             return tree
-        parents.append(here)
-        here = below
+        parents.append(current)
+        current = below
     changed = _without(parents.pop(), path[-1])
     for parent, step in zip(reversed(parents), reversed(path[:-1]), strict=True):
         changed = _with(parent, step, changed)
@@ -220,7 +220,7 @@ def removed(tree: Json, path: Path) -> Json:
 
 
 def all_removed(tree: Json, paths: Iterable[Path]) -> Json:
-    """Later items of a list go first, so that the numbers of earlier ones stay true."""
+    """Later items of a list are removed first, so that indexes of earlier ones stay valid."""
     for path in sorted(set(paths), key=_order, reverse=True):
         tree = removed(tree, path)
     return tree

@@ -1,6 +1,6 @@
-"""What the child process does: run one script of a user in a fresh Lua, inside sandbox.lua.
+"""Child process that runs a user's script in a new Lua state, inside sandbox.lua.
 
-Only the child imports this. Lua gets no Python object but plain tables, so there is nothing to reach through.
+Only the child imports this. Lua receives plain tables and no other Python objects.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _LONGEST_TEXT = 8192
 
 
 def handle(request: bytes) -> bytes:
-    """A question and its answer, both JSON."""
+    """Handles a request; request and response are JSON."""
     engines = _engines()
     _extend_processor_time()
     try:
-        answer = _answer(json.loads(request), engines)
+        response = _answer(json.loads(request), engines)
     except MemoryError:
-        answer = {"kind": "error", "text": "not enough memory"}
+        response = {"kind": "error", "text": "not enough memory"}
     except RecursionError:
-        answer = {"kind": "error", "text": "the object is nested too deeply for Lua"}
-    return json.dumps(answer).encode()
+        response = {"kind": "error", "text": "the object is nested too deeply for Lua"}
+    return json.dumps(response).encode()
 
 
 class _Engine:
-    """One of lupa's Luas, with the sandbox compiled once."""
+    """A Lua implementation of lupa, with the compiled sandbox."""
 
     def __init__(self, name: str, sandbox: bytes, options: dict[str, Any]) -> None:
         self.lua = importlib.import_module(f"lupa.{name}")
@@ -54,7 +54,7 @@ class _Engine:
 
 @cache
 def _engines() -> list[_Engine]:
-    """gopher-lua is Lua 5.1 with `goto`; of the engines at hand only LuaJIT, the second one, is that too."""
+    """The engines in order of preference; gopher-lua is Lua 5.1 with `goto`, like LuaJIT."""
     os.environ["TZ"] = "UTC"
     if hasattr(time, "tzset"):
         time.tzset()
@@ -73,20 +73,20 @@ def _answer(question: dict[str, Any], engines: list[_Engine]) -> dict[str, Any]:
         obj = runtime.table_from(_lua_value(question["object"]), recursive=True)
         run: Callable[..., Any] = runtime.compile(engine.sandbox)
         limits = (question["seconds"], _LONGEST_TEXT)
-        answer = run(script, obj, question["openLibs"], question["now"], *limits)
+        result = run(script, obj, question["openLibs"], question["now"], *limits)
     except engine.lua.LuaMemoryError:
         return {"kind": "error", "text": "not enough memory"}
     except engine.lua.LuaError as problem:
         return {"kind": "error", "text": str(problem).partition("\nstack traceback")[0][:_LONGEST_TEXT]}
-    kind, text, *rest = answer
+    kind, text, *rest = result
     fields = [_text(value) for value in rest[0].values()] if rest and rest[0] is not None else []
     return {"kind": _text(kind), "text": _text(text), "fields": fields}
 
 
 def _lua_value(value: Any) -> Any:
-    """Text as bytes, whole numbers that Lua can count, and no `null`, which Lua's tables cannot hold.
+    """A value for Lua: strings as bytes, integers in Lua's range, and no `null`.
 
-    Mirrors `decodeValue`, Argo CD 3.6: a `null` in a list is left out and the rest moves up.
+    Mirrors `decodeValue`, Argo CD 3.6: a `null` in a list is removed.
     """
     if isinstance(value, str):
         return value.encode(errors="surrogatepass")
@@ -109,7 +109,7 @@ def _refuse(*_: object) -> NoReturn:
 
 
 def _extend_processor_time() -> None:
-    """Should nobody be left to kill us: the kernel does, this many seconds of work from now."""
+    """Limits the CPU time of this process, in case the parent does not kill it."""
     with contextlib.suppress(ImportError, AttributeError, ValueError, OSError):
         import resource
 

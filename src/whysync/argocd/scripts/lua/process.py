@@ -1,6 +1,6 @@
-"""Runs scripts in a child process: one that will not end can only be stopped from outside.
+"""Runs Lua scripts in a child process, which can be killed if a script does not end.
 
-Time and memory are limited inside the child too (see child.py), so killing it is the last resort.
+Time and memory are also limited inside the child (see child.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from whysync.argocd.scripts.lua.running import Failed, Returned
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.processes.sandbox import Worker, WorkerDied, WorkerTooSlow
 
-# More than the second that a script may compute: a busy machine must not look like a script that hangs.
+# Longer than the CPU limit of a script, because the machine may be busy.
 PATIENCE: Final = 3.0
 SCRIPT_SECONDS: Final = 1.0  # as in Argo CD
 _MEMORY: Final = 512 << 20
@@ -62,12 +62,12 @@ class LuaProcess:
 
 @cache
 def lua_process() -> LuaProcess:
-    """The one that all of this program shares."""
+    """The shared runner of this process."""
     return LuaProcess()
 
 
-def _decoded(answer: bytes) -> Returned | Failed:
-    reply = fields(cast(Json, json.loads(answer)))
+def _decoded(response: bytes) -> Returned | Failed:
+    reply = fields(cast(Json, json.loads(response)))
     kind, message = text(reply.get("kind")), text(reply.get("text"))
     if kind == "error":
         return Failed(message=gopher_words(message))
@@ -96,8 +96,8 @@ _SYNTAX = re.compile(r"<string>:(\d+): (.*) near '(.*)'", re.DOTALL)
 
 def gopher_words(message: str) -> str:
     """Differs from gopher-lua: the operands of arithmetic on two tables stay unnamed."""
-    for pattern, words in _REWORDED:
-        message = re.sub(pattern, words, message, flags=re.DOTALL)
+    for pattern, replacement in _REWORDED:
+        message = re.sub(pattern, replacement, message, flags=re.DOTALL)
     return message
 
 

@@ -1,4 +1,4 @@
-"""What running a script means, without saying how: the one door between pure code and the sandbox."""
+"""The interface of a Lua runner."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from whysync.json_tree import Object
 
 
 class Returned(msgspec.Struct, frozen=True, kw_only=True):
-    """`type` is Lua's name for what came back; `array` stands for a table that JSON writes as a list."""
+    """`type` is the Lua type of the result; `array` is a table that is a JSON list."""
 
     type: str
     fields: tuple[tuple[str, str | None], ...] = ()
-    """The fields of a table named status and message, in any case, sorted; `None`: it was not a text."""
+    """The sorted fields of a table named status and message, in any case; `None` if not a string."""
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,5 +25,5 @@ class LuaRunner(Protocol):
     def run(
         self, script: str, obj: Object, *, open_libs: bool, now: float | None = None
     ) -> Returned | Failed:
-        """Never raises for what a script or an object is; `now` is what `os.time()` answers."""
+        """Never raises because of a script or an object; `now` is the result of `os.time()`."""
         ...
