@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
-from whysync.messages.failure import Named, Network
+from whysync.messages.failure import Network, ObjectName
 from whysync.messages.parse import understand
 from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine, WebhookDown
 from whysync.messages.patterns.apply import (
@@ -27,7 +27,7 @@ from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem, SecretEncoding
 
 FAILED = "one or more objects failed to apply, reason: "
-WEB = Named(kind="Deployment", group="apps", name="web")
+WEB = ObjectName(kind="Deployment", group="apps", name="web")
 
 IMMUTABLE: list[Row] = [
     (
@@ -45,7 +45,7 @@ IMMUTABLE: list[Row] = [
         "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
         ImmutableField,
         {
-            "resource": Named(kind="StatefulSet", group="apps", name="db"),
+            "resource": ObjectName(kind="StatefulSet", group="apps", name="db"),
             "pointer": "/spec",
             "allowed": (
                 "replicas",
@@ -220,7 +220,7 @@ PLACES: list[Row] = [
             "requested": "requests.cpu=2",
             "used": "requests.cpu=7",
             "limited": "requests.cpu=8",
-            "resource": Named(resource="pods", name="web-1"),
+            "resource": ObjectName(resource="pods", name="web-1"),
         },
     ),
     (
@@ -232,14 +232,14 @@ PLACES: list[Row] = [
     (
         'object is being deleted: jobs.batch "migrate" already exists',
         AlreadyExists,
-        {"being_deleted": True, "resource": Named(resource="jobs", group="batch", name="migrate")},
+        {"being_deleted": True, "resource": ObjectName(resource="jobs", group="batch", name="migrate")},
     ),
     (
         'Operation cannot be fulfilled on deployments.apps "web": the object has been modified; '
         "please apply your changes to "
         "the latest version and try again",
         ConflictModified,
-        {"resource": Named(resource="deployments", group="apps", name="web")},
+        {"resource": ObjectName(resource="deployments", group="apps", name="web")},
     ),
     (
         'Apply failed with 2 conflicts: conflicts with "kubectl" using apps/v1:\n- '
@@ -269,7 +269,7 @@ SCHEMA: list[Row] = [
         {
             "pointer": "/spec/template/spec/containers/0/imagePull",
             "problem": SchemaProblem.UNKNOWN_FIELD,
-            "resource": Named(kind="Deployment"),
+            "resource": ObjectName(kind="Deployment"),
         },
     ),
     (
@@ -302,7 +302,7 @@ SCHEMA: list[Row] = [
     (
         'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 4',
         SecretEncoding,
-        {"resource": Named(kind="Secret")},
+        {"resource": ObjectName(kind="Secret")},
     ),
     (
         'Application.argoproj.io "a" is invalid: metadata.finalizers: Forbidden: no new finalizers '
@@ -327,7 +327,7 @@ ADMISSION: list[Row] = [
         {
             "policy": "no-latest",
             "rule": "image-tag",
-            "resource": Named(kind="Deployment", namespace="shop", name="web"),
+            "resource": ObjectName(kind="Deployment", namespace="shop", name="web"),
         },
     ),
     (
@@ -342,7 +342,7 @@ ADMISSION: list[Row] = [
             "policy": "require-limits",
             "rule": "check-limits",
             "pointer": "/spec/template/spec/containers/0/resources/limits",
-            "resource": Named(kind="Deployment", namespace="shop", name="web"),
+            "resource": ObjectName(kind="Deployment", namespace="shop", name="web"),
         },
     ),
     (
@@ -365,7 +365,7 @@ ADMISSION: list[Row] = [
             "policy": "replicas",
             "binding": "replicas-all",
             "reason": "failed expression: object.spec.replicas <= 5",
-            "resource": Named(resource="deployments", group="apps", name="web"),
+            "resource": ObjectName(resource="deployments", group="apps", name="web"),
         },
     ),
     (

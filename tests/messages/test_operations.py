@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
-from whysync.messages.failure import Named
+from whysync.messages.failure import ObjectName
 from whysync.messages.patterns.apply import SizeLimit, TooLarge
 from whysync.messages.patterns.argocd import HealthScriptError
 from whysync.messages.patterns.operations import (
@@ -153,17 +153,21 @@ ROWS: list[Row] = [
     (
         "Resource batch/Job/migrate is missing, it might have been deleted",
         ResourceVanished,
-        {"resource": Named(group="batch", kind="Job", name="migrate")},
+        {"resource": ObjectName(group="batch", kind="Job", name="migrate")},
     ),
     (
         "Resource apps/Deployment/shop/web appeared 2 times among application resources.",
         DuplicateResource,
-        {"resource": Named(group="apps", kind="Deployment", namespace="shop", name="web"), "times": 2},
+        {"resource": ObjectName(group="apps", kind="Deployment", namespace="shop", name="web"), "times": 2},
     ),
     (
         "Deployment/web is part of applications argocd/a and team/b",
         SharedResource,
-        {"resource": Named(kind="Deployment", name="web"), "apps": ("argocd/a", "team/b"), "refused": False},
+        {
+            "resource": ObjectName(kind="Deployment", name="web"),
+            "apps": ("argocd/a", "team/b"),
+            "refused": False,
+        },
     ),
     (
         "Shared resource found: Deployment/web is part of applications argocd/a and b",
@@ -173,13 +177,13 @@ ROWS: list[Row] = [
     (
         "Resource cilium.io/CiliumIdentity 42 is excluded in the settings",
         ExcludedResource,
-        {"resource": Named(group="cilium.io", kind="CiliumIdentity", name="42")},
+        {"resource": ObjectName(group="cilium.io", kind="CiliumIdentity", name="42")},
     ),
     ("Application has 7 orphaned resources", OrphanedResources, {"count": 7}),
     (
         "Namespace for web apps/v1, Kind=Deployment is missing.",
         NamespaceUnset,
-        {"resource": Named(kind="Deployment", name="web")},
+        {"resource": ObjectName(kind="Deployment", name="web")},
     ),
     (
         'error setting app health: failed to get resource health for "Kafka" with name "k" in '

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
-from whysync.messages.failure import Named
+from whysync.messages.failure import ObjectName
 from whysync.messages.patterns.pods import (
     BackoffLimitExceeded,
     ContainerConfigInvalid,
@@ -58,7 +58,7 @@ ROWS: list[Row] = [
     (
         'Back-off pulling image "web:2"',
         ImagePull,
-        {"image": "web:2", "reason": PullProblem.UNTOLD},
+        {"image": "web:2", "reason": PullProblem.UNKNOWN},
     ),
     (
         PULL + "no match for platform in manifest: not found",
@@ -166,7 +166,7 @@ ROWS: list[Row] = [
     (
         'Deployment "web" exceeded its progress deadline',
         ProgressDeadline,
-        {"resource": Named(kind="Deployment", name="web")},
+        {"resource": ObjectName(kind="Deployment", name="web")},
     ),
     (
         "Waiting for rollout to finish: 0 of 3 updated replicas are available...",

@@ -19,7 +19,7 @@ from whysync.json_tree import Json
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Failure, Unknown
-from whysync.messages.families import FamilyFailure
+from whysync.messages.infer_family import FamilyFailure
 from whysync.messages.parse import Message, Reading
 
 if TYPE_CHECKING:

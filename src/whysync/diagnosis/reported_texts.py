@@ -20,7 +20,7 @@ from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Failure, Unknown
-from whysync.messages.families import Component, FamilyFailure
+from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.messages.parse import Message, understand
 from whysync.messages.patterns import argocd, cluster, git, helm, manifests, projects
 

@@ -32,7 +32,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.merge.structured import Schemas
 from whysync.kubernetes.merge.structured.schema import LazySchemas
-from whysync.messages.benign import reports_trouble
+from whysync.messages.benign import is_problem_reason
 from whysync.messages.log_line import LogLine, parse_log_line
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -278,7 +278,7 @@ class SnapshotIndex:
         """Events that report a problem, by the namespace of the object that they are about; oldest first."""
         found: dict[str, list[tuple[Manifest, Event]]] = defaultdict(list)
         for manifest, event in self.events:
-            if event.type != "Normal" or reports_trouble(event.reason):
+            if event.type != "Normal" or is_problem_reason(event.reason):
                 found[event.about.namespace or manifest.ref.namespace].append((manifest, event))
         return found
 

@@ -41,10 +41,10 @@ def _quiet() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{one})" for one in _QUIET))
 
 
-def says_nothing_is_wrong(text: str) -> bool:
+def is_benign(text: str) -> bool:
     return len(text) < 4000 and _quiet().fullmatch(text.strip()) is not None
 
 
-def reports_trouble(reason: str) -> bool:
+def is_problem_reason(reason: str) -> bool:
     """Does an event of type Normal with this reason report a problem?"""
     return reason in _NORMAL_BUT_TROUBLE

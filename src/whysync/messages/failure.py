@@ -21,7 +21,7 @@ class Unknown(Failure, frozen=True, kw_only=True):
     """A text that says something which whysync does not understand: the honest remainder."""
 
 
-class Named(msgspec.Struct, frozen=True, kw_only=True):
+class ObjectName(msgspec.Struct, frozen=True, kw_only=True):
     """An object as a text names it: by `kind`, or by its plural `resource`, as far as told."""
 
     kind: str = ""
@@ -38,7 +38,7 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind or self.resource} {place}".strip()
 
 
-NOTHING = Named()
+NO_OBJECT_NAME = ObjectName()
 
 
 class Network(StrEnum):
@@ -61,7 +61,7 @@ class Network(StrEnum):
     BAD_RESPONSE = "bad-response"
     CLOSED = "closed"
     OTHER_VERSION = "other-version"
-    UNTOLD = ""
+    UNKNOWN = ""
 
 
 class Peer(StrEnum):
@@ -70,4 +70,4 @@ class Peer(StrEnum):
     REPOSITORY = "repository"
     CLUSTER = "cluster"
     ARGOCD = "argocd"
-    UNTOLD = ""
+    UNKNOWN = ""

@@ -49,7 +49,7 @@ def _any(*lines: str) -> tuple[str, ...]:
 
 
 # The first saying of which a word occurs is what a line says.
-SAYINGS: tuple[Saying, ...] = (
+LOG_PATTERNS: tuple[Saying, ...] = (
     Saying(
         LogReason.AUTH_FAILED,
         30,
@@ -235,4 +235,4 @@ SAYINGS: tuple[Saying, ...] = (
     ),
 )
 
-WORDS: tuple[str, ...] = tuple(dict.fromkeys(word for saying in SAYINGS for word in saying.words))
+WORDS: tuple[str, ...] = tuple(dict.fromkeys(word for saying in LOG_PATTERNS for word in saying.words))

@@ -14,7 +14,7 @@ from functools import cache
 
 import msgspec
 
-from whysync.messages.log_patterns import SAYINGS, WORDS, LogReason
+from whysync.messages.log_patterns import LOG_PATTERNS, WORDS, LogReason
 
 _MOST_LINES = 5000
 _LONGEST_LINE = 2000
@@ -90,7 +90,7 @@ def log_failure(lines: Sequence[str]) -> LogFailure | None:
 def _weigh(text: str, lower: str) -> tuple[LogReason, int, str] | None:
     if not any(map(lower.__contains__, WORDS)) or "http: tls handshake error from" in lower:
         return None  # the latter is what a server says of a bad client
-    for reason, weight, words, subject in SAYINGS:
+    for reason, weight, words, subject in LOG_PATTERNS:
         if not any(word in lower for word in words):
             continue
         if weight < 24 and _regex(_GENERIC).search(lower):

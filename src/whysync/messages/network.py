@@ -73,7 +73,7 @@ def reason_of(text: str) -> Network:
     for words, reason in _REASONS:
         if words in text:
             return reason
-    return Network.UNTOLD
+    return Network.UNKNOWN
 
 
 def distrust_of(text: str) -> Distrust:

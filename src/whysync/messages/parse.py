@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from whysync.messages.benign import says_nothing_is_wrong
+from whysync.messages.benign import is_benign
 from whysync.messages.failure import Failure, Unknown
-from whysync.messages.families import FamilyFailure, family_of
+from whysync.messages.infer_family import FamilyFailure, family_of
 from whysync.messages.log_line import parse_log
-from whysync.messages.pattern import SEARCHED, Context, answer_of_cut_text, first_answer
+from whysync.messages.pattern import SEARCHED, Context, answer_of_truncated_text, first_answer
 from whysync.messages.patterns import ALL
 from whysync.messages.patterns.admission import AdmissionDenied
 from whysync.messages.patterns.argocd import RepoServerDown
@@ -201,7 +201,7 @@ def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
     if not rest:
         family = family_of(Context(text="", layers=layers, reason=frame.reason))
         return (family,) if family is not None and family.text else ()
-    if says_nothing_is_wrong(rest):
+    if is_benign(rest):
         return ()
     for searched in (rest[:SEARCHED], rest[-SEARCHED:])[: 1 + (len(rest) > SEARCHED)]:
         context = Context(
@@ -211,7 +211,7 @@ def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
             folded=reading is Reading.FOLDED,
             last=frame.last,
         )
-        if found := (answer_of_cut_text if reading is Reading.CUT else first_answer)(ALL, context):
+        if found := (answer_of_truncated_text if reading is Reading.CUT else first_answer)(ALL, context):
             return found
     family = family_of(Context(text=rest, layers=layers, reason=frame.reason))
     return (Unknown(text=rest) if family is None else family,)

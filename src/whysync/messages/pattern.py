@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 import msgspec
 
 from whysync.messages.failure import Failure
-from whysync.messages.tolerance import fold, match_cut, tolerant
+from whysync.messages.fuzzy_match import fold, match_truncated, tolerant
 from whysync.messages.wrappers import Layer, LayerKind
 
 SEARCHED = 8192
@@ -106,12 +106,12 @@ def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:
     return ()
 
 
-def answer_of_cut_text(table: Table, context: Context) -> tuple[Failure, ...]:
+def answer_of_truncated_text(table: Table, context: Context) -> tuple[Failure, ...]:
     """The answer of the pattern with most of its words before the end of the text; none if two disagree."""
     best: tuple[Failure, ...] = ()
     most = 0
     for pattern in table.patterns:
-        cut = match_cut(pattern.regex, context.text) if pattern.hint else None
+        cut = match_truncated(pattern.regex, context.text) if pattern.hint else None
         if cut is None or cut[1] < most:
             continue
         match, fixed = cut
@@ -137,13 +137,13 @@ def fill(kind: type[Failure], *, whole: str = "") -> Builder:
     return build
 
 
-def said(match: re.Match[str], group: str) -> str:
+def group_text(match: re.Match[str], group: str) -> str:
     """The words of a named group; empty where it did not take part, or is not in the regex at all."""
     return (match.groupdict().get(group) or "").strip()
 
 
 def number(match: re.Match[str], group: str) -> int | None:
-    digits = said(match, group)
+    digits = group_text(match, group)
     return int(digits) if digits.isdecimal() and len(digits) < 16 else None
 
 

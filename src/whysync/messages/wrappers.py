@@ -13,7 +13,7 @@ from functools import cache
 
 import msgspec
 
-from whysync.messages.tolerance import tolerant
+from whysync.messages.fuzzy_match import tolerant
 
 
 class LayerKind(StrEnum):

@@ -22,7 +22,7 @@ _TEXTS = {
     Network.BAD_RESPONSE: "its response is invalid",
     Network.CLOSED: "it closed the connection",
     Network.OTHER_VERSION: "it is another version that does not support the request",
-    Network.UNTOLD: "it cannot be reached",
+    Network.UNKNOWN: "it cannot be reached",
 }
 
 

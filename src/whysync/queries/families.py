@@ -12,8 +12,8 @@ from whysync.diagnosis.owning_resource import owning_row
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.families import FamilyFailure
 from whysync.messages.family import Family
+from whysync.messages.infer_family import FamilyFailure
 from whysync.queries.commands import (
     app_argument,
     argocd_namespace,

@@ -28,7 +28,7 @@ _REASONS = {
     PullProblem.INVALID_NAME: "the image name is invalid",
     PullProblem.PLATFORM: "the image does not exist for the node's platform",
     PullProblem.NEVER_PULLED: "its pull policy is Never, and the image is not on the node",
-    PullProblem.UNTOLD: "",
+    PullProblem.UNKNOWN: "",
 }
 # Reasons with several causes: the registry's response adds detail.
 _ANSWERED = frozenset(
@@ -46,7 +46,7 @@ _TEMPLATE: Final = "/spec/template/spec"
 class ImageRefusal(msgspec.Struct, frozen=True, kw_only=True):
     """`answer` is the registry's response, the last part of the error. `secrets` are the imagePullSecrets."""
 
-    reason: PullProblem = PullProblem.UNTOLD
+    reason: PullProblem = PullProblem.UNKNOWN
     answer: str = ""
     evidence: tuple[Evidence, ...] = ()
     secrets: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def image_refusal(case: Case, pod: Manifest, container: ContainerHistory) -> Ima
     )
     for message, evidence in _texts(case, pod, container):
         for failure in understand(message).failures:
-            if isinstance(failure, ImagePull) and failure.reason is not PullProblem.UNTOLD:
+            if isinstance(failure, ImagePull) and failure.reason is not PullProblem.UNKNOWN:
                 return ImageRefusal(
                     reason=failure.reason,
                     answer=registry_answer(message, failure.image or container.image),

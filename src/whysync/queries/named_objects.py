@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.kubernetes.api.ref import Key, Ref
-from whysync.messages.failure import Named
+from whysync.messages.failure import ObjectName
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -43,7 +43,7 @@ _CLUSTER_SCOPED = frozenset(
 _PODS = {"pods": "Pod", "pod": "Pod"}
 
 
-def named_ref(case: Case, named: Named, reported_on: Ref | None = None) -> Ref:
+def named_ref(case: Case, named: ObjectName, reported_on: Ref | None = None) -> Ref:
     """The object that a message names, completed from the facts; else the one it was reported for.
 
     A message without any object is about the Application.

@@ -17,7 +17,7 @@ from whysync.json_tree import Json, Object, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.benign import says_nothing_is_wrong
+from whysync.messages.benign import is_benign
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -188,7 +188,7 @@ def _is_failing(condition: Object) -> bool:
 def _warnings(case: Case, ref: Ref) -> Iterator[Reason]:
     """Newest first, so that of two texts of one length the newer one counts."""
     for manifest, event in reversed(case.events_about(ref)):
-        if event.type != "Warning" or not event.says or says_nothing_is_wrong(event.says):
+        if event.type != "Warning" or not event.says or is_benign(event.says):
             continue
         pointer = "/message" if event.message else "/note"
         yield Reason(

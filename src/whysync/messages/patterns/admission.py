@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from whysync.messages.failure import NOTHING, Failure, Named, Network
+from whysync.messages.failure import NO_OBJECT_NAME, Failure, Network, ObjectName
 from whysync.messages.network import reason_of, service_of
-from whysync.messages.objects import forbidden_object
-from whysync.messages.pattern import Context, Pattern, compiled, said
+from whysync.messages.object_names import forbidden_object
+from whysync.messages.pattern import Context, Pattern, compiled, group_text
 
 
 class PolicyEngine(StrEnum):
@@ -32,7 +32,7 @@ class AdmissionDenied(Failure, frozen=True, kw_only=True):
     binding: str = ""
     reason: str = ""
     pointer: str = ""
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     inner: Failure | None = None
 
 
@@ -43,7 +43,7 @@ class WebhookDown(Failure, frozen=True, kw_only=True):
     service: str = ""
     namespace: str = ""
     url: str = ""
-    reason: Network = Network.UNTOLD
+    reason: Network = Network.UNKNOWN
     detail: str = ""
 
 
@@ -54,14 +54,14 @@ class ConversionWebhookFailed(Failure, frozen=True, kw_only=True):
     service: str = ""
     namespace: str = ""
     url: str = ""
-    reason: Network = Network.UNTOLD
+    reason: Network = Network.UNKNOWN
 
 
 _POLICY = r"[\w.:-]{1,253}"
 
 
 def webhook_down(match: re.Match[str], context: Context) -> Failure:
-    url, detail = said(match, "url"), said(match, "detail")
+    url, detail = group_text(match, "url"), group_text(match, "detail")
     service, namespace = service_of(url)
     reason = reason_of(detail)
     if missing := compiled(r'service "([^"]{1,253})" not found').search(detail):
@@ -72,7 +72,7 @@ def webhook_down(match: re.Match[str], context: Context) -> Failure:
         service = service or endpoint[1]
     return WebhookDown(
         text=context.text,
-        webhook=said(match, "webhook"),
+        webhook=group_text(match, "webhook"),
         service=service,
         namespace=namespace,
         url=url,
@@ -82,10 +82,10 @@ def webhook_down(match: re.Match[str], context: Context) -> Failure:
 
 
 def conversion_failed(match: re.Match[str], context: Context) -> Failure:
-    url = said(match, "url")
+    url = group_text(match, "url")
     service, namespace = service_of(url)
-    group, _, version = said(match, "gv").rpartition("/")
-    detail = said(match, "detail")
+    group, _, version = group_text(match, "gv").rpartition("/")
+    detail = group_text(match, "detail")
     reason = (
         Network.SERVICE_MISSING
         if compiled(r'service "[^"]{1,253}" not found').search(detail)
@@ -95,7 +95,7 @@ def conversion_failed(match: re.Match[str], context: Context) -> Failure:
         text=context.text,
         group=group,
         version=version,
-        kind=said(match, "kind"),
+        kind=group_text(match, "kind"),
         service=service,
         namespace=namespace,
         url=url,
@@ -104,7 +104,7 @@ def conversion_failed(match: re.Match[str], context: Context) -> Failure:
 
 
 def denied_by_webhook(match: re.Match[str], context: Context) -> Failure:
-    webhook, reason = said(match, "webhook"), said(match, "reason")
+    webhook, reason = group_text(match, "webhook"), group_text(match, "reason")
     kyverno = compiled(
         r"(?:due to the following policies\s+|for resource violations?:?\s+)"
         rf"(?P<policy>{_POLICY}):\s+(?P<rule>{_POLICY}):\s?(?P<why>.*)"
@@ -130,12 +130,12 @@ def denied_by_webhook(match: re.Match[str], context: Context) -> Failure:
 
 
 def _kyverno(match: re.Match[str] | None, webhook: str, reason: str, context: Context) -> Failure:
-    resource, pointer = NOTHING, ""
+    resource, pointer = NO_OBJECT_NAME, ""
     if named := compiled(
         r"(?:resource|policy) (\w{1,63})/(?:([\w.-]{0,63})/)?([\w.:-]{1,253}) "
         r"(?:was blocked|for resource violation)"
     ).search(reason):
-        resource = Named(kind=named[1], namespace=named[2] or "", name=named[3])
+        resource = ObjectName(kind=named[1], namespace=named[2] or "", name=named[3])
     why = match["why"].strip().strip("'") if match else reason
     if path := compiled(r"failed at path (/[^\s']{1,300})").search(why):
         pointer = path[1].rstrip("/'.")
@@ -155,9 +155,9 @@ def denied_by_admission_policy(match: re.Match[str], context: Context) -> Failur
     return AdmissionDenied(
         text=context.text,
         engine=PolicyEngine.ADMISSION_POLICY,
-        policy=said(match, "policy"),
-        binding=said(match, "binding"),
-        reason=said(match, "reason"),
+        policy=group_text(match, "policy"),
+        binding=group_text(match, "binding"),
+        reason=group_text(match, "reason"),
         resource=forbidden_object(context.text),
     )
 
@@ -166,8 +166,8 @@ def denied_by_pod_security(match: re.Match[str], context: Context) -> Failure:
     return AdmissionDenied(
         text=context.text,
         engine=PolicyEngine.POD_SECURITY,
-        policy=said(match, "level"),
-        reason=said(match, "reason"),
+        policy=group_text(match, "level"),
+        reason=group_text(match, "reason"),
         resource=forbidden_object(context.text),
     )
 
@@ -176,7 +176,7 @@ def denied_by_pod_security_policy(match: re.Match[str], context: Context) -> Fai
     return AdmissionDenied(
         text=context.text,
         engine=PolicyEngine.POD_SECURITY_POLICY,
-        reason=said(match, "reason"),
+        reason=group_text(match, "reason"),
         resource=forbidden_object(context.text),
     )
 
@@ -185,7 +185,7 @@ def denied_by_scc(match: re.Match[str], context: Context) -> Failure:
     return AdmissionDenied(
         text=context.text,
         engine=PolicyEngine.SECURITY_CONTEXT_CONSTRAINTS,
-        reason=said(match, "reason"),
+        reason=group_text(match, "reason"),
         resource=forbidden_object(context.text),
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from whysync.messages.failure import NOTHING, Failure, Named
-from whysync.messages.objects import RESOURCE, forbidden_object, invalid_object, resource_in
-from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, number, said
+from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName
+from whysync.messages.object_names import RESOURCE, forbidden_object, invalid_object, resource_in
+from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, group_text, number
 from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
 from whysync.messages.wrappers import LayerKind
 
@@ -15,7 +15,7 @@ from whysync.messages.wrappers import LayerKind
 class ImmutableField(Failure, frozen=True, kw_only=True):
     """`allowed`: the fields that may change, where the text lists those instead of the one that may not."""
 
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     field: str = ""
     pointer: str = ""
     old: str = ""
@@ -32,7 +32,7 @@ class KindNotServed(Failure, frozen=True, kw_only=True):
     version: str = ""
     other_version: str = ""
     other_group: str = ""
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 class NamespaceMissing(Failure, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class NamespaceMissing(Failure, frozen=True, kw_only=True):
 
 class NamespaceTerminating(Failure, frozen=True, kw_only=True):
     namespace: str = ""
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 class QuotaExceeded(Failure, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class QuotaExceeded(Failure, frozen=True, kw_only=True):
     used: str = ""
     limited: str = ""
     must_specify: tuple[str, ...] = ()
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 class LimitRange(Failure, frozen=True, kw_only=True):
@@ -61,11 +61,11 @@ class LimitRange(Failure, frozen=True, kw_only=True):
     per: str = ""
     limit: str = ""
     got: str = ""
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 class AnnotationTooLong(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     limit: int = 262144
 
 
@@ -75,23 +75,23 @@ class SsaConflict(Failure, frozen=True, kw_only=True):
 
 
 class ConflictModified(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     detail: str = ""
 
 
 class AlreadyExists(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     being_deleted: bool = False
 
 
 class ObjectMissing(Failure, frozen=True, kw_only=True):
     """An object that should be changed or deleted is not there (`deployments.apps "x" not found`)."""
 
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 class DeletionFailed(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     detail: str = ""
 
 
@@ -108,11 +108,11 @@ class TooLarge(Failure, frozen=True, kw_only=True):
     limit_of: SizeLimit
     size: int | None = None
     limit: int | None = None
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 class FinalizerStuck(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     finalizer: str = ""
     detail: str = ""
 
@@ -122,17 +122,17 @@ _SENT_TO_ETCD = 2 * 1024 * 1024
 
 
 def crd_missing(match: re.Match[str], context: Context) -> Failure:
-    group, _, version = said(match, "gv").rpartition("/")
+    group, _, version = group_text(match, "gv").rpartition("/")
     return KindNotServed(
         text=context.text,
-        kind=said(match, "kind"),
+        kind=group_text(match, "kind"),
         group=group,
         version=version,
-        resource=Named(
-            kind=said(match, "kind"),
+        resource=ObjectName(
+            kind=group_text(match, "kind"),
             group=group,
-            namespace=said(match, "namespace"),
-            name=said(match, "name"),
+            namespace=group_text(match, "namespace"),
+            name=group_text(match, "name"),
         ),
     )
 
@@ -141,16 +141,16 @@ def kind_not_installed(match: re.Match[str], context: Context) -> Failure:
     """Argo CD's own wording (`AugmentSyncMsg`), with the version that the cluster serves instead, if any."""
     return KindNotServed(
         text=context.text,
-        kind=said(match, "kind"),
-        group=said(match, "group"),
-        version=said(match, "version"),
-        other_version=said(match, "other"),
-        other_group=said(match, "othergroup"),
-        resource=Named(
-            kind=said(match, "kind"),
-            group=said(match, "group"),
-            namespace=said(match, "namespace"),
-            name=said(match, "name"),
+        kind=group_text(match, "kind"),
+        group=group_text(match, "group"),
+        version=group_text(match, "version"),
+        other_version=group_text(match, "other"),
+        other_group=group_text(match, "othergroup"),
+        resource=ObjectName(
+            kind=group_text(match, "kind"),
+            group=group_text(match, "group"),
+            namespace=group_text(match, "namespace"),
+            name=group_text(match, "name"),
         ),
     )
 
@@ -158,12 +158,12 @@ def kind_not_installed(match: re.Match[str], context: Context) -> Failure:
 def quota_exceeded(match: re.Match[str], context: Context) -> Failure:
     return QuotaExceeded(
         text=context.text,
-        quota=said(match, "quota"),
-        requested=said(match, "requested"),
-        used=said(match, "used"),
-        limited=said(match, "limited"),
-        must_specify=distinct(re.split(r"[,;]\s*|\s+for: ", said(match, "must")))
-        if said(match, "must")
+        quota=group_text(match, "quota"),
+        requested=group_text(match, "requested"),
+        used=group_text(match, "used"),
+        limited=group_text(match, "limited"),
+        must_specify=distinct(re.split(r"[,;]\s*|\s+for: ", group_text(match, "must")))
+        if group_text(match, "must")
         else (),
         resource=forbidden_object(context.text),
     )
@@ -172,17 +172,17 @@ def quota_exceeded(match: re.Match[str], context: Context) -> Failure:
 def limit_range(match: re.Match[str], context: Context) -> Failure:
     return LimitRange(
         text=context.text,
-        bound=said(match, "bound"),
-        amount=said(match, "amount"),
-        per=said(match, "per"),
-        limit=said(match, "limit").rstrip("."),
-        got=said(match, "got").rstrip("."),
+        bound=group_text(match, "bound"),
+        amount=group_text(match, "amount"),
+        per=group_text(match, "per"),
+        limit=group_text(match, "limit").rstrip("."),
+        got=group_text(match, "got").rstrip("."),
         resource=forbidden_object(context.text),
     )
 
 
 def ssa_conflict(match: re.Match[str], context: Context) -> Failure:
-    body = said(match, "body")
+    body = group_text(match, "body")
     managers = compiled(r'conflicts? with "([^"]{1,200})"').findall(match[0][:4000])
     fields = compiled(
         r"(?:^|[\s-])(\.[\w.\-]{1,200}(?:\[[^\]\s]{0,200}\][\w.\-]{0,200}){0,12})(?=[\s,]|$)"
@@ -203,15 +203,15 @@ def too_large(match: re.Match[str], context: Context, limit_of: SizeLimit) -> Fa
 def conflict(match: re.Match[str], context: Context) -> Failure:
     return ConflictModified(
         text=context.text,
-        resource=resource_in(match) if said(match, "name") else NOTHING,
-        detail=said(match, "detail"),
+        resource=resource_in(match) if group_text(match, "name") else NO_OBJECT_NAME,
+        detail=group_text(match, "detail"),
     )
 
 
 def not_found(match: re.Match[str], context: Context) -> Failure | None:
     """`deployments.apps "x" not found`, with nothing around it: the object itself is not there."""
-    if said(match, "resource") == "namespaces":
-        return NamespaceMissing(text=context.text, namespace=said(match, "name"))
+    if group_text(match, "resource") == "namespaces":
+        return NamespaceMissing(text=context.text, namespace=group_text(match, "name"))
     if not _is_resource(match):
         return None
     return ObjectMissing(text=context.text, resource=resource_in(match))
@@ -219,7 +219,9 @@ def not_found(match: re.Match[str], context: Context) -> Failure | None:
 
 def _is_resource(match: re.Match[str]) -> bool:
     """`deployments.apps "x"` is an object; `relation "x"` or `chart "x"` are other people's words."""
-    return bool(said(match, "name")) and (bool(said(match, "group")) or said(match, "resource").endswith("s"))
+    return bool(group_text(match, "name")) and (
+        bool(group_text(match, "group")) or group_text(match, "resource").endswith("s")
+    )
 
 
 def already_exists(match: re.Match[str], context: Context) -> Failure | None:
@@ -247,7 +249,7 @@ FIRST: tuple[Pattern, ...] = (
         r"unable to create new content in namespace "
         r"(?P<namespace>[\w.-]{1,253}) because it is being terminated",
         lambda m, c: NamespaceTerminating(
-            text=c.text, namespace=said(m, "namespace"), resource=forbidden_object(c.text)
+            text=c.text, namespace=group_text(m, "namespace"), resource=forbidden_object(c.text)
         ),
     ),
     Pattern(
@@ -350,7 +352,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         '"" not found',
         r'(?P<kind>[A-Z]\w{1,62})\.(?P<gv>[\w.-]{1,253}) "" not found',
-        lambda m, c: KindNotServed(text=c.text, kind=said(m, "kind"), group=said(m, "gv")),
+        lambda m, c: KindNotServed(text=c.text, kind=group_text(m, "kind"), group=group_text(m, "gv")),
     ),
     Pattern(
         "could not find the requested resource",
@@ -361,7 +363,9 @@ TABLE: tuple[Pattern, ...] = (
         "namespace",
         r'namespaces "(?P<namespace>[^"]{1,253})" not found'
         r"|error getting namespace (?P<other>[\w.<>-]{1,253}):",
-        lambda m, c: NamespaceMissing(text=c.text, namespace=said(m, "namespace") or said(m, "other")),
+        lambda m, c: NamespaceMissing(
+            text=c.text, namespace=group_text(m, "namespace") or group_text(m, "other")
+        ),
     ),
     Pattern(
         "object is being deleted",
@@ -431,7 +435,7 @@ TABLE: tuple[Pattern, ...] = (
         "is forbidden: ",
         RESOURCE + r" is forbidden: (?![Uu]ser )(?P<detail>.*)",
         lambda m, c: AdmissionDenied(
-            text=c.text, engine=PolicyEngine.PLUGIN, reason=said(m, "detail"), resource=resource_in(m)
+            text=c.text, engine=PolicyEngine.PLUGIN, reason=group_text(m, "detail"), resource=resource_in(m)
         ),
     ),
     Pattern(" not found", RESOURCE + r" not found", not_found),

@@ -6,7 +6,7 @@ import re
 
 from whysync.messages.failure import Failure, Network
 from whysync.messages.network import dialled, reason_of
-from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
+from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number
 from whysync.messages.wrappers import LayerKind
 
 
@@ -14,7 +14,7 @@ class RepoServerDown(Failure, frozen=True, kw_only=True):
     """`killed` is the command that a signal ended: the repo-server answered, but ran out of memory."""
 
     host: str = ""
-    reason: Network = Network.UNTOLD
+    reason: Network = Network.UNKNOWN
     killed: str = ""
 
 
@@ -22,7 +22,7 @@ class ArgocdCacheDown(Failure, frozen=True, kw_only=True):
     """Redis: not reached, refuses the password, or has lost what was in it (`detail`)."""
 
     host: str = ""
-    reason: Network = Network.UNTOLD
+    reason: Network = Network.UNKNOWN
     detail: str = ""
 
 
@@ -51,11 +51,11 @@ def health_script(match: re.Match[str], context: Context) -> Failure:
     line = compiled(r"<string>:(?P<line>\d{1,7}):").search(context.text[:4000])
     return HealthScriptError(
         text=context.text,
-        kind=said(named, "kind") if named else "",
-        name=said(named, "name") if named else "",
-        namespace=said(named, "namespace") if named else "",
+        kind=group_text(named, "kind") if named else "",
+        name=group_text(named, "name") if named else "",
+        namespace=group_text(named, "namespace") if named else "",
         line=number(line, "line") if line else None,
-        detail=said(match, "detail") or match[0].strip(),
+        detail=group_text(match, "detail") or match[0].strip(),
     )
 
 
@@ -77,7 +77,7 @@ def cache_down(match: re.Match[str], context: Context) -> Failure | None:
 
 
 def disk_full(match: re.Match[str], context: Context) -> Failure | None:
-    path = said(match, "path")
+    path = group_text(match, "path")
     if "pull" in context.text[:500] or not (of_argocd(context) or path.startswith(("/dev/shm", "/tmp"))):
         return None
     return ArgocdDiskFull(text=context.text, path=path)
@@ -168,7 +168,9 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "ailed to load resource overrides",
         r"[Ff]ailed to load resource overrides: (?P<detail>.*)",
-        lambda m, c: SettingsMalformed(text=c.text, key="resource.customizations", detail=said(m, "detail")),
+        lambda m, c: SettingsMalformed(
+            text=c.text, key="resource.customizations", detail=group_text(m, "detail")
+        ),
     ),
     Pattern(
         "uplicate kustomize version",
@@ -179,7 +181,7 @@ FIRST: tuple[Pattern, ...] = (
         "resource customization type",
         r"resource customization type (?P<type>\S{1,60}) not supported",
         lambda m, c: SettingsMalformed(
-            text=c.text, key=f"resource.customizations.{said(m, 'type')}", detail=m[0]
+            text=c.text, key=f"resource.customizations.{group_text(m, 'type')}", detail=m[0]
         ),
     ),
     Pattern("is missing", r"^(?P<key>server\.secretkey) is missing", fill(SettingsMalformed, whole="detail")),

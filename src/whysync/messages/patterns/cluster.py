@@ -6,7 +6,7 @@ import re
 
 from whysync.messages.failure import Failure, Network
 from whysync.messages.network import api_server_in, dialled, host_of, reason_of, url_in
-from whysync.messages.pattern import Context, Pattern, compiled, said
+from whysync.messages.pattern import Context, Pattern, compiled, group_text
 from whysync.messages.patterns.argocd import RepoServerDown
 from whysync.messages.patterns.diffs import OpenApiError
 from whysync.messages.patterns.git import RepoUnreachable, from_source
@@ -18,12 +18,12 @@ class ConnectionFailed(Failure, frozen=True, kw_only=True):
 
     host: str = ""
     port: int | None = None
-    reason: Network = Network.UNTOLD
+    reason: Network = Network.UNKNOWN
 
 
 class ClusterUnreachable(Failure, frozen=True, kw_only=True):
     server: str = ""
-    reason: Network = Network.UNTOLD
+    reason: Network = Network.UNKNOWN
     loading: str = ""  # the kind whose listing failed, as `ImageStream.image.openshift.io`
 
 
@@ -31,7 +31,7 @@ class ApiServerFailing(Failure, frozen=True, kw_only=True):
     """The API server was reached, and answered that it could not handle the request now."""
 
     server: str = ""
-    reason: Network = Network.UNTOLD
+    reason: Network = Network.UNKNOWN
     loading: str = ""  # the kind whose listing failed
     detail: str = ""
 
@@ -80,12 +80,12 @@ _OF_API = r"/version\?timeout|/apis?(?:[/?]|$)|/openapi/|kubernetes\.default"
 
 
 def not_registered(match: re.Match[str], context: Context) -> Failure:
-    named = said(match, "server") or context.server
+    named = group_text(match, "server") or context.server
     is_url = "://" in named
     return ClusterNotRegistered(
         text=context.text,
         server=named if is_url else "",
-        name=said(match, "name") or ("" if is_url else named),
+        name=group_text(match, "name") or ("" if is_url else named),
         ambiguous="clusters with the same name" in match[0] or "multiple clusters" in match[0],
         disabled="disabled" in match[0],
     )
@@ -94,14 +94,14 @@ def not_registered(match: re.Match[str], context: Context) -> Failure:
 def not_managed(match: re.Match[str], context: Context) -> Failure:
     return NamespaceNotManaged(
         text=context.text,
-        namespace=said(match, "namespace"),
-        kind=said(match, "kind"),
-        name=said(match, "name"),
+        namespace=group_text(match, "namespace"),
+        kind=group_text(match, "kind"),
+        name=group_text(match, "name"),
     )
 
 
 def unreachable(match: re.Match[str], context: Context) -> Failure:
-    server = said(match, "server") or context.server or api_server_in(context.text)
+    server = group_text(match, "server") or context.server or api_server_in(context.text)
     return ClusterUnreachable(
         text=context.text, server=server, reason=reason_of(context.text), loading=_loading(context)
     )
@@ -153,7 +153,7 @@ def unable_to_handle(match: re.Match[str], context: Context) -> Failure | None:
     """The API server answers so for an aggregated API whose backend is down; then it names that API."""
     if from_source(context):
         return None
-    resource = said(match, "resource")
+    resource = group_text(match, "resource")
     _, _, group = (resource or _loading(context)).partition(".")
     if group and group not in BUILT_IN_GROUPS:
         if not resource:

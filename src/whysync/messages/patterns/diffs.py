@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from whysync.messages.failure import NOTHING, Failure, Named, Unknown
-from whysync.messages.paths import pointer_of
-from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, said
+from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName, Unknown
+from whysync.messages.field_paths import pointer_of
+from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, group_text
 from whysync.messages.wrappers import LayerKind
 
 
 class DiffSide(StrEnum):
     LIVE = "live"
     CONFIG = "config"
-    UNTOLD = ""
+    UNKNOWN = ""
 
 
 class DiffProblem(StrEnum):
@@ -30,11 +30,11 @@ class DiffProblem(StrEnum):
 class DiffSchemaError(Failure, frozen=True, kw_only=True):
     """`fields` as the text writes them (`.spec.x`), `pointers` where they can be told without a list key."""
 
-    side: DiffSide = DiffSide.UNTOLD
+    side: DiffSide = DiffSide.UNKNOWN
     problem: DiffProblem = DiffProblem.OTHER
     fields: tuple[str, ...] = ()
     pointers: tuple[str, ...] = ()
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     inner: Failure | None = None
     detail: str = ""
 
@@ -56,14 +56,14 @@ _FIELD = r"(?P<field>\.[\w.\-]{1,200}(?:\[[^\]\n]{0,200}\][\w.\-]{0,200}){0,12})
 
 def typed_value(match: re.Match[str], context: Context) -> Failure:
     """What structured-merge-diff complains of, field by field; several stand under `errors:`."""
-    words = said(match, "words")
-    detail = said(match, "detail")
+    words = group_text(match, "words")
+    detail = group_text(match, "detail")
     if "live" in words.lower():
         side = DiffSide.LIVE
     elif "config" in words.lower() or "patch" in words or "target" in words:
         side = DiffSide.CONFIG
     else:
-        side = DiffSide.UNTOLD
+        side = DiffSide.UNKNOWN
     fields = distinct(compiled(rf"(?:^|[\s:]){_FIELD}: ").findall(detail[:6000]))
     return DiffSchemaError(
         text=context.text,
@@ -91,23 +91,23 @@ def problem_of(detail: str) -> DiffProblem:
 
 
 def dry_run_rejected(match: re.Match[str], context: Context) -> Failure:
-    detail = said(match, "detail")
+    detail = group_text(match, "detail")
     inner = context.read(detail)
     typed = inner if isinstance(inner, DiffSchemaError) else None
     return DiffSchemaError(
         text=context.text,
-        side=typed.side if typed else DiffSide.UNTOLD,
+        side=typed.side if typed else DiffSide.UNKNOWN,
         problem=typed.problem if typed else DiffProblem.REJECTED,
         fields=typed.fields if typed else (),
         pointers=typed.pointers if typed else (),
-        resource=Named(kind=said(match, "kind"), name=said(match, "name")),
+        resource=ObjectName(kind=group_text(match, "kind"), name=group_text(match, "name")),
         inner=None if inner is None or isinstance(inner, (Unknown, DiffSchemaError)) else inner,
         detail=detail,
     )
 
 
 def bare_field(match: re.Match[str], context: Context) -> Failure:
-    field = said(match, "field")
+    field = group_text(match, "field")
     return DiffSchemaError(
         text=context.text,
         problem=problem_of(context.text),
@@ -118,13 +118,13 @@ def bare_field(match: re.Match[str], context: Context) -> Failure:
     )
 
 
-def _resource(text: str) -> Named:
+def _resource(text: str) -> ObjectName:
     match = compiled(r"for resource:? (?P<kind>[A-Z]\w{1,62})/(?P<name>[\w.:-]{1,253})").search(text[:4000])
-    return Named(kind=match["kind"], name=match["name"]) if match else NOTHING
+    return ObjectName(kind=match["kind"], name=match["name"]) if match else NO_OBJECT_NAME
 
 
 def openapi(match: re.Match[str], context: Context) -> Failure:
-    return OpenApiError(text=context.text, group_version=said(match, "gv"), detail=match[0].strip())
+    return OpenApiError(text=context.text, group_version=group_text(match, "gv"), detail=match[0].strip())
 
 
 def diff_error(match: re.Match[str], context: Context) -> Failure | None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from whysync.messages.failure import Failure, Network, Peer
 from whysync.messages.network import Distrust, dialled, distrust_of, host_of, reason_of, url_in
-from whysync.messages.pattern import Context, Pattern, compiled, fill, said
+from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text
 from whysync.messages.wrappers import LayerKind
 
 
@@ -15,7 +15,7 @@ class AuthMethod(StrEnum):
     SSH = "ssh"
     HTTPS = "https"
     APP = "app"
-    UNTOLD = ""
+    UNKNOWN = ""
 
 
 class RepoAuthFailed(Failure, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class RepoAuthFailed(Failure, frozen=True, kw_only=True):
 
     url: str = ""
     user: str = ""
-    method: AuthMethod = AuthMethod.UNTOLD
+    method: AuthMethod = AuthMethod.UNKNOWN
     helm: bool = False
     detail: str = ""
 
@@ -33,14 +33,14 @@ class RepoUnreachable(Failure, frozen=True, kw_only=True):
 
     host: str = ""
     url: str = ""
-    reason: Network = Network.UNTOLD
+    reason: Network = Network.UNKNOWN
     detail: str = ""
 
 
 class TlsUntrusted(Failure, frozen=True, kw_only=True):
     host: str = ""
     reason: Distrust = Distrust.OTHER
-    peer: Peer = Peer.UNTOLD
+    peer: Peer = Peer.UNKNOWN
 
 
 class RevisionNotFound(Failure, frozen=True, kw_only=True):
@@ -89,14 +89,14 @@ def from_source(context: Context) -> bool:
     )
 
 
-def auth_failed(match: re.Match[str], context: Context, method: AuthMethod = AuthMethod.UNTOLD) -> Failure:
+def auth_failed(match: re.Match[str], context: Context, method: AuthMethod = AuthMethod.UNKNOWN) -> Failure:
     url = _url(match, context)
-    if method is AuthMethod.UNTOLD and url:
+    if method is AuthMethod.UNKNOWN and url:
         method = AuthMethod.HTTPS if url.startswith("http") else AuthMethod.SSH if "@" in url else method
     return RepoAuthFailed(
         text=context.text,
         url=url,
-        user=said(match, "user"),
+        user=group_text(match, "user"),
         method=method,
         helm=context.command.startswith("helm") or "index.yaml" in context.text,
         detail=match[0].strip(": "),
@@ -104,7 +104,7 @@ def auth_failed(match: re.Match[str], context: Context, method: AuthMethod = Aut
 
 
 def _url(match: re.Match[str], context: Context) -> str:
-    return repository_url(said(match, "url") or _repository(context) or url_in(context.text))
+    return repository_url(group_text(match, "url") or _repository(context) or url_in(context.text))
 
 
 def repository_url(url: str) -> str:
@@ -156,7 +156,7 @@ def registry_refused(match: re.Match[str], context: Context) -> Failure | None:
 
 
 def host_key(match: re.Match[str], context: Context) -> Failure:
-    host = said(match, "host") or host_of(url_in(context.text))
+    host = group_text(match, "host") or host_of(url_in(context.text))
     reason = distrust_of(match[0])
     if reason is Distrust.OTHER:
         reason = Distrust.HOST_KEY_UNKNOWN
@@ -173,7 +173,7 @@ def certificate(match: re.Match[str], context: Context) -> Failure:
     elif from_source(context):
         peer = Peer.REPOSITORY
     else:
-        peer = Peer.UNTOLD
+        peer = Peer.UNKNOWN
     host = host_of(url) or dialled(context.text)[0] or host_of(context.server)
     return TlsUntrusted(text=context.text, host=host, reason=distrust_of(match[0]), peer=peer)
 
@@ -181,10 +181,10 @@ def certificate(match: re.Match[str], context: Context) -> Failure:
 def revision(match: re.Match[str], context: Context) -> Failure:
     return RevisionNotFound(
         text=context.text,
-        revision=said(match, "revision"),
-        constraint=said(match, "constraint"),
-        chart=said(match, "chart"),
-        repo=said(match, "repo"),
+        revision=group_text(match, "revision"),
+        constraint=group_text(match, "constraint"),
+        chart=group_text(match, "chart"),
+        repo=group_text(match, "repo"),
         ambiguous="ambiguous" in match[0],
     )
 
@@ -203,7 +203,7 @@ def unreachable(match: re.Match[str], context: Context) -> Failure:
 
 def status_code(match: re.Match[str], context: Context) -> Failure | None:
     """`The requested URL returned error: 403`, as curl says it inside git."""
-    code = said(match, "code")
+    code = group_text(match, "code")
     if code in ("401", "403"):
         return by_https(match, context)
     url = _url(match, context)
@@ -238,7 +238,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "GIT/GPG",
         r"GIT/GPG: .{0,200}?(?:revision (?P<revision>[\w./-]{1,100}) .*|$)",
-        lambda m, c: SourceIntegrity(text=c.text, revision=said(m, "revision"), detail=c.text),
+        lambda m, c: SourceIntegrity(text=c.text, revision=group_text(m, "revision"), detail=c.text),
     ),
     Pattern(
         "source integrity verification",

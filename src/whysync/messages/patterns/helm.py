@@ -6,7 +6,7 @@ import re
 
 from whysync.messages.failure import Failure, Network
 from whysync.messages.network import host_of, reason_of, url_in
-from whysync.messages.pattern import Context, Pattern, compiled, number, said
+from whysync.messages.pattern import Context, Pattern, compiled, group_text, number
 from whysync.messages.patterns.git import AuthMethod, RepoAuthFailed, RepoUnreachable, RevisionNotFound
 from whysync.messages.patterns.manifests import InvalidYaml
 from whysync.messages.wrappers import LayerKind
@@ -59,8 +59,8 @@ def template_error(match: re.Match[str], context: Context) -> Failure:
     last = match
     for found in compiled(_EXECUTING).finditer(context.text[:8192]):
         last = found
-    detail = context.text[last.end() :].strip() if last is not match else said(match, "detail")
-    expression = said(last, "expr")
+    detail = context.text[last.end() :].strip() if last is not match else group_text(match, "detail")
+    expression = group_text(last, "expr")
     called = compiled(r"error calling (\w{1,60}):").search(context.text[last.start() : last.end() + 200])
     values = compiled(r"\$?\.Values(?:\.[\w-]{1,100}|\.\.\.){0,20}").search(expression) or compiled(
         r"(?<![\w\"])\.[A-Za-z_][\w.-]{0,200}"
@@ -73,7 +73,7 @@ def template_error(match: re.Match[str], context: Context) -> Failure:
         detail = context.text[last.start() + where.end() :].strip()
     return HelmRender(
         text=context.text,
-        template=said(spot, "template"),
+        template=group_text(spot, "template"),
         line=number(spot, "line"),
         column=number(spot, "column"),
         value_path=values[0] if values else "",
@@ -91,11 +91,11 @@ def _first_line(detail: str) -> str:
 
 def execution_error(match: re.Match[str], context: Context) -> Failure:
     """`execution error at (file:line:column): …`: what `required` and `fail` say."""
-    detail = _first_line(said(match, "detail"))
+    detail = _first_line(group_text(match, "detail"))
     path = compiled(r"\.?[vV]alues\.[\w.\-\[\]]{1,200}|\.Values\.[\w.-]{1,200}").search(detail)
     return HelmRender(
         text=context.text,
-        template=said(match, "template"),
+        template=group_text(match, "template"),
         line=number(match, "line"),
         column=number(match, "column"),
         value_path=path[0].rstrip(".") if path else "",
@@ -106,15 +106,15 @@ def execution_error(match: re.Match[str], context: Context) -> Failure:
 def parse_error(match: re.Match[str], context: Context) -> Failure:
     return HelmRender(
         text=context.text,
-        template=said(match, "template"),
+        template=group_text(match, "template"),
         line=number(match, "line"),
-        chart=said(match, "chart"),
-        detail=_first_line(said(match, "detail")) or match[0].strip(),
+        chart=group_text(match, "chart"),
+        detail=_first_line(group_text(match, "detail")) or match[0].strip(),
     )
 
 
 def schema_mismatch(match: re.Match[str], context: Context) -> Failure:
-    body = said(match, "detail")
+    body = group_text(match, "detail")
     found = compiled(
         r"(?P<chart>[\w.-]{1,200}):\s+- (?:at '(?P<pointer>[^']{0,300})': |"
         r"(?P<path>[\w.\-\[\]() ]{1,200}): )?(?P<why>[^\n]{1,500})"
@@ -135,25 +135,25 @@ def values_file(match: re.Match[str], context: Context) -> Failure | None:
         return None
     if of_dependencies(context):
         return None  # building dependencies reads no values
-    return HelmRender(text=context.text, values_file=said(match, "file"), detail=match[0].strip())
+    return HelmRender(text=context.text, values_file=group_text(match, "file"), detail=match[0].strip())
 
 
 def rendered_yaml(match: re.Match[str], context: Context) -> Failure:
     """`YAML parse error on <template>: … yaml: line N`: N counts in the rendered text, not in the file."""
     return HelmRender(
         text=context.text,
-        template=said(match, "template"),
+        template=group_text(match, "template"),
         line=None,
-        detail=_first_line(said(match, "detail")),
+        detail=_first_line(group_text(match, "detail")),
     )
 
 
 def dependency(match: re.Match[str], context: Context) -> Failure:
     return HelmDependency(
         text=context.text,
-        chart=said(match, "chart"),
-        repo=said(match, "repo") or said(match, "repo2"),
-        version=said(match, "version"),
+        chart=group_text(match, "chart"),
+        repo=group_text(match, "repo") or group_text(match, "repo2"),
+        version=group_text(match, "version"),
         detail=match[0].strip(),
     )
 
@@ -162,7 +162,7 @@ def download(match: re.Match[str], context: Context) -> Failure | None:
     """The address of one archive names all three: `https://charts.example.com/redis-17.3.2.tgz`."""
     if not of_dependencies(context) and "helm" not in context.text:
         return None
-    archive = said(match, "repo")
+    archive = group_text(match, "repo")
     repo, _, file = archive.rpartition("/")
     named = compiled(r"(?P<chart>[\w.-]{1,200}?)-(?P<version>v?\d[\w.+-]{0,60})\.tgz").fullmatch(file)
     return HelmDependency(
@@ -178,20 +178,20 @@ def chart_version(match: re.Match[str], context: Context) -> Failure:
     """The same words of Helm: for a dependency of the chart, or for the chart that the Application names."""
     if of_dependencies(context):
         return dependency(match, context)
-    version = said(match, "version")
+    version = group_text(match, "version")
     return RevisionNotFound(
         text=context.text,
         revision=version,
-        constraint=said(match, "constraint"),
-        chart=said(match, "chart"),
-        repo=said(match, "repo") or url_in(context.text),
+        constraint=group_text(match, "constraint"),
+        chart=group_text(match, "chart"),
+        repo=group_text(match, "repo") or url_in(context.text),
     )
 
 
 def chart_repository(match: re.Match[str], context: Context) -> Failure:
     if of_dependencies(context):
         return dependency(match, context)
-    url = said(match, "repo")
+    url = group_text(match, "repo")
     reason = Network.NOT_FOUND if "404" in match[0] else reason_of(match[0])
     return RepoUnreachable(
         text=context.text, host=host_of(url), url=url, reason=reason, detail=match[0].strip()
@@ -380,7 +380,7 @@ TABLE: tuple[Pattern, ...] = (
         r"failed to parse (?P<file>[^\s:]{1,300}): "
         r"(?P<detail>(?:error (?:converting|unmarshaling)|yaml: ).*)",
         lambda m, c: InvalidYaml(
-            text=c.text, file=said(m, "file"), line=_line(m[0]), detail=said(m, "detail")
+            text=c.text, file=group_text(m, "file"), line=_line(m[0]), detail=group_text(m, "detail")
         ),
     ),
 )

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from whysync.messages.failure import Failure, Named
-from whysync.messages.objects import invalid_object
-from whysync.messages.paths import pointer_of
-from whysync.messages.pattern import Context, Pattern, compiled, quoted, said
+from whysync.messages.failure import Failure, ObjectName
+from whysync.messages.field_paths import pointer_of
+from whysync.messages.object_names import invalid_object
+from whysync.messages.pattern import Context, Pattern, compiled, group_text, quoted
 from whysync.messages.patterns.apply import (
     AnnotationTooLong,
     ConflictModified,
@@ -92,7 +92,7 @@ def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
     return tuple(failures)
 
 
-def _field_error(error: re.Match[str], text: str, resource: Named) -> Failure:
+def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failure:
     path, kind, rest = error["path"], error["type"], (error["rest"] or "").strip()
     whole = path == "patch"  # what was sent, not a field of that name
     path = "" if path in ("<nil>", "[]") or whole else path  # the object as a whole
@@ -133,7 +133,7 @@ def _field_error(error: re.Match[str], text: str, resource: Named) -> Failure:
     )
 
 
-def _immutable(path: str, rest: str, text: str, resource: Named) -> Failure:
+def _immutable(path: str, rest: str, text: str, resource: ObjectName) -> Failure:
     allowed: tuple[str, ...] = ()
     field, old = path, ""
     if "fields other than" in rest or "immutable after creation except" in rest:
@@ -172,7 +172,7 @@ def _value_and_detail(rest: str) -> tuple[str, str]:
     return (head, tail.strip()) if found else ("", rest)
 
 
-def _missing(path: str, rest: str, text: str, resource: Named) -> Failure | None:
+def _missing(path: str, rest: str, text: str, resource: ObjectName) -> Failure | None:
     kinds = {
         "secret": "Secret",
         "configMap": "ConfigMap",
@@ -189,14 +189,16 @@ def _missing(path: str, rest: str, text: str, resource: Named) -> Failure | None
 
 
 def statefulset(match: re.Match[str], context: Context) -> Failure:
-    return _immutable("spec", said(match, "rest"), context.text, invalid_object(context.text))
+    return _immutable("spec", group_text(match, "rest"), context.text, invalid_object(context.text))
 
 
 TABLE: tuple[Pattern, ...] = (
     *(Pattern(f": {kind}", _ERROR, field_errors) for kind in _PROBLEMS),
     Pattern("updates to statefulset spec", r"(?P<rest>updates to statefulset spec.*)", statefulset),
-    Pattern("is immutable", r"(?P<rest>.*)", lambda m, c: _named_immutable(said(m, "rest"), c)),
-    Pattern("cannot change roleRef", r"(?P<rest>.*)", lambda m, c: _named_immutable(said(m, "rest"), c)),
+    Pattern("is immutable", r"(?P<rest>.*)", lambda m, c: _named_immutable(group_text(m, "rest"), c)),
+    Pattern(
+        "cannot change roleRef", r"(?P<rest>.*)", lambda m, c: _named_immutable(group_text(m, "rest"), c)
+    ),
 )
 
 

@@ -6,7 +6,7 @@ import re
 
 from whysync.messages.failure import Failure
 from whysync.messages.network import url_in
-from whysync.messages.pattern import Context, Pattern, compiled, number, quoted, said
+from whysync.messages.pattern import Context, Pattern, compiled, group_text, number, quoted
 from whysync.messages.patterns.git import PathNotFound, from_source
 from whysync.messages.wrappers import LayerKind
 
@@ -111,7 +111,7 @@ def _built(context: Context) -> str:
 
 
 def plugin(match: re.Match[str], context: Context) -> Failure:
-    return PluginFailed(text=context.text, plugin=said(match, "plugin"), detail=_last_line(match[0]))
+    return PluginFailed(text=context.text, plugin=group_text(match, "plugin"), detail=_last_line(match[0]))
 
 
 def _last_line(text: str) -> str:
@@ -131,9 +131,9 @@ def jsonnet(match: re.Match[str], context: Context) -> Failure:
     )
     return JsonnetFailed(
         text=context.text,
-        file=said(spot, "file") if spot else said(match, "file"),
+        file=group_text(spot, "file") if spot else group_text(match, "file"),
         line=number(spot, "line") if spot else None,
-        detail=said(match, "detail").partition("\n")[0],  # the stack follows, one line each
+        detail=group_text(match, "detail").partition("\n")[0],  # the stack follows, one line each
     )
 
 
@@ -167,7 +167,10 @@ def rpc_timeout(match: re.Match[str], context: Context) -> Failure | None:
 
 def hydrator(match: re.Match[str], context: Context) -> Failure:
     return HydratorFailed(
-        text=context.text, app=said(match, "app"), branch=said(match, "branch"), detail=match[0].strip()
+        text=context.text,
+        app=group_text(match, "app"),
+        branch=group_text(match, "branch"),
+        detail=match[0].strip(),
     )
 
 
@@ -178,14 +181,16 @@ def spec(match: re.Match[str], context: Context) -> Failure:
 def symlink(match: re.Match[str], context: Context) -> Failure:
     names = quoted(match[0])
     return PathNotFound(
-        text=context.text, path=said(match, "file") or (names[0] if names else ""), detail=match[0].strip()
+        text=context.text,
+        path=group_text(match, "file") or (names[0] if names else ""),
+        detail=match[0].strip(),
     )
 
 
 def no_file(match: re.Match[str], context: Context) -> Failure | None:
     if not from_source(context) or of_kustomize(context) or context.within(LayerKind.PLUGIN):
         return None
-    return PathNotFound(text=context.text, path=said(match, "file"), detail=match[0].strip())
+    return PathNotFound(text=context.text, path=group_text(match, "file"), detail=match[0].strip())
 
 
 KUSTOMIZE: tuple[Pattern, ...] = (

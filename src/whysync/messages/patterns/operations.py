@@ -5,31 +5,31 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from whysync.messages.failure import NOTHING, Failure, Named
-from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
+from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName
+from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number
 
 
 class NamespaceUnset(Failure, frozen=True, kw_only=True):
     """A namespaced object for which neither Git nor the Application names a namespace."""
 
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 class SharedResource(Failure, frozen=True, kw_only=True):
     """`refused` when the sync failed because of it (`FailOnSharedResource`)."""
 
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     apps: tuple[str, ...] = ()
     refused: bool = False
 
 
 class DuplicateResource(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     times: int = 0
 
 
 class ExcludedResource(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 class OrphanedResources(Failure, frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ class HookFailed(Failure, frozen=True, kw_only=True):
 class ResourceVanished(Failure, frozen=True, kw_only=True):
     """Argo CD waited for it, and it is gone."""
 
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 _AWAITED = {
@@ -115,31 +115,31 @@ _AWAITED = {
 
 
 def waiting(match: re.Match[str], context: Context) -> Failure | None:
-    what = _AWAITED.get(said(match, "what").lower())
+    what = _AWAITED.get(group_text(match, "what").lower())
     if what is None:  # the text was cut off before it
         return None
     return Waiting(
         text=context.text,
         what=what,
-        group=said(match, "group"),
-        kind=said(match, "kind"),
-        name=said(match, "name"),
+        group=group_text(match, "group"),
+        kind=group_text(match, "kind"),
+        name=group_text(match, "name"),
         more=number(match, "more") or 0,
     )
 
 
 def shared(match: re.Match[str], context: Context) -> Failure:
-    place, _, name = said(match, "name").rpartition("/")
+    place, _, name = group_text(match, "name").rpartition("/")
     return SharedResource(
         text=context.text,
-        resource=Named(kind=said(match, "kind"), namespace=place, name=name),
-        apps=(said(match, "one"), said(match, "other").rstrip(".")),
+        resource=ObjectName(kind=group_text(match, "kind"), namespace=place, name=name),
+        apps=(group_text(match, "one"), group_text(match, "other").rstrip(".")),
         refused="Shared resource found" in context.text,
     )
 
 
 def autosync(match: re.Match[str], context: Context) -> Failure:
-    detail = said(match, "detail")
+    detail = group_text(match, "detail")
     revision = compiled(r"(?:to|for) \[?([0-9a-f]{7,64})\b").search(detail)
     return AutosyncSkipped(
         text=context.text,
@@ -162,11 +162,11 @@ FIRST: tuple[Pattern, ...] = (
         r"(?P<times>\d{1,9}) times among application resources",
         lambda m, c: DuplicateResource(
             text=c.text,
-            resource=Named(
-                group=said(m, "group"),
-                kind=said(m, "kind"),
-                namespace=said(m, "namespace"),
-                name=said(m, "name"),
+            resource=ObjectName(
+                group=group_text(m, "group"),
+                kind=group_text(m, "kind"),
+                namespace=group_text(m, "namespace"),
+                name=group_text(m, "name"),
             ),
             times=number(m, "times") or 0,
         ),
@@ -187,7 +187,10 @@ FIRST: tuple[Pattern, ...] = (
         r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63}) "
         r"(?P<name>\S{1,253}) is excluded in the settings",
         lambda m, c: ExcludedResource(
-            text=c.text, resource=Named(group=said(m, "group"), kind=said(m, "kind"), name=said(m, "name"))
+            text=c.text,
+            resource=ObjectName(
+                group=group_text(m, "group"), kind=group_text(m, "kind"), name=group_text(m, "name")
+            ),
         ),
     ),
     Pattern(
@@ -199,7 +202,8 @@ FIRST: tuple[Pattern, ...] = (
         "Namespace for ",
         r"Namespace for (?P<name>\S{1,253}) (?P<gvk>.{1,300}?) is missing\.",
         lambda m, c: NamespaceUnset(
-            text=c.text, resource=Named(name=said(m, "name"), kind=said(m, "gvk").rpartition("Kind=")[2])
+            text=c.text,
+            resource=ObjectName(name=group_text(m, "name"), kind=group_text(m, "gvk").rpartition("Kind=")[2]),
         ),
     ),
     # Operations.
@@ -215,7 +219,7 @@ FIRST: tuple[Pattern, ...] = (
         "sync window",
         r"blocked by sync window(?:: (?P<invalid>.*))?|[Ss]ync prevented by sync window|"
         r"invalid sync windows?: (?P<bad>.*)",
-        lambda m, c: SyncWindowBlocked(text=c.text, invalid=said(m, "invalid") or said(m, "bad")),
+        lambda m, c: SyncWindowBlocked(text=c.text, invalid=group_text(m, "invalid") or group_text(m, "bad")),
     ),
     Pattern(
         "wipe out all resources",
@@ -226,12 +230,14 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "peration terminated",
         r"[Oo]peration terminated(?P<timeout>, triggered by controller sync timeout)?",
-        lambda m, c: OperationTerminated(text=c.text, by_timeout=bool(said(m, "timeout"))),
+        lambda m, c: OperationTerminated(text=c.text, by_timeout=bool(group_text(m, "timeout"))),
     ),
     Pattern(
         "peration is terminating",
         r"[Oo]peration is terminating(?P<timeout> due to timeout)?",
-        lambda m, c: OperationTerminated(text=c.text, by_timeout=bool(said(m, "timeout")), still_ending=True),
+        lambda m, c: OperationTerminated(
+            text=c.text, by_timeout=bool(group_text(m, "timeout")), still_ending=True
+        ),
     ),
     Pattern(
         "peration termination had errors",
@@ -258,7 +264,7 @@ FIRST: tuple[Pattern, ...] = (
         "prun",
         r"^ignored \((?P<why>requires pruning|no prune)\)|\(requires pruning\)|"
         r"deleted from Kubernetes if the prune option is enabled",
-        lambda m, c: PruneSkipped(text=c.text, forbidden_by_option=said(m, "why") == "no prune"),
+        lambda m, c: PruneSkipped(text=c.text, forbidden_by_option=group_text(m, "why") == "no prune"),
     ),
     Pattern(
         "hook(s) failed",
@@ -270,7 +276,10 @@ FIRST: tuple[Pattern, ...] = (
         r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63})/"
         r"(?P<name>\S{1,253}) is missing, it might have been deleted",
         lambda m, c: ResourceVanished(
-            text=c.text, resource=Named(group=said(m, "group"), kind=said(m, "kind"), name=said(m, "name"))
+            text=c.text,
+            resource=ObjectName(
+                group=group_text(m, "group"), kind=group_text(m, "kind"), name=group_text(m, "name")
+            ),
         ),
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from whysync.messages.failure import NOTHING, Failure, Named
-from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
+from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName
+from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number
 
 
 class DependencyMissing(Failure, frozen=True, kw_only=True):
@@ -28,12 +28,12 @@ class PullProblem(StrEnum):
     INVALID_NAME = "invalid-name"
     PLATFORM = "platform"
     NEVER_PULLED = "never-pulled"
-    UNTOLD = ""
+    UNKNOWN = ""
 
 
 class ImagePull(Failure, frozen=True, kw_only=True):
     image: str = ""
-    reason: PullProblem = PullProblem.UNTOLD
+    reason: PullProblem = PullProblem.UNKNOWN
     detail: str = ""
 
 
@@ -88,7 +88,7 @@ class Evicted(Failure, frozen=True, kw_only=True):
 
 
 class ProgressDeadline(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
 
 
 class RolloutUnfinished(Failure, frozen=True, kw_only=True):
@@ -185,16 +185,16 @@ _PULL: tuple[tuple[str, PullProblem], ...] = (
 
 def image_pull(match: re.Match[str], context: Context) -> Failure:
     text = context.text[:8192]
-    image = said(match, "image")
+    image = group_text(match, "image")
     if not image and (named := compiled(r'(?:image|reference) "(?P<image>[^"]{1,300})"').search(text)):
         image = named["image"]
-    reason = next((problem for words, problem in _PULL if words in text), PullProblem.UNTOLD)
+    reason = next((problem for words, problem in _PULL if words in text), PullProblem.UNKNOWN)
     return ImagePull(text=context.text, image=image, reason=reason, detail=text)
 
 
 def unschedulable(match: re.Match[str], context: Context) -> Failure:
     reasons: list[tuple[str, int]] = []
-    body = said(match, "body").partition("preemption:")[0]
+    body = group_text(match, "body").partition("preemption:")[0]
     for piece in re.split(r",\s+(?=\d)|[.;]\s+", body)[:30]:
         counted = compiled(r"^(?P<count>\d{1,6}) (?P<reason>.{1,300})").match(piece.strip())
         if counted:
@@ -210,14 +210,14 @@ def missing(match: re.Match[str], context: Context) -> Failure | None:
         (
             match_
             for match_ in match.re.finditer(context.text[:4000])
-            if said(match_, "kind").lower() in _KINDS
+            if group_text(match_, "kind").lower() in _KINDS
         ),
         None,
     )
     if found is None:
         return None
-    match, kind = found, _KINDS[said(found, "kind").lower()]
-    namespace, name = said(match, "namespace"), said(match, "name")
+    match, kind = found, _KINDS[group_text(found, "kind").lower()]
+    namespace, name = group_text(match, "namespace"), group_text(match, "name")
     if "/" in name:
         namespace, _, name = name.partition("/")
     referrer = compiled(
@@ -235,21 +235,25 @@ def missing(match: re.Match[str], context: Context) -> Failure | None:
 
 
 def custom_missing(match: re.Match[str], context: Context) -> Failure:
-    return DependencyMissing(text=context.text, kind=said(match, "kind"), name=said(match, "name"))
+    return DependencyMissing(
+        text=context.text, kind=group_text(match, "kind"), name=group_text(match, "name")
+    )
 
 
 def missing_key(match: re.Match[str], context: Context) -> Failure:
     return DependencyMissing(
         text=context.text,
-        kind=said(match, "kind"),
-        namespace=said(match, "namespace"),
-        name=said(match, "name"),
-        key=said(match, "key"),
+        kind=group_text(match, "kind"),
+        namespace=group_text(match, "namespace"),
+        name=group_text(match, "name"),
+        key=group_text(match, "key"),
     )
 
 
 def mount(match: re.Match[str], context: Context) -> Failure:
-    return FailedMount(text=context.text, volume=said(match, "volume"), detail=said(match, "detail"))
+    return FailedMount(
+        text=context.text, volume=group_text(match, "volume"), detail=group_text(match, "detail")
+    )
 
 
 FIRST: tuple[Pattern, ...] = (
@@ -315,7 +319,9 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "probe",
         r"(?P<probe>[Ll]iveness|[Rr]eadiness|[Ss]tartup) probe (?:failed|errored): (?P<detail>.*)",
-        lambda m, c: ProbeFailed(text=c.text, probe=said(m, "probe").lower(), detail=said(m, "detail")),
+        lambda m, c: ProbeFailed(
+            text=c.text, probe=group_text(m, "probe").lower(), detail=group_text(m, "detail")
+        ),
     ),
     Pattern(
         "failed ",
@@ -339,14 +345,14 @@ FIRST: tuple[Pattern, ...] = (
         r'(?P<name>[^"]{1,253})" (?:exceeded its progress deadline|'
         r"has timed out progressing)",
         lambda m, c: ProgressDeadline(
-            text=c.text, resource=Named(kind=said(m, "kind"), name=said(m, "name"))
+            text=c.text, resource=ObjectName(kind=group_text(m, "kind"), name=group_text(m, "name"))
         ),
     ),
     Pattern(
         "has timed out progressing",
         r'(?P<kind>\w{1,63}) "(?P<name>[^"]{1,253})" has timed out progressing',
         lambda m, c: ProgressDeadline(
-            text=c.text, resource=Named(kind=said(m, "kind"), name=said(m, "name"))
+            text=c.text, resource=ObjectName(kind=group_text(m, "kind"), name=group_text(m, "name"))
         ),
     ),
     Pattern("ProgressDeadlineExceeded", r"ProgressDeadlineExceeded", fill(ProgressDeadline)),

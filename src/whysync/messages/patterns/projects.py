@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 
 from whysync.messages.failure import Failure
-from whysync.messages.pattern import Context, Pattern, fill, said
+from whysync.messages.pattern import Context, Pattern, fill, group_text
 
 
 class ProjectMissing(Failure, frozen=True, kw_only=True):
@@ -49,24 +49,24 @@ class ProjectDenied(Failure, frozen=True, kw_only=True):
 
 
 def denied_kind(match: re.Match[str], context: Context) -> Failure:
-    group, kind = said(match, "group"), said(match, "kind")
+    group, kind = group_text(match, "group"), group_text(match, "kind")
     return ProjectDenied(
         text=context.text,
         what=ProjectRule.KIND,
         value=f"{group}:{kind}",
-        project=said(match, "project").rstrip("."),
+        project=group_text(match, "project").rstrip("."),
         group=group,
         kind=kind,
     )
 
 
 def denied(match: re.Match[str], context: Context, what: ProjectRule) -> Failure:
-    server, namespace = said(match, "server"), said(match, "namespace")
+    server, namespace = group_text(match, "server"), group_text(match, "namespace")
     return ProjectDenied(
         text=context.text,
         what=what,
-        value=said(match, "value") or f"{server} {namespace}".strip(),
-        project=said(match, "project").rstrip("."),
+        value=group_text(match, "value") or f"{server} {namespace}".strip(),
+        project=group_text(match, "project").rstrip("."),
         server=server,
         namespace=namespace,
     )
@@ -151,10 +151,10 @@ FIRST: tuple[Pattern, ...] = (
         lambda m, c: ProjectDenied(
             text=c.text,
             what=ProjectRule.KIND,
-            value=f"{said(m, 'group')}:{said(m, 'kind')}",
-            group=said(m, "group"),
-            kind=said(m, "kind"),
-            namespace=said(m, "namespace"),
+            value=f"{group_text(m, 'group')}:{group_text(m, 'kind')}",
+            group=group_text(m, "group"),
+            kind=group_text(m, "kind"),
+            namespace=group_text(m, "namespace"),
         ),
     ),
     Pattern(

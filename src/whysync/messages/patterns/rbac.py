@@ -6,7 +6,7 @@ import re
 
 from whysync.messages.failure import Failure
 from whysync.messages.network import api_server_in
-from whysync.messages.pattern import Context, Pattern, said
+from whysync.messages.pattern import Context, Pattern, group_text
 from whysync.messages.wrappers import LayerKind
 
 
@@ -38,30 +38,30 @@ _NAME = (
 
 
 def forbidden(match: re.Match[str], context: Context) -> Failure:
-    path = said(match, "path")
+    path = group_text(match, "path")
     return Forbidden(
         text=context.text,
-        user=said(match, "user"),
-        verb=said(match, "verb"),
-        resource=said(match, "resource") or path,
-        group=said(match, "group"),
-        namespace=said(match, "namespace"),
-        cluster_scope=bool(said(match, "cluster")),
-        name=said(match, "name"),
-        detail=said(match, "detail"),
+        user=group_text(match, "user"),
+        verb=group_text(match, "verb"),
+        resource=group_text(match, "resource") or path,
+        group=group_text(match, "group"),
+        namespace=group_text(match, "namespace"),
+        cluster_scope=bool(group_text(match, "cluster")),
+        name=group_text(match, "name"),
+        detail=group_text(match, "detail"),
     )
 
 
 def escalation(match: re.Match[str], context: Context) -> Failure:
     return Forbidden(
         text=context.text,
-        user=said(match, "user"),
+        user=group_text(match, "user"),
         verb="escalate",
-        resource=said(match, "resource"),
+        resource=group_text(match, "resource"),
         group="rbac.authorization.k8s.io",
-        name=said(match, "name"),
+        name=group_text(match, "name"),
         escalation=True,
-        detail=said(match, "detail"),
+        detail=group_text(match, "detail"),
     )
 
 
@@ -113,7 +113,7 @@ TABLE: tuple[Pattern, ...] = (
         "getting credentials: ",
         r"getting credentials: (?P<detail>.*)",
         lambda m, c: ClusterAuth(
-            text=c.text, server=c.server or api_server_in(c.text), detail=said(m, "detail")
+            text=c.text, server=c.server or api_server_in(c.text), detail=group_text(m, "detail")
         ),
     ),
     Pattern("Unauthorized", r"^Unauthorized$|: Unauthorized$", unauthorized),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from whysync.messages.failure import NOTHING, Failure, Named
-from whysync.messages.paths import pointer_of
-from whysync.messages.pattern import Context, Pattern, compiled, said
+from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName
+from whysync.messages.field_paths import pointer_of
+from whysync.messages.pattern import Context, Pattern, compiled, group_text
 
 
 class SchemaProblem(StrEnum):
@@ -28,7 +28,7 @@ class SchemaProblem(StrEnum):
 
 
 class SchemaInvalid(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     field: str = ""
     pointer: str = ""
     problem: SchemaProblem = SchemaProblem.OTHER
@@ -37,14 +37,14 @@ class SchemaInvalid(Failure, frozen=True, kw_only=True):
 
 
 class SecretEncoding(Failure, frozen=True, kw_only=True):
-    resource: Named = NOTHING
+    resource: ObjectName = NO_OBJECT_NAME
     detail: str = ""
 
 
-def _subject(text: str) -> Named:
+def _subject(text: str) -> ObjectName:
     """`Deployment in version "v1" cannot be handled as a Deployment`: the kind is all it tells."""
     match = compiled(r'(?P<kind>[A-Z]\w{1,62}) in version "[^"]{1,63}" cannot be handled').search(text[:2000])
-    return Named(kind=said(match, "kind")) if match else NOTHING
+    return ObjectName(kind=group_text(match, "kind")) if match else NO_OBJECT_NAME
 
 
 def strict(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
@@ -72,8 +72,8 @@ def validation(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
 
 
 def _validation(match: re.Match[str], context: Context) -> Failure:
-    kind, _, path = said(match, "path").partition(".")
-    detail = said(match, "detail")
+    kind, _, path = group_text(match, "path").partition(".")
+    detail = group_text(match, "detail")
     field, problem = path, SchemaProblem.OTHER
     if unknown := compiled(r'unknown field "([^"]{1,200})"').search(detail):
         field, problem = f"{path}.{unknown[1]}".lstrip("."), SchemaProblem.UNKNOWN_FIELD
@@ -83,7 +83,7 @@ def _validation(match: re.Match[str], context: Context) -> Failure:
         problem = SchemaProblem.TYPE
     return SchemaInvalid(
         text=context.text,
-        resource=Named(kind=kind.rpartition(".")[2]),
+        resource=ObjectName(kind=kind.rpartition(".")[2]),
         field=field,
         pointer=pointer_of(field),
         problem=problem,
@@ -96,15 +96,15 @@ def wrong_type(match: re.Match[str], context: Context) -> Failure:
     return SchemaInvalid(
         text=context.text,
         resource=_subject(context.text),
-        field=said(match, "path"),
+        field=group_text(match, "path"),
         problem=SchemaProblem.TYPE,
-        value=said(match, "got"),
+        value=group_text(match, "got"),
         detail=match[0],
     )
 
 
 def other(match: re.Match[str], context: Context, problem: SchemaProblem = SchemaProblem.OTHER) -> Failure:
-    field = said(match, "path")
+    field = group_text(match, "path")
     return SchemaInvalid(
         text=context.text,
         resource=_subject(context.text),

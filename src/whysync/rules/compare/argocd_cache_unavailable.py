@@ -39,7 +39,7 @@ def argocd_cache_unavailable(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ArgocdCacheDown, by=lambda failure: (failure.reason, failure.detail)):
         failure = group.failure
         namespace = argocd_namespace(case)
-        reason = why_unreachable(failure.reason) if failure.reason is not Network.UNTOLD else failure.detail
+        reason = why_unreachable(failure.reason) if failure.reason is not Network.UNKNOWN else failure.detail
         yield Finding(
             about=case.application.ref,
             explains=group.explains,

@@ -88,7 +88,7 @@ def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
             hard_refresh(case),
             title="Register the cluster again, with its current certificate authority",
         )
-    if failure.peer is Peer.UNTOLD and not host:
+    if failure.peer is Peer.UNKNOWN and not host:
         return Fix.run(
             "argocd cluster list   # a cluster that fails: argocd cluster add CONTEXT --upsert",
             "argocd repo list   # a repository that fails: argocd cert add-tls HOST --from CA.pem",

@@ -69,7 +69,7 @@ def diff_schema_error(case: Case) -> Iterator[Finding]:
 
 
 def _verdict(failure: DiffSchemaError, manifest: Manifest | None) -> str:
-    side = {DiffSide.LIVE: "live", DiffSide.CONFIG: "Git's", DiffSide.UNTOLD: "an"}[failure.side]
+    side = {DiffSide.LIVE: "live", DiffSide.CONFIG: "Git's", DiffSide.UNKNOWN: "an"}[failure.side]
     where = f"{side} {manifest.ref}" if manifest else f"{side} object"
     names = ", ".join(failure.fields[:3]) or "a field"
     return f"{names} of {where} stops the comparison: {PROBLEMS[failure.problem]}"

@@ -74,7 +74,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
 def _method_of(url: str) -> AuthMethod:
     if url.startswith(("git@", "ssh://")):
         return AuthMethod.SSH
-    return AuthMethod.HTTPS if url.startswith(("https://", "http://")) else AuthMethod.UNTOLD
+    return AuthMethod.HTTPS if url.startswith(("https://", "http://")) else AuthMethod.UNKNOWN
 
 
 def _where(case: Case, source: Source | None, secret: Manifest | None) -> Iterator[Evidence]:

@@ -26,7 +26,7 @@ from whysync.json_tree import fields, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failure import Named
+from whysync.messages.failure import ObjectName
 from whysync.messages.patterns.argocd import HealthScriptError
 from whysync.queries.already_fixed import refresh_again
 from whysync.queries.commands import comment, kubectl
@@ -41,7 +41,7 @@ def health_script_error(case: Case) -> Iterator[Finding]:
     explained: set[str] = set()
     for report in case.failures(HealthScriptError):
         failure = report.failure
-        named = Named(kind=failure.kind, name=failure.name, namespace=failure.namespace)
+        named = ObjectName(kind=failure.kind, name=failure.name, namespace=failure.namespace)
         ref = named_ref(case, named, report.ref)
         explains = tuple(dict.fromkeys((*report.symptoms, *symptoms_about(case, ref))))
         if not explained.isdisjoint(explains):

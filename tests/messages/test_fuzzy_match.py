@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whysync.messages.failure import Failure, Unknown
+from whysync.messages.fuzzy_match import tolerant
 from whysync.messages.log_line import parse_log_line
 from whysync.messages.parse import Reading, understand
 from whysync.messages.patterns import ALL
@@ -13,7 +14,6 @@ from whysync.messages.patterns.git import RepoAuthFailed, RevisionNotFound
 from whysync.messages.patterns.manifests import JsonnetFailed
 from whysync.messages.patterns.operations import SharedResource
 from whysync.messages.patterns.rbac import Forbidden
-from whysync.messages.tolerance import tolerant
 
 NOT_FOUND = 'namespaces "shop" not found'
 

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
-from whysync.messages.event_families import EVENT_FAMILIES
 from whysync.messages.failure import Unknown
-from whysync.messages.family import Family
+from whysync.messages.family import EVENT_FAMILIES, Family
 from whysync.messages.pattern import SEARCHED, Context
 from whysync.messages.patterns.git import from_source
 from whysync.messages.wrappers import LayerKind

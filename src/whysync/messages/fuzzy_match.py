@@ -96,7 +96,7 @@ def _excludes_quotes(token: str) -> bool:
     return token.startswith("[^") and any(quote in token for quote in QUOTES)
 
 
-def match_cut(pattern: str, text: str) -> tuple[regex.Match[str], int] | None:
+def match_truncated(pattern: str, text: str) -> tuple[regex.Match[str], int] | None:
     """The match of a pattern whose end was cut off, and how many characters of its fixed words are there."""
     found = _partial(pattern).search(text, partial=True)
     if found is None or not found.partial:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.messages.event_families import EVENT_FAMILIES
-from whysync.messages.families import Component, FamilyFailure
-from whysync.messages.family import Family
+from whysync.messages.family import EVENT_FAMILIES, Family
+from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.messages.parse import Reading, understand
 from whysync.messages.patterns.apply import SizeLimit, TooLarge
 from whysync.messages.patterns.git import RepoUnreachable
