@@ -19,7 +19,7 @@ def pods_named(case: Case, *components: str) -> Iterator[Evidence]:
         if pod.ref.kind != "Pod" or pod.ref.namespace != argocd_namespace(case):
             continue
         if any(component in pod.ref.name for component in components):
-            failing = [c for story in pod_histories(case, pod.ref) for c in story.failing]
+            failing = [c for history in pod_histories(case, pod.ref) for c in history.failing]
             for container in failing:
                 yield cite(pod, container.pointer, says="its Pod is failing")
             if not failing:

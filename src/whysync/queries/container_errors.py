@@ -60,18 +60,20 @@ def container_errors(case: Case) -> Iterator[ContainerError]:
 
 def _of_states(case: Case) -> Iterator[ContainerError]:
     for ref in _unhealthy_or_running(case):
-        for story in case.pods_of(ref):
-            waiting = next((c for c in story.containers if c.waiting in _REASONS), None)
+        for history in case.pods_of(ref):
+            waiting = next((c for c in history.containers if c.waiting in _REASONS), None)
             if waiting is None or _lacks_object(waiting.waiting_message):
                 continue
             yield ContainerError(
                 about=ref,
                 explains=tuple(dict.fromkeys((*symptoms_about(case, ref), *_reported_below(case, ref)))),
-                container=f"container {waiting.name} of {story.pod.ref}",
+                container=f"container {waiting.name} of {history.pod.ref}",
                 message=waiting.waiting_message,
                 reason=waiting.waiting,
-                evidence=(cite(story.pod, f"{waiting.pointer}/state/waiting", says="the runtime's reason"),),
-                pod=story.pod.ref,
+                evidence=(
+                    cite(history.pod, f"{waiting.pointer}/state/waiting", says="the runtime's reason"),
+                ),
+                pod=history.pod.ref,
             )
             break
 

@@ -80,8 +80,8 @@ def how_it_ended(
 def _failure_text(case: Case, result: ResourceResult, root_cause: LogRootCause | None) -> str:
     if root_cause is not None:
         return root_cause_text(root_cause.failure)
-    for story in case.pods_of(result.ref):
-        for container in story.failing:
+    for history in case.pods_of(result.ref):
+        for container in history.failing:
             reason = f" ({container.exit_reason})" if container.exit_reason not in ("", "Error") else ""
             if container.exit_code is not None:
                 return f"container {container.name} exited with code {container.exit_code}{reason}"
@@ -112,12 +112,12 @@ def end_evidence(
             )
     if overdue_job is not None:
         yield cite(overdue_job, DEADLINE_POINTER, says="its deadline")
-    for story in case.pods_of(result.ref):
-        for container in story.failing:
-            state = "state" if story.pod.at(f"{container.pointer}/state/terminated") else "lastState"
+    for history in case.pods_of(result.ref):
+        for container in history.failing:
+            state = "state" if history.pod.at(f"{container.pointer}/state/terminated") else "lastState"
             ended = container.exit_code is not None
             pointer = f"{container.pointer}/{state}/terminated" if ended else f"{container.pointer}/state"
-            yield cite(story.pod, pointer, says=f"how container {container.name} ended")
+            yield cite(history.pod, pointer, says=f"how container {container.name} ended")
     if root_cause is not None:
         yield cite_line(root_cause.log, root_cause.failure.line, says="the log line with the reason")
 

@@ -87,20 +87,20 @@ def _reported(case: Case) -> Iterator[MissingObject]:
 def _of_waiting_containers(case: Case) -> Iterator[MissingObject]:
     """Missing objects that waiting containers name."""
     for row in _unhealthy_or_running(case):
-        for story in case.pods_of(row):
-            for container in story.failing:
+        for history in case.pods_of(row):
+            for container in history.failing:
                 for failure in understand(container.waiting_message).failures:
                     if isinstance(failure, DependencyMissing):
                         pointer = f"{container.pointer}/state/waiting/message"
                         yield MissingObject(
                             kind=failure.kind,
                             name=failure.name,
-                            namespace=failure.namespace or story.pod.ref.namespace,
+                            namespace=failure.namespace or history.pod.ref.namespace,
                             key=failure.key,
                             needed_by=row,
                             explains=symptoms_about(case, row),
                             evidence=(
-                                cite(story.pod, pointer, says="the container cannot be created without it"),
+                                cite(history.pod, pointer, says="the container cannot be created without it"),
                             ),
                             reported=True,
                         )

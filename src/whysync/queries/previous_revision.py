@@ -96,10 +96,10 @@ def _pods_to_delete(case: Case, ref: Ref) -> Iterator[str]:
     if live is None or ref.kind != "StatefulSet" or live.spec.get("podManagementPolicy") == "Parallel":
         return
     new = text(live.status.get("updateRevision"))
-    for story in case.pods_of(ref):
-        if text(story.pod.labels.get("controller-revision-hash")) == new and not _is_ready(story.pod):
+    for history in case.pods_of(ref):
+        if text(history.pod.labels.get("controller-revision-hash")) == new and not _is_ready(history.pod):
             yield with_comment(
-                on_object("delete", story.pod.ref),
+                on_object("delete", history.pod.ref),
                 "the StatefulSet does not replace it while it is not ready",
             )
 
@@ -159,12 +159,13 @@ def _previous_versions(case: Case, live: Manifest) -> Iterator[tuple[Manifest, O
         return
     for manifest in case.owned_by(live.ref):
         if manifest.ref.kind == "ControllerRevision" and manifest.ref.name == current:
-            for story in case.pods_of(live.ref):
+            for history in case.pods_of(live.ref):
                 ready = (
-                    text(story.pod.labels.get("controller-revision-hash")) == current and not story.failing
+                    text(history.pod.labels.get("controller-revision-hash")) == current
+                    and not history.failing
                 )
-                if ready and _is_ready(story.pod):
-                    evidence = cite(story.pod, "/status/phase", says="the previous version still runs")
+                if ready and _is_ready(history.pod):
+                    evidence = cite(history.pod, "/status/phase", says="the previous version still runs")
                     yield manifest, _plain(dig(manifest.body, "data", "spec", "template")), (evidence,)
                     return
 

@@ -83,21 +83,21 @@ def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection 
 
 def also_crashes(case: Case, about: Ref, explains: tuple[SymptomId, ...]) -> bool:
     """Does the same resource crash repeatedly? Which of the two came first is unknown."""
-    if any(c.waiting == "CrashLoopBackOff" for story in case.pods_of(about) for c in story.containers):
+    if any(c.waiting == "CrashLoopBackOff" for history in case.pods_of(about) for c in history.containers):
         return True
     refs = {s.ref.key for s in case.symptoms if s.id in explains and s.ref is not None}
     return any(report.ref is not None and report.ref.key in refs for report in case.failures(CrashLoop))
 
 
-def running_but_not_ready(story: PodHistory) -> tuple[str, str, str] | None:
-    if story.failing:
+def running_but_not_ready(history: PodHistory) -> tuple[str, str, str] | None:
+    if history.failing:
         return None  # it does not run or has crashed: another rule reports that
     probes = {
         text(fields(raw).get("name")): f"/spec/containers/{index}/readinessProbe"
-        for index, raw in enumerate(items(story.pod.spec.get("containers")))
+        for index, raw in enumerate(items(history.pod.spec.get("containers")))
         if fields(raw).get("readinessProbe")
     }
-    for index, raw in enumerate(items(story.pod.status.get("containerStatuses"))):
+    for index, raw in enumerate(items(history.pod.status.get("containerStatuses"))):
         status = fields(raw)
         name = text(status.get("name"))
         running = isinstance(dig(status, "state", "running"), dict)
@@ -109,8 +109,8 @@ def running_but_not_ready(story: PodHistory) -> tuple[str, str, str] | None:
 def killed_by_probe(case: Case, workload: Ref, probe: str = "") -> Evidence | None:
     """The kubelet's event that a container was restarted because of that probe (or any that restarts)."""
     kinds = (probe,) if probe else ("liveness", "startup")
-    for story in case.pods_of(workload):
-        for manifest, event in case.events_about(story.pod.ref):
+    for history in case.pods_of(workload):
+        for manifest, event in case.events_about(history.pod.ref):
             if any(f"failed {kind} probe, will be restarted" in event.says for kind in kinds if kind):
                 return cite(manifest, "/message", says="the kubelet restarts it because of the probe")
     return None

@@ -77,10 +77,10 @@ class RunningSidecar(msgspec.Struct, frozen=True, kw_only=True):
 def sidecar_of_finished_job(case: Case, ref: Ref) -> RunningSidecar | None:
     """The container that still runs in a Pod of the Job whose other containers have all succeeded."""
     own = _declared(case.live_of(ref.key) or case.desired_of(ref.key))
-    for story in case.pods_of(ref):
-        ended = [(i, c) for i, c in _statuses(story.pod) if _succeeded(c)]
-        running = [(i, c) for i, c in _statuses(story.pod) if _runs(c)]
-        if not ended or not running or len(ended) + len(running) < len(tuple(_statuses(story.pod))):
+    for history in case.pods_of(ref):
+        ended = [(i, c) for i, c in _statuses(history.pod) if _succeeded(c)]
+        running = [(i, c) for i, c in _statuses(history.pod) if _runs(c)]
+        if not ended or not running or len(ended) + len(running) < len(tuple(_statuses(history.pod))):
             continue
         injected = [(i, c) for i, c in running if own and text(c.get("name")) not in own]
         if own and not injected and len(own) > len(ended):
@@ -94,8 +94,10 @@ def sidecar_of_finished_job(case: Case, ref: Ref) -> RunningSidecar | None:
             finished=text(done.get("name")),
             injected=bool(injected),
             evidence=(
-                cite(story.pod, f"/status/containerStatuses/{first}/state", says="this container succeeded"),
-                cite(story.pod, f"/status/containerStatuses/{index}/state", says="this one still runs"),
+                cite(
+                    history.pod, f"/status/containerStatuses/{first}/state", says="this container succeeded"
+                ),
+                cite(history.pod, f"/status/containerStatuses/{index}/state", says="this one still runs"),
             ),
         )
     return None

@@ -128,12 +128,12 @@ def _sidecar(case: Case, wait: AwaitedObject) -> StuckWait | None:
 
 
 def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
-    for story in case.pods_of(wait.ref):
-        for container in story.failing:
+    for history in case.pods_of(wait.ref):
+        for container in history.failing:
             if container.waiting:
                 pointer = f"{container.pointer}/state/waiting"
                 detail = f": {container.waiting_message}" if container.waiting_message else ""
-                evidence = (cite(story.pod, pointer, says="its Pod cannot start"),)
+                evidence = (cite(history.pod, pointer, says="its Pod cannot start"),)
                 pull_failures = [
                     failure
                     for failure in understand(container.waiting_message).failures
@@ -150,13 +150,13 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
                 return StuckWait(
                     reason=f"its Pod cannot start ({container.waiting}{detail})", evidence=evidence
                 )
-        for index, condition in enumerate(items(story.pod.status.get("conditions"))):
+        for index, condition in enumerate(items(history.pod.status.get("conditions"))):
             pointer = f"/status/conditions/{index}"
             if text(fields(condition).get("reason")) == "Unschedulable" and not _is_new(
-                case, story.pod, pointer
+                case, history.pod, pointer
             ):
-                evidence = (cite(story.pod, f"{pointer}/message", says="the scheduler's message"),)
-                why, label = why_unschedulable(case, story.pod), missing_node_label(case, story.pod)
+                evidence = (cite(history.pod, f"{pointer}/message", says="the scheduler's message"),)
+                why, label = why_unschedulable(case, history.pod), missing_node_label(case, history.pod)
                 return StuckWait(
                     reason="its Pod is unschedulable" + (f": {why}" if why else ""),
                     evidence=evidence,

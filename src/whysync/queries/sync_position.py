@@ -38,13 +38,13 @@ def keeps_old_run(manifest: Manifest | None) -> bool:
 
 def comes_before(manifest: Manifest, other: Manifest) -> bool:
     """Is it applied and healthy before `other`? Objects of the same phase and wave have no order."""
-    return _moment(manifest) < _moment(other)
+    return _order_of(manifest) < _order_of(other)
 
 
 def applied_before(manifest: Manifest, other: Manifest) -> bool:
     """Is it sent to the API server before `other`? Within one wave, the order of kinds decides."""
-    return (*_moment(manifest), hooks.kind_rank(manifest.ref.kind)) < (
-        *_moment(other),
+    return (*_order_of(manifest), hooks.kind_rank(manifest.ref.kind)) < (
+        *_order_of(other),
         hooks.kind_rank(other.ref.kind),
     )
 
@@ -53,5 +53,5 @@ def phase_and_wave(manifest: Manifest) -> str:
     return f"{first_phase(manifest)}, wave {wave_of(manifest)}"
 
 
-def _moment(manifest: Manifest) -> tuple[int, int]:
+def _order_of(manifest: Manifest) -> tuple[int, int]:
     return _ORDER.index(first_phase(manifest)), wave_of(manifest)

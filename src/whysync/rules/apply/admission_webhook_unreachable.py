@@ -51,7 +51,7 @@ def admission_webhook_unreachable(case: Case) -> Iterator[Finding]:
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the API server could not call the webhook"),
-                *_looked(case, service, configured),
+                *_webhook_evidence(case, service, configured),
             ),
             fixes=(*_scaled_up(case, service), *_fixes(case, failure, configured)),
         )
@@ -100,7 +100,7 @@ def _configured(case: Case, webhook: str) -> tuple[Manifest, int] | None:
     return None
 
 
-def _looked(
+def _webhook_evidence(
     case: Case, service: Manifest | None, configured: tuple[Manifest, int] | None
 ) -> Iterator[Evidence]:
     if configured is not None:

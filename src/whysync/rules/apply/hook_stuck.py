@@ -59,7 +59,7 @@ DEADLINE = "/spec/activeDeadlineSeconds"
 
 @rule(cause="hook-stuck", since="0.1")
 def hook_stuck(case: Case) -> Iterator[Finding]:
-    yield from _vanished(case)
+    yield from _deleted_during_wait(case)
     wait = wait_of(case)
     if wait is None or wait.what is not Awaited.HOOK:
         return
@@ -102,7 +102,7 @@ def _last_line(case: Case, wait: AwaitedObject) -> Evidence | None:
     return None
 
 
-def _vanished(case: Case) -> Iterator[Finding]:
+def _deleted_during_wait(case: Case) -> Iterator[Finding]:
     """The hook was deleted while Argo CD waited for it."""
     for group in grouped(case, ResourceVanished, by=lambda failure: failure.resource):
         ref = named_ref(case, group.failure.resource, group.ref)

@@ -25,8 +25,8 @@ from whysync.json_tree import Object, same
 from whysync.queries.commands import sync, terminate
 from whysync.queries.last_applied import last_applied_manifest
 
-HELD = "/status/operationState/syncResult/revision"
-ASKED = "/status/operationState/operation/sync/revision"
+SYNC_RESULT_REVISION = "/status/operationState/syncResult/revision"
+REQUESTED_REVISION = "/status/operationState/operation/sync/revision"
 REFRESH = "/spec/syncPolicy/retry/refresh"
 
 
@@ -35,9 +35,9 @@ def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
     operation = case.operation
     if operation is None or operation.phase != "Running" or OPERATION not in case.symptom_ids:
         return
-    pinned, pointer = operation.sync_result.revision if operation.sync_result else "", HELD
+    pinned, pointer = operation.sync_result.revision if operation.sync_result else "", SYNC_RESULT_REVISION
     if not pinned and operation.operation.sync is not None:
-        pinned, pointer = operation.operation.sync.revision, ASKED
+        pinned, pointer = operation.operation.sync.revision, REQUESTED_REVISION
     compared = case.app.status.sync.revision
     if not pinned or not compared or pinned == compared or len(pinned) < 7:
         return

@@ -31,9 +31,9 @@ from whysync.queries.sync_options import has_option
 from whysync.queries.waiting_on import wait_of
 
 OPTIONS = "/metadata/annotations/argocd.argoproj.io~1sync-options"
-OF_APP = "/spec/syncPolicy/syncOptions"
-KEPT = "Prune=false"
-ASKS = "Prune=confirm"
+APP_OPTIONS = "/spec/syncPolicy/syncOptions"
+KEEP = "Prune=false"
+CONFIRM = "Prune=confirm"
 
 
 @rule(cause="prune-blocked", since="0.1")
@@ -47,19 +47,19 @@ def prune_needs_confirmation(case: Case) -> Iterator[Finding]:
             continue
         if waiting and wait is not None and row.key == wait.ref.key:
             continue
-        if has_option(live, KEPT) or case.has_sync_option(KEPT):
+        if has_option(live, KEEP) or case.has_sync_option(KEEP):
             yield _finding(
-                case, row.ref, live, (symptom,), "Prune=false keeps it in the cluster", option=KEPT
+                case, row.ref, live, (symptom,), "Prune=false keeps it in the cluster", option=KEEP
             )
-        elif has_option(live, ASKS):
+        elif has_option(live, CONFIRM):
             reason = "Prune=confirm requires its deletion to be confirmed"
-            yield _finding(case, row.ref, live, (symptom,), reason, option=ASKS)
+            yield _finding(case, row.ref, live, (symptom,), reason, option=CONFIRM)
     if waiting and wait is not None:
         more = f" and {wait.others} more" if wait.others else ""
         extra = SymptomId.extra(wait.ref.key)
         explains = (OPERATION, *((extra,) if extra in case.symptom_ids else ()))
         reason = f"the sync waits until its deletion is confirmed{more}"
-        yield _finding(case, wait.ref, case.live_of(wait.ref.key), explains, reason, option=ASKS)
+        yield _finding(case, wait.ref, case.live_of(wait.ref.key), explains, reason, option=CONFIRM)
 
 
 def _finding(
@@ -77,13 +77,13 @@ def _finding(
             _evidence(case, ref, live if is_on_object else None, option, waits=OPERATION in explains)
         ),
         fixes=(
-            *((_kept(ref),) if option == KEPT else ()),
+            *((_kept(ref),) if option == KEEP else ()),
             _declared_again(ref, live),
             Fix.run(
                 on_object("delete", ref)
-                if option == KEPT
+                if option == KEEP
                 else f"argocd app confirm-deletion {app_argument(case)}",
-                title="Delete it" if option == KEPT else "Confirm the deletion",
+                title="Delete it" if option == KEEP else "Confirm the deletion",
                 destroys=(f"{ref}: {deletion_cost(case, ref) or 'and its dependents'}",),
             ),
         ),
@@ -96,7 +96,7 @@ def _evidence(
     if annotated is not None:
         yield cite(annotated, OPTIONS, says="the sync option that prevents pruning")
     elif case.has_sync_option(option):
-        yield cite(case.application, OF_APP, says="the sync option that prevents pruning")
+        yield cite(case.application, APP_OPTIONS, says="the sync option that prevents pruning")
     if waits:
         yield cite(case.application, "/status/operationState/message", says="what the sync waits for")
         return

@@ -104,9 +104,9 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
             Fix.run(
                 on_object("describe", last_ref),
                 with_comment(on_object("get", source), "it creates the object once that is fixed"),
-                title=f"Fix what {last_ref} reports; do not create {need.kind} {need.name} by hand"
+                title=f"Fix what {last_ref} reports; do not create {need.kind} {need.name} manually"
                 if reason is not None
-                else f"Find out why {source} has not created it; do not create it by hand",
+                else f"Find out why {source} has not created it; do not create it manually",
             ),
         ),
     )

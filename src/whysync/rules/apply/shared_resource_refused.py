@@ -42,7 +42,7 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{ref} is also managed by {owner}, and FailOnSharedResource=true fails the sync",
-            evidence=(*group.cited(says="both Applications declare it"), *_mark(case, ref.key)),
+            evidence=(*group.cited(says="both Applications declare it"), *_tracking_evidence(case, ref.key)),
             fixes=(
                 *((drop,) if drop is not None else ()),
                 Fix.run(
@@ -60,7 +60,7 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
         )
 
 
-def _mark(case: Case, key: object) -> Iterator[Evidence]:
+def _tracking_evidence(case: Case, key: object) -> Iterator[Evidence]:
     for manifest in case.index.snapshot.live:
         if manifest.key == key:
             pointer = TRACKING_ID_POINTER

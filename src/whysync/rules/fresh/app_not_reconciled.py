@@ -28,7 +28,7 @@ from whysync.queries.commands import argocd_namespace, kubectl, refresh
 from whysync.queries.timestamps import age_text
 
 CONTROLLER_PODS = "app.kubernetes.io/name=argocd-application-controller"
-ASKED = join(("metadata", "annotations", REFRESH))
+REFRESH_ANNOTATION = join(("metadata", "annotations", REFRESH))
 
 
 @rule(cause="controller-stale", since="0.1")
@@ -37,7 +37,7 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
     if age is None or OVERDUE not in case.symptom_ids:
         yield from _never(case)
         return
-    refresh_requested = not isinstance(case.application.at(ASKED), Missing)
+    refresh_requested = not isinstance(case.application.at(REFRESH_ANNOTATION), Missing)
     behind = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.BEHIND)
     namespace = argocd_namespace(case)
     settings_known = case.has(Fact.SETTINGS)
@@ -51,7 +51,7 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
         evidence=(
             cite(case.application, "/status/reconciledAt", says="last reconciled"),
             *(
-                (cite(case.application, ASKED, says="the requested refresh is still pending"),)
+                (cite(case.application, REFRESH_ANNOTATION, says="the requested refresh is still pending"),)
                 if refresh_requested
                 else ()
             ),

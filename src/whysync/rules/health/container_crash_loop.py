@@ -62,7 +62,9 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
     for report in case.failures(CrashLoop):
         if report.ref is None or not explained.isdisjoint(report.symptoms):
             continue
-        if any(c.exit_reason == "OOMKilled" for story in case.pods_of(report.ref) for c in story.containers):
+        if any(
+            c.exit_reason == "OOMKilled" for history in case.pods_of(report.ref) for c in history.containers
+        ):
             continue  # OOM killed, which is another cause
         unhealthy = [
             s for s in (SymptomId.unhealthy(report.ref.key),) if s in case.symptom_ids and s not in explained
@@ -76,17 +78,17 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
             verdict=f"a container of {report.ref} crashes repeatedly{_ending(root_cause)}",
             root=root_cause.failure.text if root_cause else None,
             evidence=(report.cite(says="the kubelet delays its restarts"), *_cited(root_cause)),
-            fixes=(_look(report.ref, report.ref.name),),
+            fixes=(_inspect(report.ref, report.ref.name),),
         )
 
 
 def _crashing(case: Case, ref: Ref) -> tuple[PodHistory, ContainerHistory] | None:
-    for story in case.pods_of(ref):
-        for container in story.containers:
+    for history in case.pods_of(ref):
+        for container in history.containers:
             crashed = container.exit_code not in (None, 0) and container.restarts > 0
             looping = container.waiting == "CrashLoopBackOff" or crashed
             if looping and container.exit_reason != "OOMKilled":
-                return story, container
+                return history, container
     return None
 
 
@@ -99,9 +101,9 @@ def _pod_events(case: Case, symptom: SymptomId) -> Iterator[SymptomId]:
 
 
 def _from_pod(
-    ref: Ref, explains: tuple[SymptomId, ...], story: PodHistory, container: ContainerHistory
+    ref: Ref, explains: tuple[SymptomId, ...], history: PodHistory, container: ContainerHistory
 ) -> Finding:
-    log = story.log_of(container)
+    log = history.log_of(container)
     root_cause = log_root_cause((log,)) if log else None
     exit_code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
     return Finding(
@@ -109,14 +111,14 @@ def _from_pod(
         explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        verdict=f"container {container.name} of {story.pod.ref} crashes repeatedly{exit_code}"
+        verdict=f"container {container.name} of {history.pod.ref} crashes repeatedly{exit_code}"
         + _ending(root_cause),
         root=root_cause.failure.text if root_cause else container.exit_message or None,
         evidence=(
-            cite(story.pod, container.pointer, says=f"restarted {container.restarts} times"),
+            cite(history.pod, container.pointer, says=f"restarted {container.restarts} times"),
             *_cited(root_cause),
         ),
-        fixes=(_look(story.pod.ref, container.name, story.pod),),
+        fixes=(_inspect(history.pod.ref, container.name, history.pod),),
     )
 
 
@@ -132,7 +134,7 @@ def _cited(root_cause: LogRootCause | None) -> tuple[Evidence, ...]:
     )
 
 
-def _look(ref: Ref, container: str, pod: Manifest | None = None) -> Fix:
+def _inspect(ref: Ref, container: str, pod: Manifest | None = None) -> Fix:
     target = (ref.name, "-c", container) if pod is not None else (f"{ref.kind.lower()}/{ref.name}",)
     return Fix.run(
         kubectl("logs", *target, "--previous", namespace=ref.namespace or "default"),

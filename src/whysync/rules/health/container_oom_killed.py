@@ -43,12 +43,12 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
-        for story in case.pods_of(symptom.ref):
-            killed = next((c for c in story.containers if c.exit_reason == "OOMKilled"), None)
+        for history in case.pods_of(symptom.ref):
+            killed = next((c for c in history.containers if c.exit_reason == "OOMKilled"), None)
             if killed is not None:
                 explains = (symptom.id, *_pod_events(case, symptom.ref))
                 explained.update(explains)
-                yield _from_pod(case, symptom.ref, tuple(dict.fromkeys(explains)), story, killed)
+                yield _from_pod(case, symptom.ref, tuple(dict.fromkeys(explains)), history, killed)
                 break
     for report in case.failures(OomKilled):
         if report.ref is None or not explained.isdisjoint(report.symptoms):
@@ -66,24 +66,24 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
             verdict=f"a container of {report.ref} is OOM killed",
             root="OOMKilled",
             evidence=(report.cite(says="the node's event"),),
-            fixes=(_look(report.ref, report.failure.container or "CONTAINER"),),
+            fixes=(_inspect(report.ref, report.failure.container or "CONTAINER"),),
         )
 
 
 def _from_pod(
-    case: Case, ref: Ref, explains: tuple[SymptomId, ...], story: PodHistory, killed: ContainerHistory
+    case: Case, ref: Ref, explains: tuple[SymptomId, ...], history: PodHistory, killed: ContainerHistory
 ) -> Finding:
-    limit = _limit(story.pod, "/spec/containers", killed.name)
-    look = _look(story.pod.ref, killed.name)
+    limit = _limit(history.pod, "/spec/containers", killed.name)
+    look = _inspect(history.pod.ref, killed.name)
     finding = Finding(
         about=ref,
         explains=explains,
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        verdict=f"container {killed.name} of {story.pod.ref} is OOM killed"
+        verdict=f"container {killed.name} of {history.pod.ref} is OOM killed"
         + (f": its memory limit is {limit}" if limit else ""),
         root="OOMKilled",
-        evidence=(cite(story.pod, killed.pointer, says=f"killed, restarted {killed.restarts} times"),),
+        evidence=(cite(history.pod, killed.pointer, says=f"killed, restarted {killed.restarts} times"),),
         fixes=(look,),
     )
     declared = case.desired_of(ref.key)
@@ -135,7 +135,7 @@ def _more(case: Case, ref: Ref, container: str, limit: str) -> Iterator[Fix]:
             )
 
 
-def _look(ref: Ref, container: str) -> Fix:
+def _inspect(ref: Ref, container: str) -> Fix:
     return Fix.run(
         kubectl("top", "pod", "--containers", namespace=ref.namespace or "default")
         + f" | grep {quote(container)}",

@@ -54,12 +54,12 @@ def create_container_error(case: Case) -> Iterator[Finding]:
             verdict=f"{error.container} cannot be created: {plain_message(error.message) or error.reason}",
             root=plain_message(error.message) or None,
             evidence=error.evidence,
-            fixes=(_look(error.pod or error.about),),
+            fixes=(_inspect(error.pod or error.about),),
         )
         yield _with_specific_fix(case, finding, error.message)
 
 
-def _look(ref: Ref) -> Fix:
+def _inspect(ref: Ref) -> Fix:
     return Fix.run(on_object("describe", ref), title="Fix what the message names, in the manifest in Git")
 
 

@@ -54,25 +54,25 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
     for symptom in case.symptoms:
         if symptom.kind not in (SymptomKind.UNHEALTHY, SymptomKind.RESULT) or symptom.ref is None:
             continue
-        for story in case.pods_of(symptom.ref):
-            waiting = next((c for c in story.containers if c.waiting in _REASONS), None)
+        for history in case.pods_of(symptom.ref):
+            waiting = next((c for c in history.containers if c.waiting in _REASONS), None)
             if waiting is None:
                 continue
             explained.add(symptom.id)
             rows.add(symptom.ref)
-            refusal = image_refusal(case, story.pod, waiting)
+            refusal = image_refusal(case, history.pod, waiting)
             finding = Finding(
                 about=symptom.ref,
                 explains=(symptom.id, *_pod_events(case, symptom.ref)),
                 severity=Severity.CRITICAL,
                 confidence=Confidence.HIGH,
-                verdict=f"{story.pod.ref} cannot pull {waiting.image or 'its image'}{refusal.reason_text}",
+                verdict=f"{history.pod.ref} cannot pull {waiting.image or 'its image'}{refusal.reason_text}",
                 root=refusal.root or waiting.waiting_message or None,
                 evidence=(
-                    cite(story.pod, waiting.pointer, says=f"container {waiting.name} waits"),
+                    cite(history.pod, waiting.pointer, says=f"container {waiting.name} waits"),
                     *refusal.evidence,
                 ),
-                fixes=(*_credentials(story.pod, refusal), *_fixes(story.pod.ref, waiting.image)),
+                fixes=(*_credentials(history.pod, refusal), *_fixes(history.pod.ref, waiting.image)),
             )
             yield with_revert(case, _with_running_tag(case, finding, waiting.image, refusal))
             break

@@ -53,7 +53,7 @@ def pod_evicted(case: Case) -> Iterator[Finding]:
                 evictions[symptom.ref] = eviction
     for group in grouped(case, Evicted):
         about = (owning_row_of(case, group.ref) if group.ref is not None else None) or group.ref
-        if about is None or any(story.failing for story in case.pods_of(about)):
+        if about is None or any(history.failing for history in case.pods_of(about)):
             continue
         reported = _Eviction(message=group.failure.detail, pods=[group.ref or about], evidence=[])
         evictions.setdefault(about, reported).evidence.extend(group.cited(says="why the node evicted it"))
@@ -64,8 +64,8 @@ def pod_evicted(case: Case) -> Iterator[Finding]:
 def _of_pods(case: Case, ref: Ref) -> _Eviction | None:
     """Evicted Pods are kept for days: they count only while no other Pod of the workload fails."""
     stories = case.pods_of(ref)
-    evicted = [story.pod for story in stories if story.pod.status.get("reason") == REASON]
-    if not evicted or any(story.failing for story in stories):
+    evicted = [history.pod for history in stories if history.pod.status.get("reason") == REASON]
+    if not evicted or any(history.failing for history in stories):
         return None
     return _Eviction(
         message=text(evicted[0].status.get("message")) or REASON,

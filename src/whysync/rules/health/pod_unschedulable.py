@@ -44,23 +44,23 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
-        for story in case.pods_of(symptom.ref):
-            condition = _condition(story.pod)
+        for history in case.pods_of(symptom.ref):
+            condition = _condition(history.pod)
             if condition is None:
                 continue
             evidence, message = condition
-            why = why_unschedulable(case, story.pod)
+            why = why_unschedulable(case, history.pod)
             explained.add(symptom.id)
             finding = Finding(
                 about=symptom.ref,
-                explains=(symptom.id, *_pod_events(case, story.pod.ref)),
+                explains=(symptom.id, *_pod_events(case, history.pod.ref)),
                 because=(symptom.id,) if _waits_for_claim(message) else (),
-                severity=_severity(case, story.pod, message),
+                severity=_severity(case, history.pod, message),
                 confidence=Confidence.HIGH,
-                verdict=f"{story.pod.ref} is unschedulable: {why or message}",
+                verdict=f"{history.pod.ref} is unschedulable: {why or message}",
                 root=why or message,
                 evidence=(evidence,),
-                fixes=(_look(story.pod.ref.namespace, story.pod.ref.name),),
+                fixes=(_inspect(history.pod.ref.namespace, history.pod.ref.name),),
             )
             yield finding if _waits_for_claim(message) else with_revert(case, finding)
             break
@@ -82,7 +82,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
             verdict=f"{report.ref} is unschedulable: {report.failure.text.strip()}",
             root=report.failure.text.strip(),
             evidence=(report.cite(says="the scheduler's message"),),
-            fixes=(_look(report.ref.namespace, report.ref.name),),
+            fixes=(_inspect(report.ref.namespace, report.ref.name),),
         )
 
 
@@ -117,7 +117,7 @@ def _condition(pod: Manifest) -> tuple[Evidence, str] | None:
     return None
 
 
-def _look(namespace: str, name: str) -> Fix:
+def _inspect(namespace: str, name: str) -> Fix:
     return Fix.run(
         kubectl("describe", "pod", name, namespace=namespace or "default"),
         "kubectl describe nodes | grep -A6 'Allocated resources'",

@@ -86,8 +86,8 @@ def probe_failing(case: Case) -> Iterator[Finding]:
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None or symptom.id in explained:
             continue
-        for story in case.pods_of(symptom.ref):
-            not_ready = running_but_not_ready(story)
+        for history in case.pods_of(symptom.ref):
+            not_ready = running_but_not_ready(history)
             if not_ready is None:
                 continue
             name, pointer, probe = not_ready
@@ -96,12 +96,12 @@ def probe_failing(case: Case) -> Iterator[Finding]:
                 explains=(symptom.id,),
                 severity=Severity.WARNING,
                 confidence=Confidence.MEDIUM,
-                verdict=f"container {name} of {story.pod.ref} runs, but its readiness probe fails",
+                verdict=f"container {name} of {history.pod.ref} runs, but its readiness probe fails",
                 evidence=(
-                    cite(story.pod, pointer, says="running but not ready"),
-                    cite(story.pod, probe, says="its readiness probe"),
+                    cite(history.pod, pointer, says="running but not ready"),
+                    cite(history.pod, probe, says="its readiness probe"),
                 ),
-                fixes=_fixes(story.pod.ref),
+                fixes=_fixes(history.pod.ref),
             )
             yield with_revert(case, finding)
             break

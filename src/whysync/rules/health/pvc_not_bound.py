@@ -109,10 +109,10 @@ def _claims(case: Case, ref: Ref) -> Iterator[_Claim]:
     if ref.kind == "PersistentVolumeClaim":
         yield _Claim(ref=ref, manifest=case.live_of(ref.key), explains=[])
         return
-    for story in case.pods_of(ref):
-        for volume in items(story.pod.spec.get("volumes")):
+    for history in case.pods_of(ref):
+        for volume in items(history.pod.spec.get("volumes")):
             name = text(dig(fields(volume), "persistentVolumeClaim", "claimName"))
-            key = Key("", "PersistentVolumeClaim", story.pod.ref.namespace, name)
+            key = Key("", "PersistentVolumeClaim", history.pod.ref.namespace, name)
             claim = case.live_of(key) if name else None
             if claim is not None:
                 yield _Claim(ref=claim.ref, manifest=claim, explains=[])
