@@ -55,11 +55,11 @@ def test_indexes_agree_with_a_look_at_everything(done: list[tuple[Place, str, st
             for place, obj in plain.items()
             if place[0] == kind and "deletionTimestamp" in fields(obj["metadata"])
         )
-        assert store.leaving(kind) == leaving
+        assert store.terminating(kind) == leaving
     for uid in ("u1", "u2"):
         assert store.owned_by(uid) == sorted(place for place, obj in plain.items() if uid in owners_of(obj))
     for space in ("", "a"):
-        assert store.inside(space) == sorted(place for place in plain if place[1] == space)
+        assert store.in_namespace(space) == sorted(place for place in plain if place[1] == space)
     assert [change.revision for change in store.journal] == sorted({c.revision for c in store.journal})
 
 
@@ -211,5 +211,5 @@ def test_ids_that_were_loaded_are_never_given_again(numbers: list[int], nameless
 def test_ids_that_no_model_made_change_nothing() -> None:
     store = Store()
     for odd in ("", "x", "zzzzzzzz-0000-4000-8000-000000000001", "ffffffff-0000-4000-8000-0000ffffffff"):
-        store.give_no_more(odd)
+        store.reserve_uid(odd)
     assert store.uid() == Store().uid()

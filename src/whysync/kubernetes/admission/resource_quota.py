@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from whysync.golang.quantity import value_or_zero, written_like
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
-from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, kept_managed, with_managed
+from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, managed_or_empty, with_managed
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden
 from whysync.kubernetes.apiserver.storage import Place, Store
@@ -80,7 +80,7 @@ def charge(charges: Charges, store: Store, now: str) -> None:
     for place, quota, used in charges:
         status: Object = {**fields(quota.get("status")), "used": used}
         new: Object = {**quota, "status": status}
-        managed = kept_managed(quota)
+        managed = managed_or_empty(quota)
         if managed.claims:
             new = with_managed(new, after_update(quota, new, managed, _writing(now), _ATOM))
         store.put(place, new)

@@ -1,7 +1,7 @@
-"""Deleting objects: options, preconditions, grace, finalizers, propagation.
+"""Handlers of `delete` and `deletecollection`: options, preconditions, grace period, finalizers, propagation.
 
-Mirrors the generic registry's `Delete` and `BeforeDelete`, Kubernetes 1.36. What follows from a deletion
-(owned objects, the content of a namespace) is the work of controllers: see `housekeeping`.
+Mirrors the generic registry's `Delete` and `BeforeDelete`, Kubernetes 1.36. Dependents and the content of a
+namespace are deleted by controllers, see `garbage_collection`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, confl
 from whysync.kubernetes.apiserver.storage import Place, Store
 from whysync.kubernetes.clock import Clock
 
-_RETURNED: Final = frozenset(
+_RETURNS_OBJECT: Final = frozenset(
     {
         "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate", "ResourceQuota", "Service",
         "ServiceAccount",
     }
 )  # fmt: skip
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
-_SOON: Final = "marked for deletion; CustomResource deletion will begin soon"
+_DELETION_PENDING: Final = "marked for deletion; CustomResource deletion will begin soon"
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
-_CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
-_IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
+_CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+_PROTECTED_NAMESPACES: Final = frozenset({"default", "kube-system", "kube-public"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class DeleteOptions:
     policy: str
     grace: int | None
     uid: str
@@ -50,36 +50,36 @@ class DeleteHandler:
         self.webhooks: dict[str, Webhook] = {}
 
     def delete(self, call: RequestContext) -> Reply:
-        options = options_of(call)
+        options = delete_options(call)
         live = self._store.get(call.place)
         if live is None:
             raise call.missing()
         resource = call.resource
-        if resource.kind == "Namespace" and call.address.name in _IMMORTAL:
+        if resource.kind == "Namespace" and call.address.name in _PROTECTED_NAMESPACES:
             raise forbidden("namespaces", "", call.address.name, "this namespace may not be deleted")
         _check_preconditions(live, options, resource)
         mutated(live, call, "DELETE", self._store, self.webhooks)
         check_policies(live, None, call, "DELETE", self._store)
         check_webhooks(live, None, call, "DELETE", self._store, self.webhooks)
         if resource.kind == "Namespace" and not resource.group:
-            new = self._ending_namespace(live)
+            new = self._mark_namespace_for_deletion(live)
         elif resource.kind == "CustomResourceDefinition":
-            new = self._ending_definition(live)
+            new = self._mark_definition_for_deletion(live)
         else:
-            new = self._ending(live, options, resource)
+            new = self._mark_for_deletion(live, options, resource)
         if new is None:
             if not options.dry_run:
                 self._store.drop(call.place)
-            gone = as_served(self._last_words(live, resource), call)
-            gone = gone if options.dry_run else self._store.stamped(gone)
-            return Reply(200, gone if resource.kind in _RETURNED else deleted_status(live, resource))
+            gone = as_served(self._deleted_object(live, resource), call)
+            gone = gone if options.dry_run else self._store.with_next_revision(gone)
+            return Reply(200, gone if resource.kind in _RETURNS_OBJECT else deleted_status(live, resource))
         if not options.dry_run and new != live:
             new = self._store.put(call.place, new)
         return Reply(200, as_served(new, call))
 
     def delete_all(self, call: RequestContext) -> Reply:
-        """All objects of a kind; the answer lists them as they were."""
-        options = options_of(call)
+        """Deletes all selected objects; the response lists them as they were."""
+        options = delete_options(call)
         predicate = predicate_of_url(call.request.path, call.resource)
         selected = [
             (place, live)
@@ -87,7 +87,7 @@ class DeleteHandler:
             if predicate is None or predicate(live)
         ]
         for place, live in selected:
-            new = self._ending(live, options, call.resource)
+            new = self._mark_for_deletion(live, options, call.resource)
             if options.dry_run:
                 continue
             if new is None:
@@ -107,22 +107,22 @@ class DeleteHandler:
         return Reply(200, body)
 
     def remove(self, place: Place, resource: Resource, *, policy: str = "Background") -> None:
-        """Delete as a controller does."""
+        """Deletes an object for a controller, without admission."""
         live = self._store.get(place)
         if live is None:
             return
-        options = Options(policy=policy, grace=None, uid="", version="", dry_run=False)
+        options = DeleteOptions(policy=policy, grace=None, uid="", version="", dry_run=False)
         if resource.kind == "Namespace" and not resource.group:
-            new = self._ending_namespace(live)
+            new = self._mark_namespace_for_deletion(live)
         else:
-            new = self._ending(live, options, resource)
+            new = self._mark_for_deletion(live, options, resource)
         if new is None:
             self._store.drop(place)
         elif new != live:
             self._store.put(place, new)
 
-    def _ending(self, live: Object, options: Options, resource: Resource) -> Object | None:
-        """The object on its way out; `None` when nothing holds it."""
+    def _mark_for_deletion(self, live: Object, options: DeleteOptions, resource: Resource) -> Object | None:
+        """The terminating object; `None` if it can be deleted at once."""
         meta = fields(live.get("metadata"))
         finalizers = _finalizers(live, options, resource)
         grace = _grace(live, options, resource)
@@ -142,7 +142,7 @@ class DeleteHandler:
             changed["generation"] = integer(meta["generation"]) + 1
         return _with_meta(live, changed)
 
-    def _last_words(self, live: Object, resource: Resource) -> Object:
+    def _deleted_object(self, live: Object, resource: Resource) -> Object:
         """A Pod that is deleted at once is returned with a grace period of 0."""
         if resource.kind != "Pod":
             return live
@@ -161,36 +161,38 @@ class DeleteHandler:
         later.advance(seconds)
         return later.stamp()
 
-    def _ending_namespace(self, live: Object) -> Object:
+    def _mark_namespace_for_deletion(self, live: Object) -> Object:
         meta = fields(live.get("metadata"))
         if "deletionTimestamp" in meta:
             return live
         status: Object = {**fields(live.get("status")), "phase": "Terminating"}
         return {**_with_meta(live, {**meta, "deletionTimestamp": self._stamp(0)}), "status": status}
 
-    def _ending_definition(self, live: Object) -> Object:
+    def _mark_definition_for_deletion(self, live: Object) -> Object:
         meta = fields(live.get("metadata"))
         if "deletionTimestamp" in meta:
             return live
-        finalizers = [finalizer for finalizer in items(meta.get("finalizers")) if finalizer != _CLEANUP]
+        finalizers = [
+            finalizer for finalizer in items(meta.get("finalizers")) if finalizer != _CLEANUP_FINALIZER
+        ]
         changed: Object = {
             **meta,
             "deletionTimestamp": self._stamp(0),
-            "finalizers": [*finalizers, _CLEANUP],
+            "finalizers": [*finalizers, _CLEANUP_FINALIZER],
         }
         ending: Object = {
             "type": "Terminating",
             "status": "True",
             "lastTransitionTime": self._stamp(0),
             "reason": "InstanceDeletionPending",
-            "message": f"CustomResourceDefinition {_SOON}",
+            "message": f"CustomResourceDefinition {_DELETION_PENDING}",
         }
         status: Object = {**fields(live.get("status"))}
         status["conditions"] = [*items(status.get("conditions")), ending]
         return {**_with_meta(live, changed), "status": status}
 
 
-def options_of(call: RequestContext) -> Options:
+def delete_options(call: RequestContext) -> DeleteOptions:
     body = fields(call.request.body)
     kind = text(body.get("kind"), "DeleteOptions")
     if kind != "DeleteOptions":
@@ -221,7 +223,7 @@ def options_of(call: RequestContext) -> Options:
         raise bad_request(f"json: cannot unmarshal string into Go struct field {field}")
     grace = integer(given) if isinstance(given, (int, float)) else call.request.grace
     needs = fields(body.get("preconditions"))
-    return Options(
+    return DeleteOptions(
         policy=policy,
         grace=grace,
         uid=text(needs.get("uid")),
@@ -230,7 +232,7 @@ def options_of(call: RequestContext) -> Options:
     )
 
 
-def _check_preconditions(live: Object, options: Options, resource: Resource) -> None:
+def _check_preconditions(live: Object, options: DeleteOptions, resource: Resource) -> None:
     meta = fields(live.get("metadata"))
     name = text(meta.get("name"))
     checks = (
@@ -248,7 +250,7 @@ def _check_preconditions(live: Object, options: Options, resource: Resource) -> 
             )
 
 
-def _finalizers(live: Object, options: Options, resource: Resource) -> tuple[Json, ...]:
+def _finalizers(live: Object, options: DeleteOptions, resource: Resource) -> tuple[Json, ...]:
     """The finalizers of the object, and the one that the propagation policy adds."""
     kept = [
         finalizer
@@ -271,7 +273,7 @@ def _finalizers(live: Object, options: Options, resource: Resource) -> tuple[Jso
     return tuple(kept)
 
 
-def _grace(live: Object, options: Options, resource: Resource) -> int:
+def _grace(live: Object, options: DeleteOptions, resource: Resource) -> int:
     """Only Pods on a node get time to stop."""
     if resource.kind != "Pod" or resource.group:
         return 0

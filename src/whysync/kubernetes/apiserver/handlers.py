@@ -1,4 +1,4 @@
-"""Creating and changing objects: decode, own, prepare, check, store — in the order of the API server."""
+"""Handlers of `create`, `update` and patches: decode, mutate, prepare, validate, store, as the API server."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from whysync.kubernetes.apiserver.managed_fields import (
     Managed,
     Writing,
     after_update,
-    kept_managed,
-    read_managed,
+    decode_managed,
+    managed_or_empty,
     with_managed,
 )
 from whysync.kubernetes.apiserver.object_metadata import (
-    carried_over,
-    may_go,
-    only_status,
-    other_uid,
+    before_update,
+    check_same_object,
+    equal_except_managed_times,
+    is_ready_to_delete,
     require_name,
-    same_but_for_times,
-    same_name,
+    uid_precondition_message,
+    with_status_only,
 )
 from whysync.kubernetes.apiserver.patches import in_order, patched, unconvertible, undecodable
 from whysync.kubernetes.apiserver.rbac_authorizer import review
@@ -38,11 +38,11 @@ from whysync.kubernetes.apiserver.registry import RegistryContext
 from whysync.kubernetes.apiserver.registry_strategies import counts_as_change, prepare_create, prepare_update
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.request_body import (
+    check_options,
     check_strict_decoding,
-    checked_options,
+    is_object_too_large,
     object_in_body,
     read_body,
-    too_large,
 )
 from whysync.kubernetes.apiserver.scale_subresource import scale_of
 from whysync.kubernetes.apiserver.server_side_apply import apply_config
@@ -67,16 +67,18 @@ from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.structured import FieldSet
 
 _STATUS = FieldSet.of([("f:status",)])
-_NOTHING = FieldSet()
+_NO_FIELDS = FieldSet()
 _CREATED_BY_UPDATE = frozenset(
     {
         "ClusterRole", "ClusterRoleBinding", "Endpoints", "Event", "Lease", "LimitRange", "Role",
         "RoleBinding", "Service",
     }
 )  # fmt: skip
-_CHARGED_ON_CHANGE = frozenset({"PersistentVolumeClaim", "Service"})
+_QUOTA_ON_UPDATE = frozenset({"PersistentVolumeClaim", "Service"})
 _REPLICAS = ("f:spec", "f:replicas")
-_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+_OPTIMISTIC_LOCK_ERROR = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
 
 
 class WriteHandlers:
@@ -84,34 +86,34 @@ class WriteHandlers:
         self._store = store
         self._discovery = discovery
         self._clock = clock
-        self._numbers = AddressAllocator(store)
+        self._addresses = AddressAllocator(store)
         self.webhooks: dict[str, Webhook] = {}
-        self._unsettled: dict[str, str] = {}
-        """Ids of objects that lie in the store without what reading them adds, and in which version."""
+        self._undefaulted_versions: dict[str, str] = {}
+        """resourceVersion of objects that are stored without the defaults added on read, by uid."""
 
     # -- verbs ----------------------------------------------------------------------------------------
 
     def create(self, call: RequestContext) -> Reply:
-        checked_options(call, "CreateOptions")
+        check_options(call, "CreateOptions")
         body, repeated = read_body(call)
-        obj, strangers = object_in_body(body, call)
-        check_strict_decoding([*repeated, *strangers], call)
+        obj, unknown_fields = object_in_body(body, call)
+        check_strict_decoding([*repeated, *unknown_fields], call)
         if not call.resource.kept:
-            return Reply(201, self._reviewed(obj, call))
+            return Reply(201, self._create_review(obj, call))
         return Reply(201, self._create(obj, call))
 
-    def _reviewed(self, obj: Object, call: RequestContext) -> Object:
-        owned = self._owned(call.served.zero(), obj, call)
+    def _create_review(self, obj: Object, call: RequestContext) -> Object:
+        owned = self._with_ownership(call.served.zero(), obj, call)
         return review(owned, call, self._store, self._clock.stamp())
 
     def update(self, call: RequestContext) -> Reply:
-        checked_options(call, "UpdateOptions")
+        check_options(call, "UpdateOptions")
         body, repeated = read_body(call)
         live = self._store.get(call.place)
         if call.address.subresource == "scale":
-            return self._rescale(call, body, live)
-        obj, strangers = object_in_body(body, call, live)
-        check_strict_decoding([*repeated, *strangers], call)
+            return self._update_scale(call, body, live)
+        obj, unknown_fields = object_in_body(body, call, live)
+        check_strict_decoding([*repeated, *unknown_fields], call)
         require_name(obj, call)
         if live is None:
             if call.resource.kind in _CREATED_BY_UPDATE:
@@ -120,21 +122,21 @@ class WriteHandlers:
         return Reply(200, self._update(obj, live, call))
 
     def patch(self, call: RequestContext) -> Reply:
-        checked_options(call, "PatchOptions")
+        check_options(call, "PatchOptions")
         live = self._store.get(call.place)
         if call.request.verb == "ssa":
             return self._apply(call, live)
         if live is None:
             raise call.missing()
         if call.address.subresource == "scale":
-            return self._rescale(call, patched(scale_of(live, call.served), call, schema=None), live)
+            return self._update_scale(call, patched(scale_of(live, call.served), call, schema=None), live)
         current = call.served.read(live)
         body = patched(current, call, schema=call.served.schema)
         if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
             body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
-        obj, strangers = _decoded_patch(body, current, call)
-        check_strict_decoding(strangers, call, patch=body)
-        same_name(obj, live, call)
+        obj, unknown_fields = _decoded_patch(body, current, call)
+        check_strict_decoding(unknown_fields, call, patch=body)
+        check_same_object(obj, live, call)
         return Reply(200, self._update(call.served.defaulted(obj, current), live, call))
 
     # -- server-side apply ----------------------------------------------------------------------------
@@ -145,7 +147,7 @@ class WriteHandlers:
             raise call.missing()
         base = call.served.zero() if live is None else call.served.read(live)
         new, managed = apply_config(base, config, call, self._writing(call))
-        # A custom resource is not decoded again here: a null that the apply left is for its schema to judge.
+        # A custom resource is not decoded again here: its schema decides about nulls that the apply left.
         there = None if live is None else base
         obj = new if isinstance(call.served, CustomResource) else _decoded_apply(new, there, call)
         obj = call.served.defaulted(obj, there)
@@ -158,7 +160,7 @@ class WriteHandlers:
             return Reply(201, self._create(obj, call, owned=True))
         return Reply(200, self._update(obj, live, call, owned=True))
 
-    # -- what all of them share -----------------------------------------------------------------------
+    # -- shared steps ---------------------------------------------------------------------------------
 
     def _writing(self, call: RequestContext) -> Writing:
         return Writing(
@@ -169,7 +171,7 @@ class WriteHandlers:
             excluded=_excluded(call),
         )
 
-    def _owned(
+    def _with_ownership(
         self, live: Object, new: Object, call: RequestContext, managed: Managed | None = None
     ) -> Object:
         managed = Managed({}, {}) if managed is None else managed
@@ -188,7 +190,7 @@ class WriteHandlers:
             meta["name"] = text(meta["generateName"])[:58] + self._store.suffix()
         obj = {**obj, "metadata": meta}
         if not owned:
-            obj = self._owned(call.served.zero(), obj, call, kept_managed(obj))
+            obj = self._with_ownership(call.served.zero(), obj, call, managed_or_empty(obj))
         require_namespace(call, text(meta.get("name")), self._store)
         check_account(obj, requested_name, call, self._store)
         if isinstance(call.served, CustomResource) and call.served.terminating:
@@ -201,7 +203,7 @@ class WriteHandlers:
             meta["generation"] = 1
         named: Object = {**obj, "metadata": meta}
         obj = prepare_create(
-            self._admitted(with_limits(named, call, self._store), call, "CREATE"),
+            self._mutate(with_limits(named, call, self._store), call, "CREATE"),
             resource,
             call.served.zero(),
             self._registry_context(),
@@ -222,21 +224,21 @@ class WriteHandlers:
             if dig(there, "metadata", "deletionTimestamp"):
                 refusal.message = f"object is being deleted: {refusal.message}"
             raise refusal
-        self._numbers.check(obj, resource, place)
+        self._addresses.check(obj, resource, place)
         if charges and not call.request.dry_run:
             charge(charges, self._store, self._clock.stamp())
-        kept = self._kept(place, obj, call)
+        kept = self._store_object(place, obj, call)
         if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
-            self._establish(place, kept, call)
+            self._establish_definition(place, kept, call)
         return kept
 
-    def _admitted(self, obj: Object, call: RequestContext, operation: str) -> Object:
-        """After admission; what a webhook put in gets its defaults too."""
+    def _mutate(self, obj: Object, call: RequestContext, operation: str) -> Object:
+        """The object after mutating admission, with defaults for what webhooks added."""
         new = mutated(obj, call, operation, self._store, self.webhooks)
         return obj if new is obj else call.served.defaulted(new)
 
-    def _establish(self, place: Place, definition: Object, call: RequestContext) -> None:
-        """What the API server's own controller does a moment later: accept the names, serve the kinds."""
+    def _establish_definition(self, place: Place, definition: Object, call: RequestContext) -> None:
+        """Sets the conditions NamesAccepted and Established, as the API server's controllers do."""
         others = [obj for _, obj in self._store.within(place[0])]
         new = established(definition, self._clock.stamp(), others)
         writing = Writing(
@@ -244,9 +246,9 @@ class WriteHandlers:
             subresource="status",
             api_version=call.resource.api_version,
             now=self._clock.stamp(),
-            excluded=_NOTHING,
+            excluded=_NO_FIELDS,
         )
-        managed = after_update(definition, new, kept_managed(definition), writing, call.served.atom)
+        managed = after_update(definition, new, managed_or_empty(definition), writing, call.served.atom)
         self._store.put(place, with_managed(new, managed))
 
     def _update(self, obj: Object, live: Object, call: RequestContext, *, owned: bool = False) -> Object:
@@ -257,88 +259,90 @@ class WriteHandlers:
         check_version(call, version)
         uid = text(meta.get("uid"))
         if uid and uid != before.get("uid") and call.request.verb == "update":
-            raise call.conflict(other_uid(call, uid, text(before.get("uid"))))
+            raise call.conflict(uid_precondition_message(call, uid, text(before.get("uid"))))
         if version and not version.isdecimal():
             raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
         if version and version not in ("0", before.get("resourceVersion")):
-            raise call.conflict(_MODIFIED)
+            raise call.conflict(_OPTIMISTIC_LOCK_ERROR)
         if not owned:
-            obj = self._reckoned(obj, live, call)
+            obj = self._with_managed_fields(obj, live, call)
             meta = dict(fields(obj.get("metadata")))
-        meta = carried_over(meta, before)
+        meta = before_update(meta, before)
         if resource.namespaced:
             meta.setdefault("namespace", call.address.namespace)
         named: Object = {**obj, "metadata": meta}
-        obj = self._admitted(named, call, "UPDATE")
+        obj = self._mutate(named, call, "UPDATE")
         if call.address.subresource == "status":
-            obj = only_status(obj, live)
+            obj = with_status_only(obj, live)
         else:
             obj = prepare_update(obj, live, resource, self._registry_context())
-        unchanged = same_but_for_times(obj, live)
-        if not unchanged:  # what is there has been through this
+        unchanged = equal_except_managed_times(obj, live)
+        if not unchanged:
             check_escalation(obj, live, call, self._store)
             check_update(obj, live, call)
             check_resize(obj, live, call, self._store)
         check_policies(obj, live, call, "UPDATE", self._store)
         check_webhooks(obj, live, call, "UPDATE", self._store, self.webhooks)
-        if resource.namespaced and resource.kind in _CHARGED_ON_CHANGE:
+        if resource.namespaced and resource.kind in _QUOTA_ON_UPDATE:
             charges = charged_to(obj, live, call, self._store)
             if charges and not call.request.dry_run:
                 charge(charges, self._store, self._clock.stamp())
         if (
-            (resource.counted or resource.kind == "CSIDriver")  # which counts from its first change on
+            (
+                resource.counted or resource.kind == "CSIDriver"
+            )  # whose generation starts with its first change
             and call.address.subresource != "status"
             and counts_as_change(obj, live, resource)
         ):
             meta = fields(obj.get("metadata"))
             generation = integer(before.get("generation")) + 1
             obj = {**obj, "metadata": {**meta, "generation": generation}}
-        unsettled = self._not_settled(live)
+        unsettled = self._lacks_read_defaults(live)
         if unchanged and not unsettled:
             return live
-        return self._kept(call.place, obj, call)
+        return self._store_object(call.place, obj, call)
 
-    def _not_settled(self, live: Object) -> bool:
-        """The first write after a creation puts in the store what reading adds, and so is one in any case."""
+    def _lacks_read_defaults(self, live: Object) -> bool:
+        """Does the stored object lack defaults added on read? Then even an unchanged write is stored."""
         meta = fields(live.get("metadata"))
-        return self._unsettled.get(text(meta.get("uid"))) == meta.get("resourceVersion")
+        return self._undefaulted_versions.get(text(meta.get("uid"))) == meta.get("resourceVersion")
 
-    def _reckoned(self, obj: Object, live: Object, call: RequestContext) -> Object:
+    def _with_managed_fields(self, obj: Object, live: Object, call: RequestContext) -> Object:
         """The object with its managedFields; a writer may clear them with one empty entry."""
         given = items(fields(obj.get("metadata")).get("managedFields"))
         if given == [{}] and not call.address.subresource:
             return with_managed(obj, Managed({}, {}))
-        managed = kept_managed(live)
+        managed = managed_or_empty(live)
         if given and not call.address.subresource:
             with suppress(DiffError):
-                managed = read_managed(obj)
+                managed = decode_managed(obj)
         if not managed.claims:
             return with_managed(obj, managed)
-        return self._owned(live, obj, call, managed)
+        return self._with_ownership(live, obj, call, managed)
 
-    def _kept(self, place: Place, obj: Object, call: RequestContext) -> Object:
+    def _store_object(self, place: Place, obj: Object, call: RequestContext) -> Object:
         if call.request.dry_run:
             return obj
-        if may_go(obj, call.resource):
+        if is_ready_to_delete(obj, call.resource):
             self._store.drop(place)
             return obj
         before = self._store.get(place)
         settled = call.served.settled(obj, before)
-        if before is not None and settled != obj and same_but_for_times(settled, before):
-            return before  # an empty list, say, is kept as none
-        if too_large(settled):
+        if before is not None and settled != obj and equal_except_managed_times(settled, before):
+            return before  # for example, an empty list is stored as none
+        if is_object_too_large(settled):
             raise internal("etcdserver: request is too large")
         kept = self._store.put(place, settled)
         if before is None and (settled != obj or call.resource.kind == "PersistentVolumeClaim"):
-            self._unsettled[text(dig(kept, "metadata", "uid"))] = text(
+            self._undefaulted_versions[text(dig(kept, "metadata", "uid"))] = text(
                 dig(kept, "metadata", "resourceVersion")
             )
         return kept
 
     def _registry_context(self) -> RegistryContext:
         return RegistryContext(
-            next_ip=self._numbers.next_ip,
-            next_port=self._numbers.next_port,
+            next_ip=self._addresses.next_ip,
+            next_port=self._addresses.next_port,
             find=lambda group, plural, space, name: self._store.get(((group, plural), space, name)),
             all_of=lambda group, plural: [obj for _, obj in self._store.within((group, plural))],
             now=self._clock.stamp(),
@@ -346,19 +350,19 @@ class WriteHandlers:
 
     # -- subresources ---------------------------------------------------------------------------------
 
-    def _rescale(self, call: RequestContext, body: Object, live: Object | None) -> Reply:
+    def _update_scale(self, call: RequestContext, body: Object, live: Object | None) -> Reply:
         if live is None:
             raise call.missing()
         version = text(dig(body, "metadata", "resourceVersion"))
         if version and version != dig(live, "metadata", "resourceVersion"):
-            raise call.conflict(_MODIFIED)
+            raise call.conflict(_OPTIMISTIC_LOCK_ERROR)
         wanted = integer(dig(body, "spec", "replicas"))
         if wanted < 0 and not call.resource.custom:
             why = f"Invalid value: {wanted}: must be greater than or equal to 0"
             raise invalid("Scale", "autoscaling", call.address.name, [Cause("spec.replicas", why)])
         new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": wanted}}
-        # Where nobody owns the number, the scale's own view has no managers, and none is added.
-        owned = any(claim.owned.has(_REPLICAS) for claim in kept_managed(live).claims.values())
+        # If no manager owns spec.replicas, the scale has no managedFields, and none are added.
+        owned = any(claim.owned.has(_REPLICAS) for claim in managed_or_empty(live).claims.values())
         return Reply(200, scale_of(self._update(new, live, call, owned=not owned), call.served))
 
 
@@ -367,7 +371,7 @@ def _excluded(call: RequestContext) -> FieldSet:
         if call.resource.custom:
             return FieldSet.of([("f:metadata",), ("f:spec",)])
         return FieldSet.of([("f:spec",), ("f:metadata", "f:labels")])
-    return _STATUS if call.resource.status and not call.address.subresource else _NOTHING
+    return _STATUS if call.resource.status and not call.address.subresource else _NO_FIELDS
 
 
 def _decoded_apply(new: Object, there: Object | None, call: RequestContext) -> Object:
@@ -379,9 +383,9 @@ def _decoded_apply(new: Object, there: Object | None, call: RequestContext) -> O
 
 def _decoded_patch(body: Object, current: Object, call: RequestContext) -> tuple[Object, list[str]]:
     try:
-        obj, strangers = call.served.decode(body, current)
+        obj, unknown_fields = call.served.decode(body, current)
     except Refused as refusal:
         raise (refusal if call.resource.custom else undecodable(refusal, body, call)) from None
-    if len(strangers) > 1:
-        strangers = call.served.decode(fields(in_order(body)))[1]
-    return obj, strangers
+    if len(unknown_fields) > 1:
+        unknown_fields = call.served.decode(fields(in_order(body)))[1]
+    return obj, unknown_fields

@@ -1,8 +1,8 @@
-"""Who owns which field: what a write makes of `metadata.managedFields`.
+"""Field ownership: `metadata.managedFields` after an update or a server-side apply.
 
 Mirrors apimachinery `managedfields` and structured-merge-diff `merge.Updater`, Kubernetes 1.36. An update
-takes over what it changes; an apply claims what it says, takes away what it said before and nobody else
-claims, and fails where another manager holds a field to another value.
+owns the fields that it changes. An apply owns the fields in its configuration, removes fields that it no
+longer contains and nobody else owns, and conflicts if another manager owns a field with another value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from whysync.kubernetes.merge.structured.apply import Claim
 from whysync.kubernetes.merge.structured.fieldset import step_text, to_fields_v1
 from whysync.kubernetes.merge.structured.walk import TypeErrors
 
-_SYSTEM: Final = FieldSet.of(
+_STRIPPED_FIELDS: Final = FieldSet.of(
     [
         ("f:apiVersion",),
         ("f:kind",),
@@ -41,8 +41,8 @@ _SYSTEM: Final = FieldSet.of(
         ),
     ]
 )  # fmt: skip
-_MOST_UPDATERS: Final = 10
-_ANCIENT: Final = "ancient-changes"
+_MAX_UPDATE_ENTRIES: Final = 10
+_ANCIENT_MANAGER: Final = "ancient-changes"
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
@@ -54,7 +54,7 @@ class Managed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writing:
-    """Who writes, through which door, when; `excluded` are fields that this door does not let through."""
+    """The manager, subresource and time of a write; `excluded` are fields that it cannot change."""
 
     manager: str
     subresource: str
@@ -63,54 +63,54 @@ class Writing:
     excluded: FieldSet
 
 
-_MOST_REMEMBERED: Final = 16384
-_SETS: Final[dict[int, tuple[Json, FieldSet]]] = {}
-_TREES: Final[dict[int, tuple[FieldSet, Object]]] = {}
-"""`fieldsV1` and the set behind it, by identity: most writes leave most claims alone."""
+_MAX_CACHED: Final = 16384
+_FIELD_SETS: Final[dict[int, tuple[Json, FieldSet]]] = {}
+_FIELDS_V1: Final[dict[int, tuple[FieldSet, Object]]] = {}
+"""Cache of `fieldsV1` and its FieldSet by identity: most writes leave most entries unchanged."""
 
 
-def _remember(tree: Object, owned: FieldSet) -> None:
-    if len(_SETS) > _MOST_REMEMBERED:
-        _SETS.clear()
-        _TREES.clear()
-    _SETS[id(tree)] = (tree, owned)
-    _TREES[id(owned)] = (owned, tree)
+def _cache(tree: Object, owned: FieldSet) -> None:
+    if len(_FIELD_SETS) > _MAX_CACHED:
+        _FIELD_SETS.clear()
+        _FIELDS_V1.clear()
+    _FIELD_SETS[id(tree)] = (tree, owned)
+    _FIELDS_V1[id(owned)] = (owned, tree)
 
 
-def read_managed(obj: Object) -> Managed:
-    """Raises `DiffError` for entries that mean nothing."""
+def decode_managed(obj: Object) -> Managed:
+    """The managedFields of an object. Raises `DiffError` for invalid entries."""
     entries = [fields(raw) for raw in items(fields(obj.get("metadata")).get("managedFields"))]
     claims: dict[Manager, Claim] = {}
     for entry in entries:
         tree = entry.get("fieldsV1")
-        known = _SETS.get(id(tree))
+        known = _FIELD_SETS.get(id(tree))
         if known is None or known[0] is not tree:
             claims = decode_managers(obj)
             if len(claims) == len(entries):
                 for other in entries:
-                    _remember(fields(other.get("fieldsV1")), claims[_who(other)].owned)
+                    _cache(fields(other.get("fieldsV1")), claims[_manager_of(other)].owned)
             break
-        claims[_who(entry)] = Claim(known[1], text(entry.get("apiVersion")))
-    times = {_who(entry): stamp for entry in entries if (stamp := text(entry.get("time")))}
+        claims[_manager_of(entry)] = Claim(known[1], text(entry.get("apiVersion")))
+    times = {_manager_of(entry): stamp for entry in entries if (stamp := text(entry.get("time")))}
     return Managed(claims, times)
 
 
-def kept_managed(obj: Object) -> Managed:
+def managed_or_empty(obj: Object) -> Managed:
     """The managed fields of a stored object; empty if invalid. Mirrors `emptyManagedFieldsOnErr`."""
     try:
-        return read_managed(obj)
+        return decode_managed(obj)
     except DiffError:
         return Managed({}, {})
 
 
-def _who(entry: Object) -> Manager:
+def _manager_of(entry: Object) -> Manager:
     operation = text(entry.get("operation"))
     version = "" if operation == "Apply" else text(entry.get("apiVersion"))
     return Manager(text(entry.get("manager")), operation, text(entry.get("subresource")), version)
 
 
-def written_managed(managed: Managed) -> list[Json]:
-    """Applies before updates, then by time in whole seconds, then by name."""
+def encode_managed(managed: Managed) -> list[Json]:
+    """managedFields entries in upstream's order: by operation, time, manager."""
 
     def rank(manager: Manager) -> tuple[str, str, str, str, str]:
         claim = managed.claims[manager]
@@ -127,7 +127,7 @@ def written_managed(managed: Managed) -> list[Json]:
 
 def with_managed(obj: Object, managed: Managed) -> Object:
     meta = {key: value for key, value in fields(obj.get("metadata")).items() if key != "managedFields"}
-    entries = written_managed(managed)
+    entries = encode_managed(managed)
     if entries:
         meta["managedFields"] = entries
     return {**obj, "metadata": meta}
@@ -144,48 +144,47 @@ def _entry(manager: Manager, managed: Managed) -> Json:
     if stamp:
         entry["time"] = stamp
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = _tree(claim.owned)
+    entry["fieldsV1"] = _fields_v1(claim.owned)
     if manager.subresource:
         entry["subresource"] = manager.subresource
     return entry
 
 
-def _tree(owned: FieldSet) -> Object:
-    known = _TREES.get(id(owned))
+def _fields_v1(owned: FieldSet) -> Object:
+    known = _FIELDS_V1.get(id(owned))
     if known is not None and known[0] is owned:
         return known[1]
     tree = to_fields_v1(owned)
-    _remember(tree, owned)
+    _cache(tree, owned)
     return tree
 
 
 def after_update(live: Object, new: Object, managed: Managed, writing: Writing, atom: Atom) -> Managed:
-    """Claims after `live` became `new` by an ordinary write.
+    """Field ownership after an update from `live` to `new`.
 
-    Where the two cannot be compared, as with a list of named entries that has one without a name, no claim
-    changes.
+    It stays as it is if the two cannot be compared, for example because a list item lacks its key.
     """
-    me = Manager(writing.manager, "Update", writing.subresource, writing.api_version)
+    writer = Manager(writing.manager, "Update", writing.subresource, writing.api_version)
     try:
         changes = compare(live, new, atom)
     except TypeErrors:
         return managed
     removed = changes.removed.difference(writing.excluded, recursive=True)
     changed = changes.modified.union(changes.added).difference(writing.excluded, recursive=True)
-    claims = _without(managed.claims, changed, removed, except_for=None)
-    mine = changed.difference(_SYSTEM)
+    claims = _remaining_claims(managed.claims, changed, removed, except_for=None)
+    mine = changed.difference(_STRIPPED_FIELDS)
     times = dict(managed.times)
     if mine:
-        before = claims.get(me)
+        before = claims.get(writer)
         owned = mine if before is None else before.owned.union(mine)
-        claims[me] = Claim(owned, writing.api_version)
-        if me not in managed.claims or managed.claims[me].owned != owned:
-            times[me] = writing.now
+        claims[writer] = Claim(owned, writing.api_version)
+        if writer not in managed.claims or managed.claims[writer].owned != owned:
+            times[writer] = writing.now
         if writing.subresource == "scale":
-            times.pop(me, None)  # a claim through this door carries no time
-    elif me in claims and claims[me].owned != managed.claims[me].owned:
-        times[me] = writing.now
-    return _capped(Managed(claims, _of_those(times, claims)))
+            times.pop(writer, None)  # entries of the scale subresource have no time
+    elif writer in claims and claims[writer].owned != managed.claims[writer].owned:
+        times[writer] = writing.now
+    return _cap_update_managers(Managed(claims, _times_of(times, claims)))
 
 
 def after_apply(
@@ -196,47 +195,49 @@ def after_apply(
     atom: Atom,
     *,
     force: bool,
-    pardoned: FieldSet,
+    ignored_conflicts: FieldSet,
 ) -> tuple[Object, Managed]:
-    """The object and the claims after a server-side apply; raises `Refused` on conflicts.
+    """The object and its field ownership after a server-side apply; raises `Refused` on conflicts.
 
-    Conflicts about `pardoned` fields do not count.
+    Conflicts about the fields in `ignored_conflicts` are ignored.
     """
-    me = Manager(writing.manager, "Apply", writing.subresource, "")
-    new = applied(live, config, _as_seen_by(me, managed.claims), writing.manager, atom)
-    applied_fields = field_set(config, atom).difference(writing.excluded, recursive=True).difference(_SYSTEM)
+    writer = Manager(writing.manager, "Apply", writing.subresource, "")
+    new = applied(live, config, _claims_for_subresource(writer, managed.claims), writing.manager, atom)
+    applied_fields = (
+        field_set(config, atom).difference(writing.excluded, recursive=True).difference(_STRIPPED_FIELDS)
+    )
     changes = compare(live, live if new is None else new, atom)
     removed = changes.removed.difference(writing.excluded, recursive=True)
     changed = changes.modified.union(changes.added).difference(writing.excluded, recursive=True)
     if not force:
-        _refuse_conflicts(managed.claims, changed.difference(pardoned), me)
-    claims = _without(managed.claims, changed, removed, except_for=me)
+        _check_conflicts(managed.claims, changed.difference(ignored_conflicts), writer)
+    claims = _remaining_claims(managed.claims, changed, removed, except_for=writer)
     times = dict(managed.times)
-    claims.pop(me, None)
+    claims.pop(writer, None)
     if applied_fields:
-        claims[me] = Claim(applied_fields, writing.api_version)
+        claims[writer] = Claim(applied_fields, writing.api_version)
     if new is not None:
-        times[me] = writing.now
-    return (live if new is None else new), Managed(claims, _of_those(times, claims))
+        times[writer] = writing.now
+    return (live if new is None else new), Managed(claims, _times_of(times, claims))
 
 
-def _as_seen_by(me: Manager, claims: dict[Manager, Claim]) -> dict[Manager, Claim]:
-    """`applied` knows one door only: there, the claim through this door is the manager's own."""
-    plain = Manager(me.name, "Apply", "", "")
-    if me == plain:
+def _claims_for_subresource(writer: Manager, claims: dict[Manager, Claim]) -> dict[Manager, Claim]:
+    """The claims as `applied` expects them: the writer's claim of its subresource as its own claim."""
+    plain = Manager(writer.name, "Apply", "", "")
+    if writer == plain:
         return claims
-    seen = {who: claim for who, claim in claims.items() if who not in {me, plain}}
+    seen = {who: claim for who, claim in claims.items() if who not in {writer, plain}}
     if plain in claims:
-        seen[plain._replace(name=f"{me.name} at the main door")] = claims[plain]
-    if me in claims:
-        seen[plain] = claims[me]
+        seen[plain._replace(name=f"{writer.name} (main resource)")] = claims[plain]
+    if writer in claims:
+        seen[plain] = claims[writer]
     return seen
 
 
-def _without(
+def _remaining_claims(
     claims: dict[Manager, Claim], changed: FieldSet, removed: FieldSet, *, except_for: Manager | None
 ) -> dict[Manager, Claim]:
-    """What the others keep."""
+    """The claims without changed and removed fields; `except_for` keeps all of its fields."""
     kept: dict[Manager, Claim] = {}
     for manager, claim in claims.items():
         if manager == except_for:
@@ -248,23 +249,23 @@ def _without(
     return kept
 
 
-def _of_those(times: dict[Manager, str], claims: dict[Manager, Claim]) -> dict[Manager, str]:
+def _times_of(times: dict[Manager, str], claims: dict[Manager, Claim]) -> dict[Manager, str]:
     return {manager: stamp for manager, stamp in times.items() if manager in claims}
 
 
-def _capped(managed: Managed) -> Managed:
-    """More than ten updaters: the oldest are merged into one."""
+def _cap_update_managers(managed: Managed) -> Managed:
+    """Merges the oldest update entries into one if there are more than ten. Mirrors `capManagersManager`."""
     updaters = [manager for manager in managed.claims if manager.operation == "Update"]
-    if len(updaters) <= _MOST_UPDATERS:
+    if len(updaters) <= _MAX_UPDATE_ENTRIES:
         return managed
     ordered = sorted(updaters, key=lambda manager: (managed.times.get(manager, ""), manager.name))
     claims, times = dict(managed.claims), dict(managed.times)
     count = len(updaters)
     for manager in ordered:
-        if count <= _MOST_UPDATERS:
+        if count <= _MAX_UPDATE_ENTRIES:
             break
         claim = claims[manager]
-        bucket = Manager(_ANCIENT, "Update", "", claim.api_version)
+        bucket = Manager(_ANCIENT_MANAGER, "Update", "", claim.api_version)
         if manager == bucket:
             continue
         del claims[manager]
@@ -275,28 +276,28 @@ def _capped(managed: Managed) -> Managed:
             claims[bucket] = claim
             count += 1
         times[bucket] = managed.times.get(manager, "")
-    return Managed(claims, _of_those(times, claims))
+    return Managed(claims, _times_of(times, claims))
 
 
-def _refuse_conflicts(claims: dict[Manager, Claim], changed: FieldSet, me: Manager) -> None:
+def _check_conflicts(claims: dict[Manager, Claim], changed: FieldSet, writer: Manager) -> None:
     conflicts: list[tuple[str, str]] = []
     for manager, claim in claims.items():
-        if manager != me:
+        if manager != writer:
             shared = claim.owned.intersection(changed)
-            conflicts.extend((_called(manager, claim), path) for path in conflict_paths(shared))
+            conflicts.extend((_manager_text(manager, claim), path) for path in conflict_paths(shared))
     if conflicts:
         raise _conflict(sorted(conflicts, key=lambda pair: pair[0]))
 
 
 def conflict_paths(owned: FieldSet, prefix: str = "") -> Iterable[str]:
-    """Members of a level first, then what is below it, each in order."""
+    """The paths of a FieldSet: the members of a level first, then its children."""
     for step in sorted(owned.members):
         yield prefix + step_text(step)
     for step in sorted(owned.children):
         yield from conflict_paths(owned.children[step], prefix + step_text(step))
 
 
-def _called(manager: Manager, claim: Claim) -> str:
+def _manager_text(manager: Manager, claim: Claim) -> str:
     name = f'"{manager.name}"'
     if manager.subresource:
         name += f' with subresource "{manager.subresource}"'

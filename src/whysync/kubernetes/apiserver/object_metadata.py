@@ -1,4 +1,4 @@
-"""Metadata that the server keeps in its own hands, and when an object is no longer held."""
+"""Metadata that the API server manages itself, and when a terminating object can be deleted."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import bad_request
 
 
-def carried_over(meta: Object, before: Object) -> Object:
-    """What the server fills in of the metadata before it checks an update. Mirrors `rest.BeforeUpdate`."""
+def before_update(meta: Object, before: Object) -> Object:
+    """The metadata of an update with the fields that the server sets. Mirrors `rest.BeforeUpdate`."""
     new = dict(meta)
     new.pop("selfLink", None)
     for key in ("uid", "deletionGracePeriodSeconds"):
@@ -23,7 +23,7 @@ def carried_over(meta: Object, before: Object) -> Object:
     return new
 
 
-def other_uid(call: RequestContext, asked: str, current: str) -> str:
+def uid_precondition_message(call: RequestContext, asked: str, current: str) -> str:
     plural = {"services": "services/specs", "ingresses": "ingress"}.get(
         call.resource.plural, call.resource.plural
     )
@@ -35,7 +35,7 @@ def other_uid(call: RequestContext, asked: str, current: str) -> str:
     )
 
 
-def only_status(obj: Object, live: Object) -> Object:
+def with_status_only(obj: Object, live: Object) -> Object:
     """A write to the `status` subresource changes only the status and some metadata."""
     kept = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
     if "status" in obj:
@@ -49,8 +49,8 @@ def only_status(obj: Object, live: Object) -> Object:
     return {**kept, "metadata": meta}
 
 
-def may_go(obj: Object, resource: Resource) -> bool:
-    """Is it being deleted, and nothing holds it any more?"""
+def is_ready_to_delete(obj: Object, resource: Resource) -> bool:
+    """Is the object terminating without finalizers and grace period?"""
     meta = fields(obj.get("metadata"))
     if "deletionTimestamp" not in meta or items(meta.get("finalizers")):
         return False
@@ -59,8 +59,8 @@ def may_go(obj: Object, resource: Resource) -> bool:
     return not integer(meta.get("deletionGracePeriodSeconds"))
 
 
-def same_but_for_times(new: Object, old: Object) -> bool:
-    """A write that only moves the times of managedFields is none."""
+def equal_except_managed_times(new: Object, old: Object) -> bool:
+    """Are the objects equal apart from the times in managedFields? Such a write is not stored."""
     if new == old:
         return True
     return _timeless(new) == _timeless(old)
@@ -85,7 +85,7 @@ def require_name(obj: Object, call: RequestContext) -> None:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
 
 
-def same_name(obj: Object, live: Object, call: RequestContext) -> None:
+def check_same_object(obj: Object, live: Object, call: RequestContext) -> None:
     require_name(obj, call)
     space = text(dig(obj, "metadata", "namespace"))
     if space and space != text(dig(live, "metadata", "namespace")):

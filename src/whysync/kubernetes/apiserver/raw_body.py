@@ -1,4 +1,4 @@
-"""Bodies as text: parsed as the API server parses them, with what it says of broken ones."""
+"""Request bodies as text: parsed as the API server does, with its errors for invalid JSON and YAML."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from whysync.json_tree import Json, Object, json_kind
 from whysync.kubernetes.api.yaml import Broken, documents
 from whysync.kubernetes.apiserver.status_errors import Refused, bad_request
 
-_STRUCT = (
+_TYPE_META = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
 
 
-class _Pairs(list[tuple[str, object]]):
-    """An object with its keys as written, repeated ones too."""
+class _KeyValues(list[tuple[str, object]]):
+    """The keys and values of a JSON object, including duplicate keys."""
 
 
-def parsed_object(raw: str, content: str, kind: str) -> tuple[Object, list[str]]:
-    """The object in a create's or an update's body, and what strict decoding says of its text."""
+def parse_object(raw: str, content: str, kind: str) -> tuple[Object, list[str]]:
+    """The object in the body of a create or update, and the strict decoding errors of its text."""
     if "yaml" in content:
         return _from_yaml(raw, kind)
     if content and "json" not in content:
@@ -27,46 +27,44 @@ def parsed_object(raw: str, content: str, kind: str) -> tuple[Object, list[str]]
         why = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
         raise Refused(415, "UnsupportedMediaType", why)
     try:
-        tree = cast(object, json.loads(raw, object_pairs_hook=_Pairs))
+        tree = cast(object, json.loads(raw, object_pairs_hook=_KeyValues))
     except (ValueError, RecursionError):
         why = f"couldn't get version/kind; json parse error: {json_error(raw)} ({raw})"
         raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {why}") from None
     if tree is None:
         return {}, []
-    if not isinstance(tree, _Pairs):
-        why = (
-            f"json: cannot unmarshal {json_kind(tree)} into Go value of type {_STRUCT} ({raw.encode().hex()})"
-        )
+    if not isinstance(tree, _KeyValues):
+        error = f"json: cannot unmarshal {json_kind(tree)} into Go value of type {_TYPE_META}"
         raise bad_request(
             f"the object provided is unrecognized (must be of type {kind}): "
-            f"couldn't get version/kind; json parse error: {why}"
+            f"couldn't get version/kind; json parse error: {error} ({raw.encode().hex()})"
         )
     repeated: list[str] = []
-    body = _plain(tree, "", repeated)
+    body = _to_json(tree, "", repeated)
     assert isinstance(body, dict)
     return body, repeated
 
 
-def parsed_patch(raw: str) -> Json:
-    """A patch in JSON; raises `Refused` with Go's words."""
+def parse_patch(raw: str) -> Json:
+    """A JSON patch body; raises `Refused` with Go's error."""
     try:
         return cast(Json, json.loads(raw))
     except (ValueError, RecursionError):
         raise bad_request(f"error decoding patch: {json_error(raw)}") from None
 
 
-def _plain(value: object, path: str, repeated: list[str]) -> Json:
-    if isinstance(value, _Pairs):
+def _to_json(value: object, path: str, repeated: list[str]) -> Json:
+    if isinstance(value, _KeyValues):
         out: Object = {}
         for key, item in value:
             here = f"{path}.{key}" if path else key
             if key in out:
                 repeated.append(f'duplicate field "{here}"')
-            out[key] = _plain(item, here, repeated)
+            out[key] = _to_json(item, here, repeated)
         return out
     if isinstance(value, list):
         listed = cast("list[object]", value)
-        return [_plain(item, f"{path}[{at}]", repeated) for at, item in enumerate(listed)]
+        return [_to_json(item, f"{path}[{at}]", repeated) for at, item in enumerate(listed)]
     return cast(Json, value)
 
 
@@ -83,7 +81,7 @@ def _from_yaml(raw: str, kind: str) -> tuple[Object, list[str]]:
 
 
 def json_error(raw: str) -> str:
-    """The first complaint of Go's JSON decoder, for the usual mistakes."""
+    """The error of Go's JSON decoder, for common mistakes."""
     text = raw.strip()
     if not text:
         return "unexpected end of JSON input"

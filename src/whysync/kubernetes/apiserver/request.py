@@ -1,4 +1,4 @@
-"""A request on its way through the server."""
+"""RequestContext: a request with its parsed path and the kind that serves it."""
 
 from __future__ import annotations
 

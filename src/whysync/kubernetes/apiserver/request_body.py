@@ -1,4 +1,4 @@
-"""Bodies and options of requests, checked before anything else."""
+"""Request options and bodies: validated and decoded before a handler runs."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from whysync.golang.fmt import quoted
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.patches import bad_patch
-from whysync.kubernetes.apiserver.raw_body import parsed_object
+from whysync.kubernetes.apiserver.raw_body import parse_object
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.resource_kind import cannot_handle
 from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, invalid
 from whysync.kubernetes.schema import type_of
 
 _MODES = ("", "Ignore", "Strict", "Warn")
-_LONGEST_MANAGER = 128
+_MAX_MANAGER_LENGTH = 128
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
 
-def checked_options(call: RequestContext, options: str) -> None:
-    """Refuses what the parameters of the URL may not say."""
+def check_options(call: RequestContext, options: str) -> None:
+    """Rejects invalid options in the URL (`CreateOptions`, `UpdateOptions`, `PatchOptions`)."""
     request = call.request
     causes: list[Cause] = []
     manager = request.manager
     if request.verb == "ssa" and not manager:
         causes.append(Cause("fieldManager", "Required value: is required for apply patch"))
-    if manager is not None and len(manager) > _LONGEST_MANAGER:
-        causes.append(Cause("fieldManager", f"Too long: may not be more than {_LONGEST_MANAGER} bytes"))
+    if manager is not None and len(manager) > _MAX_MANAGER_LENGTH:
+        causes.append(Cause("fieldManager", f"Too long: may not be more than {_MAX_MANAGER_LENGTH} bytes"))
     for at, letter in enumerate(manager or ""):
         if not letter.isprintable():
             shown = quoted(manager or "")
@@ -51,11 +51,11 @@ def checked_options(call: RequestContext, options: str) -> None:
 
 
 def read_body(call: RequestContext) -> tuple[Object, list[str]]:
-    """The body as an object, and what strict decoding says of its text."""
+    """The body as an object, and the strict decoding errors of its text."""
     request = call.request
     if request.raw is not None:
         content = "yaml" if request.verb == "ssa" else request.content_type
-        return parsed_object(request.raw, content, call.resource.kind)
+        return parse_object(request.raw, content, call.resource.kind)
     if not isinstance(request.body, dict):
         raise bad_request("the body of the request is no object")
     return request.body, []
@@ -64,7 +64,7 @@ def read_body(call: RequestContext) -> tuple[Object, list[str]]:
 def object_in_body(
     body: Object, call: RequestContext, live: Object | None = None
 ) -> tuple[Object, list[str]]:
-    """The decoded object with its defaults, and what it says beyond its type."""
+    """The decoded object with its defaults, and its unknown fields."""
     resource = call.resource
     version, kind = text(body.get("apiVersion")), text(body.get("kind"))
     if version and kind == resource.kind and not resource.custom and type_of(version, kind) is None:
@@ -86,13 +86,13 @@ def object_in_body(
         name = text(dig(body, "metadata", "name"))
         cause = Cause("kind", f'Invalid value: "{kind}": must be {resource.kind}')
         raise invalid(kind, resource.group, name, [cause])
-    obj, strangers = call.served.decode(body, live)
+    obj, unknown_fields = call.served.decode(body, live)
     obj = call.served.defaulted({**obj, "apiVersion": resource.api_version, "kind": resource.kind}, live)
-    return placed(obj, call), strangers
+    return in_request_namespace(obj, call), unknown_fields
 
 
-def placed(obj: Object, call: RequestContext) -> Object:
-    """In the namespace of the URL; one of its own must be the same."""
+def in_request_namespace(obj: Object, call: RequestContext) -> Object:
+    """The object in the namespace of the URL; a different namespace in the body is rejected."""
     meta = fields(obj.get("metadata"))
     if not call.resource.namespaced:
         kept: Object = {key: value for key, value in meta.items() if key != "namespace"}
@@ -106,7 +106,7 @@ def placed(obj: Object, call: RequestContext) -> Object:
 
 
 def check_strict_decoding(unknown: list[str], call: RequestContext, *, patch: Object | None = None) -> None:
-    """Refuses unknown and duplicate fields where `fieldValidation` is Strict."""
+    """Rejects unknown and duplicate fields if `fieldValidation` is Strict."""
     if not unknown or call.request.validation != "Strict":
         return
     why = f"strict decoding error: {', '.join(unknown)}"
@@ -115,20 +115,20 @@ def check_strict_decoding(unknown: list[str], call: RequestContext, *, patch: Ob
     raise cannot_handle(call.resource, why)
 
 
-_LARGEST_OBJECT: Final = 3 * 2**19
-LARGEST_REQUEST: Final = 3 * 2**20
+_MAX_OBJECT_BYTES: Final = 3 * 2**19
+MAX_REQUEST_BYTES: Final = 3 * 2**20
 
 
-def too_large(obj: Object) -> bool:
-    return _size(obj) > _LARGEST_OBJECT
+def is_object_too_large(obj: Object) -> bool:
+    return _size(obj) > _MAX_OBJECT_BYTES
 
 
-def oversized(body: Json) -> bool:
-    return body is not None and _size(body) > LARGEST_REQUEST
+def is_request_too_large(body: Json) -> bool:
+    return body is not None and _size(body) > MAX_REQUEST_BYTES
 
 
 def _size(value: Json) -> int:
     try:
         return len(msgspec.json.encode(value))
-    except (ValueError, OverflowError):  # what cannot be written as JSON is refused where it stands
+    except (ValueError, OverflowError):  # not JSON; decoding rejects it
         return 0

@@ -24,7 +24,7 @@ from whysync.kubernetes.apiserver.rbac_authorizer import (
     unknown_to,
 )
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
-from whysync.kubernetes.apiserver.request_body import LARGEST_REQUEST, oversized
+from whysync.kubernetes.apiserver.request_body import MAX_REQUEST_BYTES, is_request_too_large
 from whysync.kubernetes.apiserver.resource_kind import Served
 from whysync.kubernetes.apiserver.status_errors import (
     NoSuchPath,
@@ -35,7 +35,7 @@ from whysync.kubernetes.apiserver.status_errors import (
     no_such_resource,
 )
 from whysync.kubernetes.apiserver.storage import Place, Store, owners_of, uid_of
-from whysync.kubernetes.apiserver.url_paths import address_of, check_method, check_query, with_fitting_verb
+from whysync.kubernetes.apiserver.url_paths import address_of, check_method, check_query, with_effective_verb
 from whysync.kubernetes.clock import Clock
 
 _UNMODELED_SUBRESOURCES = {
@@ -103,11 +103,11 @@ class ApiServer:
 
         It costs a tenth of a request.
         """
-        return self._garbage_collection.keep(place, new, subresource=subresource, manager=manager)
+        return self._garbage_collection.write(place, new, subresource=subresource, manager=manager)
 
     def send(self, request: Request) -> Answer:
         answer = self._dispatch(request)
-        self._garbage_collection.end_definitions()
+        self._garbage_collection.finalize_definitions()
         return answer
 
     def _dispatch(self, request: Request) -> Answer:
@@ -132,8 +132,8 @@ class ApiServer:
 
     def _call(self, request: Request) -> RequestContext:
         request = known_user(request)
-        if oversized(request.body):
-            why = f"Request entity too large: limit is {LARGEST_REQUEST}"
+        if is_request_too_large(request.body):
+            why = f"Request entity too large: limit is {MAX_REQUEST_BYTES}"
             raise Refused(413, "RequestEntityTooLarge", why)
         address = address_of(request.path)
         if address is None:
@@ -149,7 +149,7 @@ class ApiServer:
             raise
         if address.namespace and not served.resource.namespaced:
             raise NoSuchPath if served.resource.custom else no_such_resource()
-        request = with_fitting_verb(request, address)
+        request = with_effective_verb(request, address)
         if request.verb != "list" and served.resource.namespaced and not address.namespace:
             raise method_not_allowed("the server does not allow this method on the requested resource")
         call = RequestContext(request=request, address=address, served=served)
@@ -193,7 +193,7 @@ def load_objects(objects: Iterable[Object], store: Store, discovery: Discovery, 
     ordered = sorted(objects, key=lambda obj: obj.get("kind") != "CustomResourceDefinition")
     for obj in ordered:  # reserve all uids before new ones are generated
         for uid in (uid_of(obj), *owners_of(obj)):
-            store.give_no_more(uid)
+            store.reserve_uid(uid)
     unserved: list[Object] = []
     owners: set[str] = set()
     for obj in ordered:
@@ -213,7 +213,7 @@ def load_objects(objects: Iterable[Object], store: Store, discovery: Discovery, 
         store.put((resource.store, namespace, name), identified)
         owners.update(owners_of(identified))
     # Facts are incomplete: an owner that is not loaded is assumed to exist.
-    store.elsewhere.update(uid for uid in owners if not store.known_as(uid))
+    store.assumed_uids.update(uid for uid in owners if not store.with_uid(uid))
     return unserved
 
 

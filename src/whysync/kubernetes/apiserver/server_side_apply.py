@@ -1,4 +1,4 @@
-"""Server-side apply, before the object is stored: the body checked, merged, and its fields claimed."""
+"""Server-side apply: validates and merges the configuration, and updates field ownership."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whysync.kubernetes.apiserver.managed_fields import (
     Writing,
     after_apply,
     after_update,
-    read_managed,
+    decode_managed,
 )
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import bad_request, internal
@@ -35,7 +35,7 @@ _KUBECTL: Final = "kubectl"
 def apply_config(
     live: Object, config: Object, call: RequestContext, writing: Writing
 ) -> tuple[Object, Managed]:
-    """What the live object becomes, and who owns it then; raises `Refused`."""
+    """The live object after the apply, and its field ownership; raises `Refused`."""
     _check(config, call)
     atom = call.served.atom
     try:
@@ -46,7 +46,7 @@ def apply_config(
         gvk = f"{group}/{version}, Kind={text(config.get('kind'))}"
         raise internal(f"failed to create typed patch object ({where}; {gvk}): {problem}") from None
     try:
-        managed = read_managed(live)
+        managed = decode_managed(live)
     except DiffError as problem:
         raise internal(f"failed to decode managed fields: {problem}") from None
     bare = _without_managed(live)
@@ -70,7 +70,7 @@ def apply_config(
             writing,
             atom,
             force=bool(call.request.force),
-            pardoned=_applied_before(live, atom) if by_kubectl else FieldSet(),
+            ignored_conflicts=_applied_before(live, atom) if by_kubectl else FieldSet(),
         )
     except TypeErrors as problem:  # the patch has been through this: it is the live object
         raise internal(f"failed to create typed live object: {problem}") from None
@@ -80,7 +80,7 @@ def apply_config(
 def _check_other_version(
     live: Object, config: Object, managed: Managed, call: RequestContext, writing: Writing
 ) -> None:
-    """Who applied in another version of a custom resource before must still make sense in that one."""
+    """Validates against the version of the custom resource that the manager applied before."""
     before = managed.claims.get(Manager(writing.manager, "Apply", writing.subresource, ""))
     if (
         before is None
@@ -100,13 +100,13 @@ def _check_other_version(
 
 
 def _applied_before(live: Object, atom: Atom) -> FieldSet:
-    """kubectl may take over what it applied from the client, without a fight."""
+    """Fields of the last-applied annotation, which kubectl may take over without a conflict."""
     before = last_applied(live)
     return FieldSet() if before is None else field_set(before, atom)
 
 
 def _with_last_applied(obj: Object, config: Object) -> Object:
-    """kubectl's annotation is kept up to date for clients that still compare with it."""
+    """Updates the last-applied annotation for clients that still use client-side apply."""
     annotation = msgspec.json.encode(without_last_applied(config), order="sorted").decode() + "\n"
     meta = fields(obj.get("metadata"))
     annotations: Object = {**fields(meta.get("annotations")), LAST_APPLIED: annotation}

@@ -1,7 +1,6 @@
-"""Where the objects lie. Every write gets the next resource version, and a line in the journal.
+"""Object store: every write gets the next resourceVersion and an entry in the journal.
 
-What is asked often is kept in order, so that an answer costs what it is long: objects of a kind by namespace
-and name, of a namespace, of an owner, and those that are being deleted.
+Indexes by kind, namespace, owner and uid keep the cost of a lookup proportional to its result.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from whysync.json_tree import Object, fields, items, text
 Place = tuple[tuple[str, str], str, str]
 """Group and plural, namespace, name."""
 
-_NONE: Final[frozenset[Place]] = frozenset()
-_OWN_ID: Final = "-0000-4000-8000-"
-_MOST_IDS: Final = 0x7FFFFFFF
+_NO_PLACES: Final[frozenset[Place]] = frozenset()
+_GENERATED_UID: Final = "-0000-4000-8000-"
+_MAX_SERIAL: Final = 0x7FFFFFFF
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -29,24 +28,24 @@ class Change(msgspec.Struct, frozen=True):
     type: Literal["ADDED", "MODIFIED", "DELETED"]
     place: Place
     obj: Object
-    """As kept; of a deletion, as it was last."""
+    """The stored object; for a deletion, its last state."""
 
 
 class Store:
     def __init__(self) -> None:
         self.journal: list[Change] = []
-        """All that was written since the start, oldest first: who follows it keeps an index into it."""
+        """All writes since the start, oldest first; readers keep their own position in it."""
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
         self._ordered: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        self._inside: dict[str, set[Place]] = {}
+        self._by_namespace: dict[str, set[Place]] = {}
         self._owned: dict[str, set[Place]] = {}
-        self._known: dict[str, set[Place]] = {}
-        self._leaving: dict[tuple[str, str], set[Place]] = {}
+        self._by_uid: dict[str, set[Place]] = {}
+        self._terminating: dict[tuple[str, str], set[Place]] = {}
         self._writes: dict[tuple[str, str], int] = {}
         self._revision = 100
         self._serial = 0
-        self.elsewhere: set[str] = set()
-        """Ids of owners that nobody put in here, but that are taken to exist."""
+        self.assumed_uids: set[str] = set()
+        """Uids of owners that are not stored but are assumed to exist."""
 
     # -- one object -------------------------------------------------------------------------------
 
@@ -55,25 +54,25 @@ class Store:
         return None if there is None else there.get(place[1:])
 
     def put(self, place: Place, obj: Object) -> Object:
-        """Keeps the object under a new resource version, and gives it back as kept."""
-        kept = self.stamped(obj)
+        """Stores the object with a new resourceVersion; returns the stored object."""
+        kept = self.with_next_revision(obj)
         store, key = place[0], place[1:]
         there = self._objects.setdefault(store, {})
         before = there.get(key)
         if before is None:
             insort(self._ordered.setdefault(store, []), key)
-            self._inside.setdefault(place[1], set()).add(place)
+            self._by_namespace.setdefault(place[1], set()).add(place)
         else:
-            self._forget(place, before)
+            self._remove_from_indexes(place, before)
         there[key] = kept
-        self._remember(place, kept)
+        self._add_to_indexes(place, kept)
         self._writes[store] = self._writes.get(store, 0) + 1
         type = "ADDED" if before is None else "MODIFIED"
         self.journal.append(Change(self._revision, type, place, kept))
         return kept
 
-    def stamped(self, obj: Object) -> Object:
-        """The object under the next resource version; also for a last look at what is gone."""
+    def with_next_revision(self, obj: Object) -> Object:
+        """The object with the next resourceVersion, without storing it."""
         self._revision += 1
         meta: Object = {**fields(obj.get("metadata")), "resourceVersion": str(self._revision)}
         return {**obj, "metadata": meta}
@@ -85,29 +84,29 @@ class Store:
             return
         order = self._ordered[store]
         del order[bisect_left(order, key)]
-        self._inside[place[1]].discard(place)
-        self._forget(place, gone)
+        self._by_namespace[place[1]].discard(place)
+        self._remove_from_indexes(place, gone)
         self._writes[store] = self._writes.get(store, 0) + 1
         self._revision += 1
         self.journal.append(Change(self._revision, "DELETED", place, gone))
 
-    def _remember(self, place: Place, obj: Object) -> None:
+    def _add_to_indexes(self, place: Place, obj: Object) -> None:
         meta = fields(obj.get("metadata"))
         uid = text(meta.get("uid"))
-        self._known.setdefault(uid, set()).add(place)
-        self.elsewhere.discard(uid)
+        self._by_uid.setdefault(uid, set()).add(place)
+        self.assumed_uids.discard(uid)
         for owner in owners_of(obj):
             self._owned.setdefault(owner, set()).add(place)
         if "deletionTimestamp" in meta:
-            self._leaving.setdefault(place[0], set()).add(place)
+            self._terminating.setdefault(place[0], set()).add(place)
 
-    def _forget(self, place: Place, obj: Object) -> None:
+    def _remove_from_indexes(self, place: Place, obj: Object) -> None:
         meta = fields(obj.get("metadata"))
-        _take_out(self._known, text(meta.get("uid")), place)
+        _remove_from_index(self._by_uid, text(meta.get("uid")), place)
         for owner in owners_of(obj):
-            _take_out(self._owned, owner, place)
+            _remove_from_index(self._owned, owner, place)
         if "deletionTimestamp" in meta:
-            self._leaving.get(place[0], set()).discard(place)
+            self._terminating.get(place[0], set()).discard(place)
 
     # -- many -------------------------------------------------------------------------------------
 
@@ -116,11 +115,11 @@ class Store:
         return str(self._revision)
 
     def writes(self, store: tuple[str, str]) -> int:
-        """How often objects of this kind were written: what is read from them holds as long."""
+        """The number of writes of a kind; caches are valid while it does not change."""
         return self._writes.get(store, 0)
 
     def within(self, store: tuple[str, str], namespace: str = "") -> Iterator[tuple[Place, Object]]:
-        """Objects of a kind in order of namespace and name; of all namespaces when none is given."""
+        """Objects of a kind by namespace and name; of all namespaces if none is given."""
         objects = self._objects.get(store)
         if not objects:
             return
@@ -138,41 +137,41 @@ class Store:
     def everything(self) -> list[tuple[Place, Object]]:
         return [entry for store in sorted(self._objects) for entry in self.within(store)]
 
-    def inside(self, namespace: str) -> list[Place]:
+    def in_namespace(self, namespace: str) -> list[Place]:
         """All objects of a namespace."""
-        return sorted(self._inside.get(namespace, _NONE))
+        return sorted(self._by_namespace.get(namespace, _NO_PLACES))
 
     def owned_by(self, uid: str) -> list[Place]:
-        """All that names this owner."""
-        return sorted(self._owned.get(uid, _NONE))
+        """All objects with an owner reference to this uid."""
+        return sorted(self._owned.get(uid, _NO_PLACES))
 
-    def known_as(self, uid: str) -> Set[Place]:
+    def with_uid(self, uid: str) -> Set[Place]:
         """The places of the objects with this UID."""
-        return self._known.get(uid, _NONE)
+        return self._by_uid.get(uid, _NO_PLACES)
 
-    def leaving(self, store: tuple[str, str]) -> list[Place]:
+    def terminating(self, store: tuple[str, str]) -> list[Place]:
         """Objects of a kind that are being deleted."""
-        return sorted(self._leaving.get(store, _NONE))
+        return sorted(self._terminating.get(store, _NO_PLACES))
 
     # -- names ------------------------------------------------------------------------------------
 
     def serial(self) -> int:
-        """The next number, for names and ids that nobody may guess but everybody can reproduce."""
+        """The next number for generated names and uids, which are reproducible."""
         self._serial += 1
         return self._serial
 
     def uid(self) -> str:
         number = self.serial()
-        return f"{number:08x}{_OWN_ID}{number:012x}"
+        return f"{number:08x}{_GENERATED_UID}{number:012x}"
 
-    def give_no_more(self, uid: str) -> None:
-        """An id that came with a loaded object: where a model has given it, count on from there."""
-        if uid[8:24] == _OWN_ID:
+    def reserve_uid(self, uid: str) -> None:
+        """Never generates the uid of a loaded object: continues after it if it was generated here."""
+        if uid[8:24] == _GENERATED_UID:
             try:
                 number = int(uid[:8], 16)
             except ValueError:
                 return
-            if self._serial < number <= _MOST_IDS:
+            if self._serial < number <= _MAX_SERIAL:
                 self._serial = number
 
     def suffix(self) -> str:
@@ -185,7 +184,7 @@ class Store:
         return out
 
 
-def _take_out(index: dict[str, set[Place]], key: str, place: Place) -> None:
+def _remove_from_index(index: dict[str, set[Place]], key: str, place: Place) -> None:
     there = index.get(key)
     if there is not None:
         there.discard(place)

@@ -53,7 +53,7 @@ def check_query(path: str) -> None:
 _REFUSED_METHOD = "the server does not allow this method on the requested resource"
 
 
-def with_fitting_verb(request: Request, address: UrlPath) -> Request:
+def with_effective_verb(request: Request, address: UrlPath) -> Request:
     """The method alone does not tell one object from all of them: the path does."""
     if address.name:
         return request

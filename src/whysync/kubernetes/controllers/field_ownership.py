@@ -11,7 +11,12 @@ from typing import Final
 import msgspec
 
 from whysync.json_tree import Json, Object, fields, items, text
-from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, kept_managed, written_managed
+from whysync.kubernetes.apiserver.managed_fields import (
+    Writing,
+    after_update,
+    encode_managed,
+    managed_or_empty,
+)
 from whysync.kubernetes.apiserver.resource_kind import Served
 from whysync.kubernetes.merge.structured import FieldSet
 
@@ -70,24 +75,24 @@ def managed_fields_after_write(
 ) -> list[Json]:
     """The managedFields after a write of more than the status, without a cache."""
     version = served.resource.api_version
-    managed = kept_managed(old)
+    managed = managed_or_empty(old)
     if not managed.claims:
         return []
     writing = Writing(
         manager=manager, subresource="status", api_version=version, now=now, excluded=_NO_FIELDS
     )
-    return written_managed(after_update(old, new, managed, writing, served.atom))
+    return encode_managed(after_update(old, new, managed, writing, served.atom))
 
 
 def _compute(entries: list[Json], old: Object, new: Object, manager: str, served: Served) -> list[Json]:
     version = served.resource.api_version
-    managed = kept_managed({"metadata": {"managedFields": entries}})
+    managed = managed_or_empty({"metadata": {"managedFields": entries}})
     writing = Writing(
         manager=manager, subresource="status", api_version=version, now=_NOW, excluded=_NO_FIELDS
     )
     before: Object = {"apiVersion": version, "kind": served.resource.kind, "status": old}
     after: Object = {**before, "status": new}
-    return written_managed(after_update(before, after, managed, writing, served.atom))
+    return encode_managed(after_update(before, after, managed, writing, served.atom))
 
 
 def _covers_status(entry: Json) -> bool:

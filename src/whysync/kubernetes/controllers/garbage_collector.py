@@ -24,8 +24,8 @@ class GarbageCollector:
         if change.type == "DELETED" or "deletionTimestamp" in fields(change.obj.get("metadata")):
             self._pending = True
         elif change.type == "ADDED":
-            known_as = self._client.api_server.store.known_as
-            self._pending = self._pending or any(not known_as(owner) for owner in owners_of(change.obj))
+            with_uid = self._client.api_server.store.with_uid
+            self._pending = self._pending or any(not with_uid(owner) for owner in owners_of(change.obj))
 
     def reconcile(self) -> bool:
         if not self._pending:
