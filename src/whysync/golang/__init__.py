@@ -1,1 +1,1 @@
-"""Go's text behaviour: quantities, durations, globs, regular expressions, formatting, JSON errors, cron."""
+"""Go's text behavior: quantities, durations, globs, regular expressions, formatting, JSON errors, cron."""

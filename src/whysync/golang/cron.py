@@ -26,7 +26,7 @@ _SPACES: Final = re.compile("[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
-    """Each field is a set of bits; `zone` is `None` where the schedule follows the time it is asked with."""
+    """Each field is a set of bits; `zone` is `None` if the schedule uses the time zone of its argument."""
 
     minutes: int
     hours: int
@@ -86,7 +86,7 @@ def parse_schedule(text: str) -> Schedule:
 
 @lru_cache(maxsize=256)
 def time_zone(name: str) -> tzinfo | None:
-    """The zone of that IANA name, `None` where nobody knows it. Mirrors Go's `LoadLocation`."""
+    """The zone of an IANA name; `None` if it is unknown. Mirrors Go's `LoadLocation`."""
     if name in ("", "UTC"):
         return UTC
     try:
@@ -202,7 +202,7 @@ def _fits(schedule: Schedule, local: datetime, field: _Unit) -> bool:
 
 
 def _next_day(local: datetime, zone: tzinfo, *, fresh: bool) -> datetime:
-    """Midnight of the next day, or what stands for it where clocks were changed at midnight."""
+    """Midnight of the next day, or the first time of that day if clocks change at midnight."""
     before = local.astimezone(UTC)
     if fresh:
         local = _instant(datetime(local.year, local.month, local.day), zone).astimezone(zone)

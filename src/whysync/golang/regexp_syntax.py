@@ -28,7 +28,7 @@ class _Mistake(Exception):
 
 
 def regex_problem(pattern: str) -> str:
-    """What Go says against the pattern; empty where it takes it."""
+    """Go's error for the pattern; empty if it is valid."""
     try:
         _Reading(pattern).whole()
     except _Mistake as mistake:

@@ -45,7 +45,7 @@ class Timeline:
         raise TimelineNeverSettles(f"no rest at {self.clock.stamp()} after {_MOST_ROUNDS} rounds")
 
     def run(self, duration: timedelta, *, until: Callable[[], bool] | None = None) -> bool:
-        """Let time pass; ends early, and true, when `until` holds at some instant."""
+        """Let time pass; stops early and returns true when `until` becomes true."""
         end = self.clock.now + duration
         while True:
             self.settle()

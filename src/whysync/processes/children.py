@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 _PIECE: Final = 1 << 16
 _LONGEST_COMPLAINT: Final = 256 * 1024
-# Where a child without network is sent: the discard port of this machine, which nobody serves.
+# Proxy for children without network: the discard port of this machine, where nothing listens.
 NOWHERE: Final = "127.0.0.1:9"
 
 
@@ -99,7 +99,7 @@ class Leash:
 
 
 def environment(home: Path, *, network: bool, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What a child knows: a path to programs, a home of its own, nothing of the user's.
+    """The environment of a child: PATH and its own HOME, nothing else of the user.
 
     Without network, proxies lead nowhere and Git has no protocol: no program that whysync runs has another
     way out.
@@ -204,7 +204,7 @@ def running(
     bounds: Bounds,
     ready: Callable[[bytes], T | None],
 ) -> Generator[T]:
-    """Keeps a program running; `ready` finds in its output what it says when it has started.
+    """Keeps a program running; `ready` matches the output that shows that it has started.
 
     `bounds` are for the start. Raises `TooSlow`, `TooMuchSaid`, `NotStarted`, `Ended`.
     """

@@ -13,7 +13,7 @@ from whysync.kubernetes.apiserver.storage import Place, Store
 
 
 def require_namespace(call: RequestContext, name: str, store: Store) -> None:
-    """Raises `Refused` where nothing new can be made in the namespace of the request."""
+    """Raises `Refused` if the namespace of the request does not exist or is terminating."""
     if not call.resource.namespaced:
         return
     namespace = call.address.namespace

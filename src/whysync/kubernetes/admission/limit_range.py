@@ -31,7 +31,7 @@ def with_limits(obj: Object, call: RequestContext, store: Store) -> Object:
 
 
 def _usual(limit_range: Object) -> Object:
-    """Of all limits for containers: the amounts for those that say nothing."""
+    """The default amounts of all container limits."""
     defaults: Object = {"limits": {}, "requests": {}}
     for limit in _limits(limit_range, "Container"):
         defaults["limits"] = {**fields(defaults["limits"]), **fields(limit.get("default"))}

@@ -30,7 +30,7 @@ _CODES: Final = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 403, "Request
 def rule_problems(
     value: Json, schema: Object, path: str = "", old: Json | Missing = MISSING
 ) -> Iterator[Cause]:
-    """What the rules of a schema say against a value; parents before their fields."""
+    """Violations of the x-kubernetes-validations of a schema; parents before their fields."""
     if not isinstance(old, Missing) and old == value:
         return
     for raw in items(schema.get(_RULES)):
@@ -157,7 +157,7 @@ class _Env:
                 yield why, text(fields(raw).get("reason"))
 
     def verdict(self, rule: Object) -> str:
-        """Why a rule is broken; nothing when it holds."""
+        """The message of a violated rule; `None` if it is satisfied."""
         expression = text(rule.get("expression"))
         if self._unknown and "variables" in expression:
             return ""

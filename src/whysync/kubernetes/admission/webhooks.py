@@ -1,4 +1,4 @@
-"""Admission webhooks: which ones a write calls, what they change or deny, and when nobody answers.
+"""Admission webhooks: which ones a write calls, what they change or deny, and failures to call them.
 
 A webhook that the model was told about (`Model.webhooks`, by name) is called as a function from object to
 object, by the rules of its configuration in the cluster. It gives back the object, changed or not, or raises
@@ -29,7 +29,7 @@ _MUTATING, _VALIDATING = "mutatingwebhookconfigurations", "validatingwebhookconf
 
 
 class Denied(Exception):
-    """A webhook says no; most answer with code 403 and reason Forbidden, some with nothing but words."""
+    """A webhook denies the request, usually with code 403 and reason Forbidden."""
 
     def __init__(self, why: str = "", *, code: int = 400, reason: str = "") -> None:
         super().__init__(why)
@@ -39,7 +39,7 @@ class Denied(Exception):
 
 
 class Unreachable(Exception):
-    """A webhook cannot be asked: `context deadline exceeded`, or a whole `Post "https://…": …`."""
+    """A webhook cannot be called: `context deadline exceeded`, or a whole `Post "https://…": …`."""
 
     def __init__(self, problem: str = "context deadline exceeded") -> None:
         super().__init__(problem)
@@ -63,7 +63,7 @@ def check_webhooks(
     store: Store,
     webhooks: dict[str, Webhook],
 ) -> None:
-    """Raises `Refused` when a validating webhook denies the write, or cannot be asked."""
+    """Raises `Refused` when a validating webhook denies the write, or cannot be called."""
     for hook in _hooks(_VALIDATING, obj, old, call, operation, store):
         _called(hook, obj, store, webhooks)
 

@@ -1,4 +1,4 @@
-"""Decode what Argo CD says about objects: fast when it is well formed, forgiving when it is not.
+"""Decodes API values: fast if they are well formed, lenient if they are not.
 
 Go writes `null` for an empty list, people edit status by hand, versions differ. A part that does not
 fit its type is left out and named, the rest is kept: an absent part is absent, never invented.
@@ -60,7 +60,7 @@ def _path(problem: str) -> list[str]:
 
 
 def _drop(tree: Json, path: list[str]) -> bool:
-    """Remove what does not fit. msgspec writes `[...]` for "some value of this map": then all of it goes."""
+    """Removes invalid values. msgspec writes `[...]` for any value of a map: then the whole map goes."""
     parent, last = tree, path[-1]
     for step in path[:-1]:
         if isinstance(parent, dict) and step in parent:

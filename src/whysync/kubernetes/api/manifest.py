@@ -10,7 +10,7 @@ from whysync.kubernetes.api.ref import Key, Ref, ref_of
 
 
 class Role(StrEnum):
-    """What an object says in a diagnosis; also the `source` that evidence names."""
+    """The role of an object in a diagnosis; also the `source` of evidence."""
 
     APPLICATION = "application"
     PROJECT = "project"
@@ -21,7 +21,7 @@ class Role(StrEnum):
 
 
 class Manifest:
-    """A raw object that must not be changed; `origin` says which file or answer it was read from."""
+    """A raw object that must not be changed; `origin` is the file or response that it was read from."""
 
     __slots__ = ("_ref", "body", "cluster", "origin", "role")
 

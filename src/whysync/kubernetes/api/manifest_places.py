@@ -14,7 +14,7 @@ _DEEPEST_LIST = 4
 
 
 class ManifestPlace(NamedTuple):
-    """One object in a file: in which document, and where inside it (a List holds others)."""
+    """The position of an object in a file: its document, and its path inside it (for items of a List)."""
 
     path: str
     document: int

@@ -1,4 +1,4 @@
-"""What a schema tells a rule: the type of a value, how long it may get, how short it may be written.
+"""CEL types of a schema, with the maximum and minimum size of values for cost estimation.
 
 Mirrors apiserver `cel/common.SchemaDeclType`, Kubernetes 1.36.
 """

@@ -19,7 +19,7 @@ _NUMBERS: Final = frozenset({"int", "uint", "double"})
 _ORDERED: Final = frozenset({*_NUMBERS, "string", "bytes", "bool", "timestamp", "duration"})
 _TYPE_NAMES: Final = frozenset({"int", "uint", "double", "string", "bool", "bytes", "type"})
 _LOOPS: Final = {"all": 2, "exists": 3, "exists_one": 0, "filter": 0, "map": 0}
-"""What a macro pays, each time around, to know whether it may stop."""
+"""Cost per iteration of a macro's loop condition."""
 
 
 class Value(NamedTuple):

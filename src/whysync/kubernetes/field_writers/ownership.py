@@ -25,7 +25,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class OwnershipState(StrEnum):
-    """What the record says about a field, beside who owns it."""
+    """What managedFields report about a field in addition to its owners."""
 
     OWNED = "owned"
     NOBODY = "nobody"
@@ -41,7 +41,7 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     writers: tuple[Writer, ...] = ()
     """Owners of the field, of an atomic ancestor, or of something below it; the most recent first."""
     around: tuple[Writer, ...] = ()
-    """Where nobody owns the field itself: owners of its nearest ancestor that has any."""
+    """If the field itself has no owner: the owners of its nearest owned ancestor."""
 
 
 class _Claim(Enum):

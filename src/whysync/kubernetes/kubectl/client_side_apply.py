@@ -1,4 +1,4 @@
-"""kubectl's client-side apply, on any cluster: what Argo CD does unless told to apply on the server.
+"""kubectl's client-side apply, which Argo CD uses unless ServerSideApply is set.
 
 Mirrors `kubectl apply`, Kubernetes 1.36: the manifest goes along in an annotation, and the next apply
 compares it, the live object and the new manifest three ways to find what to remove.
@@ -88,7 +88,7 @@ def patch_for(wanted: Object, live: Object) -> Object:
 
 
 def patch_verb(manifest: Object) -> str:
-    """How such an object is patched: kinds that Kubernetes knows by themselves merge their lists."""
+    """The patch type of a kind: built-in kinds use strategic merge patches."""
     return "merge-patch" if _schema(manifest) is None else "strategic-patch"
 
 

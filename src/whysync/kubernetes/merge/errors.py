@@ -1,4 +1,4 @@
-"""What can stop a comparison, in the words Argo CD uses for it."""
+"""Errors of a comparison, with Argo CD's messages."""
 
 from __future__ import annotations
 

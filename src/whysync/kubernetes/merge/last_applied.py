@@ -21,7 +21,7 @@ def last_applied_text(obj: Object) -> str | None:
 
 
 def last_applied(obj: Object) -> Object | None:
-    """What the annotation holds; `None` where there is none, or none that can be read."""
+    """The object in the last-applied annotation; `None` if it is missing or invalid."""
     annotation = last_applied_text(obj)
     return None if annotation is None else parse(annotation)
 

@@ -67,7 +67,7 @@ class Type:
 
     @property
     def of(self) -> Type:
-        """What a list or map holds."""
+        """The type of the elements of a list or map."""
         assert self.element is not None
         return self.element
 
@@ -163,7 +163,7 @@ def type_named(name: str) -> Type:
 
 @cache
 def struct_named(name: str) -> Struct:
-    """Without any field where only other releases have it: `releases` knows those."""
+    """Has no fields if only other releases have the type, see `releases`."""
     package, _, short = name.partition(".")
     table = _table(package)
     return Struct(name, table.types.get(short, {}), atomic=short in table.atomic)

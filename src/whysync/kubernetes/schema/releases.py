@@ -1,4 +1,4 @@
-"""Which kinds and fields the other releases of Kubernetes have, beside the one of the tables.
+"""Kinds and fields of other releases of Kubernetes than that of the schema tables.
 
 `data/releases.json`, written by `tools/releases.py`, says only what differs:
 

@@ -48,7 +48,7 @@ def remarshalled(obj: Object) -> tuple[Object, bool]:
 
 
 def scheme_type(obj: Object) -> Type | None:
-    """The Go type that Argo CD knows for this object, if any."""
+    """The Go type of this object in Argo CD's scheme, if any."""
     return type_of(text(obj.get("apiVersion")), text(obj.get("kind")), in_scheme=True)
 
 
@@ -62,7 +62,7 @@ def is_decodable(obj: Object, kind: Type) -> bool:
 
 
 def canonical(value: Json, kind: Type) -> Json:
-    """A value written back by its type; raises `NotOfType`. What the value did not say is not added."""
+    """A value written back by its type; raises `NotOfType`. Absent fields are not added."""
     return _of(value, kind, strict=True)
 
 
@@ -124,7 +124,7 @@ def _is_empty(value: Json, kind: Type) -> bool:
 
 
 def zero(kind: Type) -> Json:
-    """What Go writes where the input said null."""
+    """The value that Go writes for null."""
     if kind.pointer or kind.kind in {"list", "map", "bytes", "raw", "time", "microtime"}:
         return None
     match kind.kind:

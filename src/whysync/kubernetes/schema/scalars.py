@@ -21,11 +21,11 @@ _INT32: Final = (-(2**31), 2**31 - 1)
 
 
 class NotOfType(Exception):
-    """A value that the Go type of its field cannot hold."""
+    """A value that does not fit the Go type of its field."""
 
 
 def is_mask(value: str) -> bool:
-    """Does the text stand for a value that was hidden, such as `<masked 3>` or `++++++++`?"""
+    """Is the text a placeholder of a masked value, such as `<masked 3>` or `++++++++`?"""
     return value.startswith(("<", "+")) and _MASK.fullmatch(value) is not None
 
 
@@ -60,7 +60,7 @@ def as_int_or_string(value: Json) -> int | str:
 
 
 def as_bytes(value: Json) -> str:
-    """Base64, written back without line ends. A mark that stands for a secret value is not decoded."""
+    """Base64, written back without line ends. Placeholders of masked values are not decoded."""
     if not isinstance(value, str):
         raise NotOfType
     if is_mask(value):

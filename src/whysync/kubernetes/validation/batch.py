@@ -77,7 +77,7 @@ def cron_job_on_update(old: Object, new: Object) -> Problems:
 
 
 def _generated_selector(obj: Object, spec: Object, *, prefixed: bool) -> Problems:
-    """The server writes a Job's selector and labels itself, unless `manualSelector` says not to."""
+    """The server writes a Job's selector and labels itself, unless `manualSelector` is set."""
     if spec.get("manualSelector") is True or spec.get("selector") is None:
         return
     uid, name = text(metadata.meta(obj).get("uid")), metadata.name_of(obj)
@@ -269,7 +269,7 @@ def _schedule(schedule: str, *, zoned: bool, allowed: bool) -> Problems:
 
 
 def _schedule_error(schedule: str) -> str:
-    """CronJobs know `@daily` and its kin, which Argo CD's windows do not."""
+    """CronJobs support descriptors such as `@daily`, which Argo CD's sync windows do not."""
     if schedule.startswith("@every "):
         return ""
     if schedule.startswith("@"):

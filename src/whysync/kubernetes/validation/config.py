@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets: keys, sizes, types, and the ones that were made immutable."""
+"""ConfigMaps and Secrets: keys, sizes, types and immutability."""
 
 from __future__ import annotations
 

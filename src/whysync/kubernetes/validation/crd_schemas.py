@@ -1,4 +1,4 @@
-"""Schemas of custom resources: that they are structural, in the mistakes that are made most.
+"""Structural schemas of CustomResourceDefinitions: the most common mistakes.
 
 Mirrors a part of `apiextensions/validation` and of `apiserver/schema`, Kubernetes 1.36: every field names its
 type, lists have items, the keys of a list map are always there, and metadata is left alone. A schema that
@@ -35,7 +35,7 @@ def shared_schema(versions: list[Object]) -> Object | None:
 
 
 def schema_problems(schema: Json | Missing, path: str) -> Problems:
-    """What no schema may say comes first; whether it is structural is asked only then, and told in order."""
+    """Forbidden fields are reported first; only without them is the schema checked to be structural."""
     if not isinstance(schema, dict):
         return
     wrong = tuple(

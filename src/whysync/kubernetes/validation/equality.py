@@ -11,7 +11,7 @@ from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Json, Missing, fields, items
 from whysync.kubernetes.schema import Type, type_named
 
-# An object inside another (a volume claim template) is the same whether it says what it is or not.
+# A nested object (a volume claim template) is equal with and without apiVersion and kind.
 _NAMES_OF_KINDS = frozenset({"apiVersion", "kind"})
 _ZERO: dict[str, Json] = {"string": "", "bool": False, "int": 0, "float": 0, "int-or-string": 0}
 

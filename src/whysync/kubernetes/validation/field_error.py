@@ -19,7 +19,7 @@ NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 class Kind(StrEnum):
-    """The value is the reason that a cause of the Status carries; `label` is what the message says."""
+    """The value is the reason of a Status cause; `label` is its text in messages."""
 
     NOT_FOUND = "FieldValueNotFound"
     REQUIRED = "FieldValueRequired"
@@ -58,7 +58,7 @@ class FieldProblem:
 
     @property
     def body(self) -> str:
-        """The text without the field: what a cause of the Status says."""
+        """The text without the field: the message of a Status cause."""
         return ": ".join(part for part in (self.kind.label, self.value, self.detail) if part)
 
     def __str__(self) -> str:

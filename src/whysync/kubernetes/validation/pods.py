@@ -44,7 +44,7 @@ def pod_on_create(obj: Object) -> Problems:
 
 
 def template(pod_template: Json | Missing, path: str) -> Problems:
-    """What every workload holds. Its labels are said to lie at `template.labels`, without `metadata`."""
+    """The pod template of a workload. As upstream, errors name its labels `template.labels`."""
     held = fields(pod_template)
     labelled, spec = fields(held.get("metadata")), fields(held.get("spec"))
     yield from metadata.labels(labelled.get("labels"), f"{path}.labels")

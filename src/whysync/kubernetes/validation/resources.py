@@ -56,7 +56,7 @@ def container_resources(requirements: Json | Missing, path: str, claims: Collect
 
 
 def pod_resources(requirements: Json | Missing, path: str) -> Problems:
-    """`resources` of a whole pod, which know fewer names."""
+    """`resources` of a pod, which support fewer resource names."""
     resources = fields(requirements)
     limits = fields(resources.get("limits"))
     for part in ("limits", "requests"):

@@ -44,7 +44,7 @@ def is_empty(selector: Json | Missing) -> bool:
 
 
 def is_readable(selector: Json | Missing) -> bool:
-    """Can a matcher be made of it? Of no selector at all one can: it matches nothing."""
+    """Is the selector valid? A missing selector is valid and matches nothing."""
     selector_fields = fields(selector)
     checks = (
         metadata.labels(selector_fields.get("matchLabels"), ""),

@@ -54,7 +54,7 @@ def with_addresses(obj: Object) -> Object:
 
 
 def service_allocation(old: Object | None, new: Object) -> Problems:
-    """What is looked at first, as addresses and ports are allocated; a problem here is the only one told.
+    """Checks before addresses and ports are allocated; an error here is the only one reported.
 
     Mirrors `initIPFamilyFields` and the allocator of node ports with the server's default range. Differs:
     whether the cluster has both families of addresses, and what is taken already, is not known here.

@@ -144,7 +144,7 @@ def _forgive_what_bound_claims_may(before: Object, after: Object) -> None:
 
 
 def _sizes(old: Object, new: Object) -> tuple[bool, bool]:
-    """Is less asked for than before, and is that still more than what is there?"""
+    """Is the request smaller than before, but still larger than status.capacity?"""
     path = ("spec", "resources", "requests", "storage")
     was, now = quantity_value(dig(old, *path)), quantity_value(dig(new, *path))
     there = quantity_value(dig(old, "status", "capacity", "storage"))

@@ -145,7 +145,7 @@ def _downward(source: Object, path: str) -> Problems:
 
 
 def _projected(source: Object, path: str) -> Problems:
-    """A source that says nothing is no problem; two files of one name are."""
+    """An empty source is valid; two files with the same path are not."""
     yield from _mode(source.get("defaultMode"), f"{path}.defaultMode")
     seen: set[str] = set()
     for index, item in enumerate(items(source.get("sources"))):

@@ -66,7 +66,7 @@ class Frame:
         self.height = 1
         self.key = _NO_KEY
         self.key_type: type = str
-        # Only where asked for: the line of each value (a merge reports it), the Go type of each odd key.
+        # Only on request: the line of each value (for merge errors), the Go type of each non-string key.
         self.lines: dict[str, int] | None = None
         self.types: dict[str, set[type]] | None = None
         self.merging: list[Frame] | None = None  # the mappings of a `<<: [*a, *b]`

@@ -10,7 +10,7 @@ from whysync.json_tree import Json
 from whysync.kubernetes.api.yaml.scalars import HINTS, plain
 from whysync.unsafe_text import CI_MARK, escaped, has_ci_command, is_safe
 
-# Letters that mean nothing to YAML wherever they stand in a plain scalar.
+# Characters without a special meaning anywhere in a plain scalar.
 _SAFE = re.compile(r"[A-Za-z0-9_/.$(\\+~][A-Za-z0-9_/.$()\\+~@%^*=;<>|!?&'\"{}\[\],:# -]*")
 _RISKY = re.compile(r": |:\Z| #|[ ]\Z")
 _FLOW = re.compile(r"[\[\]{},]")
@@ -24,7 +24,7 @@ def dump(value: Json) -> str:
 
 
 def _write(value: Json, depth: int, lead: str, lines: list[str]) -> None:
-    """`lead` is what stands before the value on its first line: `key:`, `-`, or nothing."""
+    """`lead` is the text before the value on its first line: `key:`, `-`, or nothing."""
     if isinstance(value, dict) and value:
         _write_mapping(value, depth, lead, lines)
     elif isinstance(value, list) and value:

@@ -67,7 +67,7 @@ def _read(lines: list[str], deepest: int) -> tuple[Json, int] | None:
             continue
         if first < 0:
             first = at - 1
-        # A dash opens or continues a list, what stands behind it is its next item.
+        # A dash opens or continues a list; the text after it is the next item.
         for _ in range(len(dashes) >> 1):
             while columns and columns[-1] > column:
                 columns.pop()
@@ -77,7 +77,7 @@ def _read(lines: list[str], deepest: int) -> tuple[Json, int] | None:
             if type(top) is list and columns[-1] == column:
                 sequence = top
             else:
-                # Under its key a list may stand in the same column as the key.
+                # A list may start in the same column as its key.
                 sequence = list[Json]()
                 if root is None:
                     root = sequence
@@ -180,7 +180,7 @@ def _value(written: str) -> Json:
 
 
 def _literal(lines: list[str], at: int, parent: int, mark: str) -> tuple[str, int]:
-    """A block of text as it stands, and the line after it."""
+    """The text of a block scalar, and the line after it."""
     opening = lines[at]
     indent = len(opening) - len(opening.lstrip(" "))
     if not opening or indent <= parent or indent == len(opening):

@@ -114,7 +114,7 @@ def _chunks(text: str) -> Iterator[tuple[str, int]]:
 
 
 def parsed(text: str, first_line: int, limits: YamlLimits) -> Iterator[Document | Broken]:
-    """The documents of a text by the parser that knows all of YAML; `first_line` lines stand before it."""
+    """The documents of a text by the full YAML parser; `first_line` lines precede it."""
     # PyYAML is only loaded by those who read YAML.
     from yaml import YAMLError
     from yaml._yaml import CParser
@@ -201,7 +201,7 @@ def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
 
 
 def _json_pieces(text: str) -> list[tuple[str, int]]:
-    """The JSON values that stand one behind the other, and the lines before each; none if it is not so."""
+    """Concatenated JSON values and the number of lines before each; empty if the text is not JSON."""
     pieces: list[tuple[str, int]] = []
     decoder = json.JSONDecoder()
     at = line = 0

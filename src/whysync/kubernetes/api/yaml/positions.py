@@ -55,7 +55,7 @@ def _find(next_event: Callable[[], object], path: tuple[str, ...], document: int
 
     seen = -1
     wanted = False  # inside the document that was asked for
-    # One entry for each open collection: the key (mappings) or index (lists) at which it stands now.
+    # One entry for each open collection: its current key (mappings) or index (lists).
     steps: list[str | int | None] = []
     key_line = 0
     found_line: int | None = None

@@ -38,7 +38,7 @@ _INTEGER = re.compile(
     r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|(0[0-7]*)|([1-9][0-9]*))", re.ASCII
 )
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
-# What begins with a dot goes to Go's ParseFloat as it stands: there an underscore must stand between digits.
+# Text that begins with a dot is passed to Go's ParseFloat, where an underscore must be between digits.
 _DOTTED = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?", re.ASCII)
 _TIMESTAMP = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
@@ -121,7 +121,7 @@ def tagged(tag: str, value: str) -> Scalar:
         return scalar
     if kind == "float" and got == "int" and not isinstance(scalar, Unsigned):
         return scalar
-    # The value itself is not told: it may be a secret.
+    # The value itself is not included: it may be a secret.
     raise Invalid(f"cannot decode a !!{got} as a !!{kind}")
 
 
@@ -152,7 +152,7 @@ def whole_if_possible(number: float) -> int | float:
     """Go writes 1.0 as `1`, and 1.5e3 as `1500`: what then fits int64 is read back as a whole number."""
     if not number.is_integer() or not -(2.0**63) <= number < 2.0**63:
         return number
-    # The shortest digits that tell the number apart, padded with zeros: not its exact binary value.
+    # The shortest digits that identify the number, padded with zeros: not its exact binary value.
     return int(number) if abs(number) < 2.0**53 else int(Decimal(repr(number)))
 
 

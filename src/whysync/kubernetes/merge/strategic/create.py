@@ -76,7 +76,7 @@ def _diff_maps(original: Object, modified: Object, schema: Type, wanted: _Wanted
 
 
 def _retain_keys(original: Object, modified: Object, patch: Object) -> None:
-    """Only one of a union's fields may stand: name those that stay whenever one of them changes."""
+    """Only one field of a union may be set: lists the retained keys when one of them changes."""
     kept: list[Json] = [key for key in sorted(modified) if modified[key] is not None]
     leaves_some = any(value is not None and key not in modified for key, value in original.items())
     if kept and (patch or leaves_some):
@@ -132,7 +132,7 @@ def _diff_keyed_list(
 def _diff_items(
     merge_key: str, element: Type, old: list[Json], new: list[Json], wanted: _Wanted
 ) -> tuple[list[Json], list[Json]]:
-    """Walk both lists by key. Keys may repeat (a port that speaks TCP and UDP): then they pair up in turn."""
+    """Walk both lists by key. Keys may repeat (a port with TCP and UDP): then they are paired in order."""
     olds = sorted(old, key=lambda item: written(key_of(item, merge_key)))
     news = sorted(new, key=lambda item: written(key_of(item, merge_key)))
     changed: list[Json] = []

@@ -17,7 +17,7 @@ ELEMENT_ORDER: Final = "$setElementOrder"
 
 
 class BadPatch(DiffError):
-    """No patch can be made, or it cannot be applied; the text is upstream's."""
+    """A patch cannot be created or applied; the message is upstream's."""
 
 
 def look_up(schema: Type, key: str) -> Field:
@@ -47,7 +47,7 @@ def _go_kind(schema: Type) -> str:
 
 
 def holds_maps(*lists: Sequence[Json]) -> bool:
-    """Do these lists hold objects (or scalars)? They must agree, and lists of lists cannot be merged."""
+    """Do these lists contain objects (or scalars)? They must agree, and lists of lists cannot be merged."""
     seen: set[type] = {type(item) for items in lists for item in items}
     if not seen:
         raise BadPatch("no elements in any of the given slices")

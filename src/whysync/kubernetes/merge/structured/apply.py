@@ -19,7 +19,7 @@ class Manager(NamedTuple):
     operation: str
     subresource: str
     api_version: str
-    """Empty for those who apply: they keep one claim, whatever version they speak."""
+    """Empty for appliers, which have one entry for all versions."""
 
 
 class Claim(NamedTuple):

@@ -81,7 +81,7 @@ class FieldSet:
         return bool(path) and path[-1] in node.members
 
     def union(self, other: FieldSet) -> FieldSet:
-        """This very set where the other adds nothing: once made, a set is never changed."""
+        """The union; the same instance if the other set adds nothing, because sets are immutable."""
         more: dict[str, FieldSet] = {}
         for step, child in other.children.items():
             mine = self.children.get(step)
@@ -103,7 +103,7 @@ class FieldSet:
         )
 
     def difference(self, other: FieldSet, *, recursive: bool = False) -> FieldSet:
-        """What only this set has; with `recursive`, what is below a member of the other goes with it.
+        """The difference; with `recursive`, also without what is below a member of the other set.
 
         This very set where the other takes nothing away.
         """

@@ -26,7 +26,7 @@ def _indented(problems: list[str]) -> list[str]:
 
 
 def validate(value: Json, atom: Atom) -> None:
-    """Raises `TypeErrors` when the value has a field or a form that its type does not know."""
+    """Raises `TypeErrors` if the value has an unknown field or a wrong type."""
     problems = _problems(value, atom)
     if problems:
         raise TypeErrors([f"{path}: {problem}" if path else problem for path, problem in problems])

@@ -1,4 +1,4 @@
-"""Defaults of Pods and of what they are made of."""
+"""Defaults of Pods, containers, volumes and probes."""
 
 from __future__ import annotations
 

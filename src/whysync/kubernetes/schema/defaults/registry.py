@@ -34,14 +34,14 @@ def fills(*types: str) -> Callable[[F], F]:
 
 
 def fill(obj: Object, **values: Json) -> None:
-    """Set what is absent (or null, or the empty text, which Go does not tell apart)."""
+    """Sets a field that is absent, null or empty, which Go does not distinguish."""
     for key, value in values.items():
         if obj.get(key) in (None, ""):
             obj[key] = copy(value)
 
 
 def own(obj: Object, key: str) -> Object:
-    """The map at `key`, made if need be, and safe to change."""
+    """The map at `key`, created if needed, and safe to change."""
     value = obj.get(key)
     mine: Object = dict(value) if isinstance(value, dict) else {}
     obj[key] = mine
