@@ -1,5 +1,5 @@
-"""How healthy is this object: the judgement of Argo CD, as pure functions over raw objects.
+"""Argo CD's health assessment, as pure functions over raw objects.
 
-`assess.health_of` judges one object, `application.health_from` an Application. Nothing is imported here, so
-that the shipped checks can be loaded without the rest.
+`assess.health_of` assesses one object, `application.health_from` an Application. Nothing is imported here, so
+that the shipped checks can be loaded separately.
 """

@@ -1,4 +1,4 @@
-"""The health of an Application: the worst of its resources, with surprises.
+"""The health of an Application: the worst health of its resources, with exceptions.
 
 Mirrors `setApplicationHealth`, `formatHealthCauses` and the health part of `persistAppStatus`, Argo CD 3.6.
 """
@@ -27,7 +27,7 @@ _RANK: Final = {code: rank for rank, code in enumerate(HealthCode)}
 
 
 class ManagedPair(msgspec.Struct, frozen=True, kw_only=True):
-    """What Git wants and what the cluster has under one name; either may be absent."""
+    """A target and its live object, of which one may be missing."""
 
     key: Key
     target: Object | None
@@ -37,28 +37,28 @@ class ManagedPair(msgspec.Struct, frozen=True, kw_only=True):
 class AppHealth(msgspec.Struct, frozen=True, kw_only=True):
     code: HealthCode
     message: str
-    """`Caused by …`; empty where it is Healthy, or where nothing is live at all."""
+    """`Caused by …`; empty if the app is Healthy or has no live object."""
     rows: tuple[HealthVerdict | None, ...]
-    """In the order of the pairs; `None`: no health is shown for it."""
+    """In the order of the pairs; `None` if a resource shows no health."""
     causes: tuple[Key, ...] = ()
     error: str | None = None
-    """Becomes a ComparisonError behind `error setting app health: `."""
+    """Becomes a ComparisonError `error setting app health: …`."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """What one resource adds to the health of its app; it hangs on nothing but its own two objects."""
+    """The contribution of one resource to the health of its app; depends on its two objects only."""
 
     key: Key
     live: Object | None
     verdict: HealthVerdict | None = None
-    """`None`: it has no health, or an annotation says that it shall not count."""
+    """`None` if it has no health, or if an annotation excludes it."""
     error: str | None = None
 
 
 def part_of(
     pair: ManagedPair, overrides: Overrides, *, lua: LuaRunner | None = None, now: float | None = None
 ) -> Part | None:
-    """`None`: no part of the app's health, as hooks are none."""
+    """`None` if it is not part of the app's health, such as a hook."""
     target, live = pair.target, pair.live
     if (target is not None and is_skipped(target)) or (live is not None and is_hook(live)):
         return None
@@ -72,7 +72,7 @@ def part_of(
 
 
 def health_from(parts: Sequence[Part | None], *, app: Object | None = None) -> AppHealth:
-    """The rows have the order of the parts."""
+    """The health of an app; its rows have the order of the parts."""
     worst = HealthCode.HEALTHY
     causes: list[Key] = []
     rows: list[HealthVerdict | None] = [None] * len(parts)
@@ -83,7 +83,7 @@ def health_from(parts: Sequence[Part | None], *, app: Object | None = None) -> A
             continue
         any_resource = True
         if part.live is None:
-            # Shown as Missing, but it does not count: that it is absent makes the app OutOfSync already.
+            # Shown as Missing, but without effect on the health of the app, which is OutOfSync already.
             rows[index] = _MISSING
             continue
         any_live = True
@@ -110,7 +110,7 @@ def is_worse(code: HealthCode, *, than: HealthCode) -> bool:
 
 
 def health_causes(causes: Iterable[Key]) -> str:
-    """`Caused by apps/Deployment:shop/web, … and 2 more`, or nothing."""
+    """`Caused by apps/Deployment:shop/web, … and 2 more`, or empty."""
     names = [_cause(key) for key in causes]
     if not names:
         return ""
@@ -119,9 +119,9 @@ def health_causes(causes: Iterable[Key]) -> str:
 
 
 def health_status(before: Object | None, after: AppHealth, *, persisted: bool, now: str) -> Object:
-    """`status.health` as it is written next; `persisted`: rows carry their health (a setting).
+    """The new `status.health`; `persisted`: rows contain their health (a setting).
 
-    Where they do not, a message stays until the code changes, and may name causes that are long gone.
+    If they do not, a message stays until the code changes, and may be outdated.
     """
     old = before or {}
     status: Object = {"status": str(after.code)}

@@ -1,8 +1,8 @@
-"""The health of one object, in the order in which Argo CD asks.
+"""The health of one object.
 
-Mirrors gitops-engine `GetResourceHealth` with `ResourceHealthOverrides`, Argo CD 3.6: an object that is being
-deleted; a script from argocd-cm, exact key before globs; a check that Argo CD ships for custom kinds; a
-check in Go for built-in kinds; else nothing, and the object does not count.
+Mirrors gitops-engine `GetResourceHealth` with `ResourceHealthOverrides`, Argo CD 3.6, in this order: a
+deletion timestamp; a script from argocd-cm, exact key before globs; a shipped check for custom kinds; a check
+in Go for built-in kinds. Without any of them the object has no health.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
     verdict: HealthVerdict
     error: str | None = None
-    """Set where judging failed: the verdict is then Unknown, and the comparison reports this text."""
+    """Set if the check failed: the verdict is Unknown, and the comparison reports this text."""
 
 
 def health_of(
@@ -40,7 +40,7 @@ def health_of(
     lua: LuaRunner | None = None,
     now: float | None = None,
 ) -> HealthVerdict | None:
-    """`None`: Argo CD has no opinion. `overrides` are the settings'; `now` is for scripts that ask."""
+    """`None` if there is no check. `overrides` are from the settings; `now` is the time for scripts."""
     assessed = assess(obj, overrides, lua=lua, now=now)
     return None if assessed is None else assessed.verdict
 
@@ -52,7 +52,7 @@ def assess(
     lua: LuaRunner | None = None,
     now: float | None = None,
 ) -> Assessment | None:
-    """As `health_of`, and the error that upstream would return beside it."""
+    """Like `health_of`, with the error that upstream returns."""
     if _is_being_deleted(obj) and _HOOK_FINALIZER not in items(dig(obj, "metadata", "finalizers")):
         return Assessment(verdict=HealthVerdict(HealthCode.PROGRESSING, "Pending deletion"))
     group, kind = group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
@@ -81,7 +81,7 @@ def _unknown(problem: Exception, error: str) -> Assessment:
 
 def _is_being_deleted(obj: Object) -> bool:
     stamp = dig(obj, "metadata", "deletionTimestamp")
-    # What is not a time is not there, for upstream.
+    # Upstream ignores an invalid timestamp.
     return isinstance(stamp, str) and _TIME.fullmatch(stamp) is not None
 
 
@@ -97,10 +97,10 @@ _CODES: Final = frozenset(HealthCode)
 
 
 def verdict_of(result: Returned | Failed) -> HealthVerdict:
-    """Mirrors `ExecuteHealthLua`, Argo CD 3.6, with what surprises in it.
+    """Mirrors `ExecuteHealthLua`, Argo CD 3.6.
 
-    A field of the wrong type, as in `message = 5`, makes the whole answer empty, and an empty answer counts
-    as Healthy. So do a list, an empty table and no answer at all.
+    A field of the wrong type, as in `message = 5`, makes the whole result empty, and an empty result counts
+    as Healthy. So do a list, an empty table and no result.
     """
     if isinstance(result, Failed):
         raise CannotJudge(result.message)
@@ -114,7 +114,7 @@ def verdict_of(result: Returned | Failed) -> HealthVerdict:
 
 
 def _from_fields(result: Returned) -> HealthVerdict:
-    # Go matches names in any case and lets the last one win; they come sorted.
+    # Go matches names case-insensitively, and the last one is used; they are sorted.
     values = {"status": "", "message": ""}
     for name, value in result.fields:
         if value is None:

@@ -1,7 +1,7 @@
 """The kinds whose health Argo CD assesses in Go.
 
-Mirrors gitops-engine `GetHealthCheckFunc`, Argo CD 3.6. The kind is matched without its version; a check then
-refuses the versions that it does not know, and the object counts as Unknown.
+Mirrors gitops-engine `GetHealthCheckFunc`, Argo CD 3.6. The kind is matched without its version; objects of
+versions that the check does not support are Unknown.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def status_of(obj: Object) -> Object:
     return fields(obj.get("status"))
 
 
-def count(part: Object, field: str) -> int:
-    """A counter; an absent one is 0."""
-    return integer(part.get(field))
+def count(parent: Object, field: str) -> int:
+    """A counter; 0 if it is missing."""
+    return integer(parent.get(field))
 
 
-def wanted_replicas(obj: Object) -> int | None:
-    """`spec.replicas`; absent is not 0 here, a check then does not ask for it."""
+def desired_replicas(obj: Object) -> int | None:
+    """`spec.replicas`; checks ignore a missing value, which is not 0."""
     replicas = spec_of(obj).get("replicas")
     return None if replicas is None else integer(replicas)
 
@@ -71,11 +71,11 @@ def _get_appsv1_deployment_health(deployment: Object) -> HealthVerdict:
     if progress is not None and progress.get("reason") == "ProgressDeadlineExceeded":
         name = quoted(name_of(deployment))
         return HealthVerdict(HealthCode.DEGRADED, f"Deployment {name} exceeded its progress deadline")
-    status, wanted = status_of(deployment), wanted_replicas(deployment)
+    status, desired = status_of(deployment), desired_replicas(deployment)
     updated, total = count(status, "updatedReplicas"), count(status, "replicas")
     available = count(status, "availableReplicas")
-    if wanted is not None and updated < wanted:
-        return _waiting_for_rollout(f"{updated} out of {wanted} new replicas have been updated...")
+    if desired is not None and updated < desired:
+        return _waiting_for_rollout(f"{updated} out of {desired} new replicas have been updated...")
     if total > updated:
         return _waiting_for_rollout(f"{total - updated} old replicas are pending termination...")
     if available < updated:
@@ -83,8 +83,8 @@ def _get_appsv1_deployment_health(deployment: Object) -> HealthVerdict:
     return HealthVerdict(HealthCode.HEALTHY)
 
 
-def _waiting_for_rollout(what: str) -> HealthVerdict:
-    return HealthVerdict(HealthCode.PROGRESSING, f"Waiting for rollout to finish: {what}")
+def _waiting_for_rollout(detail: str) -> HealthVerdict:
+    return HealthVerdict(HealthCode.PROGRESSING, f"Waiting for rollout to finish: {detail}")
 
 
 DEPLOYMENT = GoCheck(
@@ -107,21 +107,21 @@ DEPLOYMENT = GoCheck(
 )
 
 
-# StatefulSet. It is never Degraded: pods that do not start leave it Progressing for good.
+# StatefulSet. It is never Degraded: with Pods that do not start it stays Progressing.
 
 
 def _get_appsv1_stateful_set_health(stateful_set: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getAppsv1StatefulSetHealth`, Argo CD 3.6."""
-    status, wanted = status_of(stateful_set), wanted_replicas(stateful_set)
+    status, desired = status_of(stateful_set), desired_replicas(stateful_set)
     ready, updated = count(status, "readyReplicas"), count(status, "updatedReplicas")
     # Unlike the other workloads, this one must have been observed at least once.
     if count(status, "observedGeneration") == 0 or is_unobserved(stateful_set):
         return HealthVerdict(HealthCode.PROGRESSING, "Waiting for statefulset spec update to be observed...")
-    if wanted is not None and ready < wanted:
-        return HealthVerdict(HealthCode.PROGRESSING, f"Waiting for {wanted - ready} pods to be ready...")
+    if desired is not None and ready < desired:
+        return HealthVerdict(HealthCode.PROGRESSING, f"Waiting for {desired - ready} pods to be ready...")
     strategy = fields(spec_of(stateful_set).get("updateStrategy"))
     if strategy.get("type") == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
-        return _partitioned_rollout(wanted, updated, strategy)
+        return _partitioned_rollout(desired, updated, strategy)
     if strategy.get("type") == "OnDelete":
         return HealthVerdict(HealthCode.HEALTHY, f"statefulset has {ready} ready pods")
     current, update = text(status.get("currentRevision")), text(status.get("updateRevision"))
@@ -134,11 +134,11 @@ def _get_appsv1_stateful_set_health(stateful_set: Object) -> HealthVerdict:
     return HealthVerdict(HealthCode.HEALTHY, f"statefulset rolling update complete {progress}")
 
 
-def _partitioned_rollout(wanted: int | None, updated: int, strategy: Object) -> HealthVerdict:
-    """The API server fills in `rollingUpdate`, so this is the usual way, partitions or not."""
+def _partitioned_rollout(desired: int | None, updated: int, strategy: Object) -> HealthVerdict:
+    """The usual case even without a partition, because the API server defaults `rollingUpdate`."""
     partition = dig(strategy, "rollingUpdate", "partition")
-    if wanted is not None and isinstance(partition, int | float):
-        new = wanted - integer(partition)
+    if desired is not None and isinstance(partition, int | float):
+        new = desired - integer(partition)
         if updated < new:
             progress = f"{updated} out of {new} new pods have been updated..."
             return HealthVerdict(
@@ -189,9 +189,9 @@ def _get_appsv1_replica_set_health(replica_set: Object) -> HealthVerdict:
     failure = condition(replica_set, "ReplicaFailure")
     if failure is not None and failure.get("status") == "True":
         return HealthVerdict(HealthCode.DEGRADED, text(failure.get("message")))
-    available, wanted = count(status_of(replica_set), "availableReplicas"), wanted_replicas(replica_set)
-    if wanted is not None and available < wanted:
-        progress = f"{available} out of {wanted} new replicas are available..."
+    available, desired = count(status_of(replica_set), "availableReplicas"), desired_replicas(replica_set)
+    if desired is not None and available < desired:
+        progress = f"{available} out of {desired} new replicas are available..."
         return HealthVerdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
     return HealthVerdict(HealthCode.HEALTHY)
 
@@ -256,7 +256,7 @@ DAEMON_SET = GoCheck(
 )
 
 
-# Ingress, of any version. Where no controller publishes an address, it is Progressing for ever.
+# Ingress, of any version. Without a controller that publishes an address it stays Progressing.
 
 
 def _get_ingress_health(ingress: Object) -> HealthVerdict:
@@ -291,7 +291,7 @@ SERVICE = GoCheck(
 )
 
 
-# PersistentVolumeClaim. A class that binds on first use keeps it Progressing until a Pod wants it.
+# PersistentVolumeClaim. With WaitForFirstConsumer it is Progressing until a Pod uses it.
 
 _PVC_PHASES: Final = {
     "Lost": HealthCode.DEGRADED,
@@ -315,8 +315,8 @@ PERSISTENT_VOLUME_CLAIM = GoCheck(
 
 # Pod. One that ends by design (`restartPolicy` Never or OnFailure) is Progressing while it runs.
 #
-# Such a Pod is often a hook: calling it Degraded for an image that cannot be pulled yet would end the sync,
-# and the Pod would still run later on.
+# Such a Pod is often a hook: if it were Degraded while an image cannot be pulled yet, the sync would end
+# although the Pod may still run.
 
 _IGNORE_RESTART_POLICY: Final = "argocd.argoproj.io/ignore-restart-policy"
 
@@ -375,7 +375,7 @@ def _is_waiting_error(waiting: Object) -> bool:
 
 
 def _get_fail_message(pod: Object) -> str:
-    """The first container that says something, init containers first."""
+    """The message of the first container that has one, init containers first."""
     for which in ("initContainerStatuses", "containerStatuses"):
         for container in _container_statuses(pod, which):
             terminated = fields(dig(container, "state", "terminated"))
@@ -421,7 +421,7 @@ POD = GoCheck(
 )
 
 
-# Job. The status of its conditions is not asked for, but for Suspended: they count by being there.
+# Job. The status of its conditions is ignored, except for Suspended: only their presence matters.
 
 
 def _get_batchv1_job_health(job: Object) -> HealthVerdict:
@@ -462,7 +462,7 @@ JOB = GoCheck(
 )
 
 
-# HorizontalPodAutoscaler. In version v1 the conditions hide as JSON in an annotation.
+# HorizontalPodAutoscaler. In version v1 the conditions are JSON in an annotation.
 
 _HPA_V1_CONDITIONS: Final = "autoscaling.alpha.kubernetes.io/conditions"
 _WAITING_TO_AUTOSCALE: Final = HealthVerdict(HealthCode.PROGRESSING, "Waiting to Autoscale")
@@ -499,36 +499,36 @@ def _annotated_conditions(autoscaler: Object) -> list[Object]:
     if annotation is None:
         return []
     try:
-        written = cast(Json, json.loads(annotation))
+        decoded = cast(Json, json.loads(annotation))
     except json.JSONDecodeError as problem:
         raise _unreadable_conditions(_go_json_error(annotation, problem.pos)) from None
     except RecursionError:
         raise _unreadable_conditions("exceeded max depth") from None
-    if written is None:
+    if decoded is None:
         return []
-    if not isinstance(written, list):
+    if not isinstance(decoded, list):
         raise _unreadable_conditions(
-            f"json: cannot unmarshal {json_kind(written)} into Go value of type []health.hpaCondition"
+            f"json: cannot unmarshal {json_kind(decoded)} into Go value of type []health.hpaCondition"
         )
-    return [_hpa_condition(item) for item in written]
+    return [_hpa_condition(item) for item in decoded]
 
 
-def _hpa_condition(written: Json) -> Object:
-    """Go matches the names of fields without regard to case."""
-    if written is None:
+def _hpa_condition(raw: Json) -> Object:
+    """Go matches field names case-insensitively."""
+    if raw is None:
         return {}
-    if not isinstance(written, dict):
+    if not isinstance(raw, dict):
         raise _unreadable_conditions(
-            f"json: cannot unmarshal {json_kind(written)} into Go value of type health.hpaCondition"
+            f"json: cannot unmarshal {json_kind(raw)} into Go value of type health.hpaCondition"
         )
     condition: Object = {}
-    for key, value in written.items():
+    for key, value in raw.items():
         field = key.lower()
         if field not in ("type", "reason", "message", "status") or value is None:
             continue
         if not isinstance(value, str):
-            where = f"Go struct field hpaCondition.{field.capitalize()} of type string"
-            raise _unreadable_conditions(f"json: cannot unmarshal {json_kind(value)} into {where}")
+            target = f"Go struct field hpaCondition.{field.capitalize()} of type string"
+            raise _unreadable_conditions(f"json: cannot unmarshal {json_kind(value)} into {target}")
         condition[field] = value
     return condition
 
@@ -623,5 +623,5 @@ _CHECKS: Final[dict[tuple[str, str], GoCheck]] = {
 
 
 def builtin_check(obj: Object) -> GoCheck | None:
-    """The check for an object of this kind; `None`: Argo CD has no opinion on such objects."""
+    """The check for an object of this kind; `None` if there is none."""
     return _CHECKS.get((group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))))

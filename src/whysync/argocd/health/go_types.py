@@ -1,8 +1,8 @@
-"""From a raw object to Go's typed one: where that fails, Argo CD cannot tell the health.
+"""Conversion of raw objects to Go types, whose errors make the health Unknown.
 
-A shape says which Go type each field has, as far as a check reads it: a name is a scalar (`int32`, `bool`, or
-some kind of string), a list holds one shape, `{"*": shape}` is a map and any other dictionary a struct.
-Differs from upstream: fields that no check reads are not looked at, nor are timestamps and quantities.
+A shape has the Go type of each field that a check reads: a name is a scalar (`int32`, `bool`, or a string
+type), a list contains one shape, `{"*": shape}` is a map and any other dictionary a struct. Differs from
+upstream: other fields, timestamps and quantities are not checked.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ METADATA: Final[Shape] = {
 
 class GoCheck(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    """As upstream writes the kind in its errors."""
+    """The kind in upstream's error messages."""
     judge: Callable[[Object], HealthVerdict]
     versions: tuple[str, ...] = ()
-    """Empty: upstream reads the raw object, whatever its version."""
+    """Empty if upstream reads the raw object of any version."""
     shape: Shape | None = None
 
     def __call__(self, obj: Object) -> HealthVerdict:
@@ -46,7 +46,7 @@ class GoCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def conversion_problem(value: Json, shape: Shape) -> str | None:
-    """Mirrors `fromUnstructured` of k8s.io/apimachinery 0.36, texts included; null is the zero value."""
+    """Mirrors `fromUnstructured` of k8s.io/apimachinery 0.36 with its messages; null is the zero value."""
     if value is None:
         return None
     if isinstance(shape, str):
@@ -60,7 +60,10 @@ def conversion_problem(value: Json, shape: Shape) -> str | None:
         return f"cannot restore {'struct from:' if each is None else 'map from'} {_kind(value)}"
     if each is not None:
         return next((p for item in value.values() if (p := conversion_problem(item, each))), None)
-    return next((p for key, part in shape.items() if (p := conversion_problem(value.get(key), part))), None)
+    return next(
+        (p for key, field_shape in shape.items() if (p := conversion_problem(value.get(key), field_shape))),
+        None,
+    )
 
 
 def _scalar_problem(value: Json, go_type: str) -> str | None:
@@ -71,13 +74,13 @@ def _scalar_problem(value: Json, go_type: str) -> str | None:
         return (
             f"cannot convert float64 to {go_type}" if kind == "float64" else f"unrecognized type: {go_type}"
         )
-    wanted = "bool" if go_type == "bool" else "string"
-    if kind == wanted:
+    expected = "bool" if go_type == "bool" else "string"
+    if kind == expected:
         return None
-    # Go would turn a number into the character of that code, so it gets an error of its own.
-    if wanted == "string" and kind == "int64":
+    # Go could convert a number to a character, so this has a separate error.
+    if expected == "string" and kind == "int64":
         return f"cannot convert int64 to {go_type}"
-    return f"unrecognized type: {wanted}"
+    return f"unrecognized type: {expected}"
 
 
 def _kind(value: Json) -> str:
@@ -102,7 +105,7 @@ def _gvk(obj: Object) -> str:
 
 
 def conditions_shape(prefix: str) -> Shape:
-    """A list of conditions; `prefix` names the Go types, such as `v1.Deployment`."""
+    """A list of conditions; `prefix` is the prefix of the Go type, such as `v1.Deployment`."""
     return [
         {
             "type": f"{prefix}ConditionType",

@@ -1,4 +1,4 @@
-"""The health of objects on their own, and who judged it: no Application and no cluster is needed."""
+"""The health of single objects and the check that was used, without Application or cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whysync.kubernetes.api.ref import group_of
 
 
 class StandaloneAssessor(StrEnum):
-    """Which check Argo CD asks about a kind; only the first that there is."""
+    """The check that Argo CD uses for a kind."""
 
     SETTINGS = "your Lua"
     SHIPPED = "shipped check"
@@ -28,7 +28,7 @@ class StandaloneAssessor(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandaloneHealth:
     verdict: HealthVerdict | None
-    """`None`: Argo CD has no opinion on this kind."""
+    """`None` if there is no check for this kind."""
     by: StandaloneAssessor
 
 

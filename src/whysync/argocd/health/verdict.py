@@ -8,11 +8,11 @@ from whysync.argocd.api.application import HealthCode
 
 
 class HealthVerdict(msgspec.Struct, frozen=True):
-    """`code` is empty where a user's Lua check answered with nothing: it then counts as Healthy."""
+    """`code` is `None` if a user's Lua check returned nothing, which counts as Healthy."""
 
     code: HealthCode | None
     message: str = ""
 
 
 class CannotJudge(Exception):
-    """Upstream returns an error; the object counts as Unknown and shows this text."""
+    """Upstream returns an error; the object is Unknown with this text."""

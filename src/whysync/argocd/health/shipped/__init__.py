@@ -89,7 +89,7 @@ _WILDCARDS: Final = {
 
 
 def shipped_check(group: str, kind: str) -> Check | None:
-    """The check that Argo CD would use, if nobody overrides it.
+    """The shipped check for a kind, without overrides.
 
     Mirrors `GetHealthScript`, Argo CD 3.6: the exact kind first, then the wildcards.
     """
@@ -104,7 +104,7 @@ def shipped_check(group: str, kind: str) -> Check | None:
 
 
 def judge(check: Check, obj: Object) -> HealthVerdict:
-    """Runs a check; a script that would have failed results in Unknown with its error, as in Argo CD."""
+    """Runs a check; if the script would fail, the result is Unknown with its error, as in Argo CD."""
     try:
         return check(obj) or HealthVerdict(None)
     except LuaError as error:

@@ -50,7 +50,7 @@ _HASH: Final = ".status.currentPodHash"
 
 
 def _spec_not_observed(obj: Object, _it: Json) -> bool:
-    """An observed generation that is no number is the hash of an old controller, and taken for good."""
+    """An observed generation that is not a number is a hash of an old controller, and accepted."""
     status = obj.get("status")
     if status is None:
         return True
@@ -63,12 +63,12 @@ def _spec_not_observed(obj: Object, _it: Json) -> bool:
     annotations = lua.named(obj, "metadata", "annotations")
     if annotations is None:
         return False
-    wanted = lua.to_number(lua.at(annotations, "rollout.argoproj.io/workload-generation"))
-    return wanted != lua.to_number(lua.at(status, "workloadObservedGeneration"))
+    workload_generation = lua.to_number(lua.at(annotations, "rollout.argoproj.io/workload-generation"))
+    return workload_generation != lua.to_number(lua.at(status, "workloadObservedGeneration"))
 
 
 def _phase(obj: Object, _it: Json = None, /) -> HealthVerdict:
-    """The controller's own word is taken as it is, except that paused is suspended."""
+    """The phase of the controller is the health, except that paused is Suspended."""
     phase = lua.named(obj, "status", "phase")
     return verdict(SUSPENDED if phase == "Paused" else phase, lua.named(obj, "status", "message"))
 
@@ -92,7 +92,7 @@ def _stable_is_known(obj: Object, _it: Json) -> bool:
 _ROLLOUT: Final = in_order(
     when(_spec_not_observed, then=progressing("Waiting for rollout spec update to be observed")),
     when(present(".status.phase"), then=_phase),
-    # From here on: controllers that do not tell a phase yet.
+    # From here on: controllers that do not report a phase yet.
     each(
         ".status.conditions",
         says("InvalidSpec", None, degraded("{message}")),
@@ -225,7 +225,7 @@ def _running(
     names_the_ill_part: bool = False,
     upgraded_by_numaplane: bool = True,
 ) -> Check:
-    """Judged by phase, once the controller has seen the latest spec.
+    """Assessed by phase, once the controller has observed the latest spec.
 
     `names_the_ill_part`: the message of the (last) False condition is told, not only that there is one.
     """
@@ -256,7 +256,9 @@ def _running(
 def _false_conditions(status: Json) -> list[Json]:
     entries = lua.at(status, "conditions")
     return (
-        [it for it in lua.ipairs(entries) if lua.at(it, "status") == "False"] if entries is not None else []
+        [condition for condition in lua.ipairs(entries) if lua.at(condition, "status") == "False"]
+        if entries is not None
+        else []
     )
 
 

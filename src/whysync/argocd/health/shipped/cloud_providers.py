@@ -113,13 +113,13 @@ _WHICH = message(
 )
 
 
-def _failed(obj: Object, it: Json = None, /) -> HealthVerdict:
+def _failed(obj: Object, item: Json = None, /) -> HealthVerdict:
     status = lua.at(obj, "status")
     retries, error = lua.at(status, "retryCount"), lua.at(status, "errorDescription")
     message = "Failed to reconcile the Iamrole "
     if retries is not None and lua.less(0, retries):
         message = lua.concat(message, "(retry ", retries, ") ")
-    message = lua.concat(message, _WHICH(obj, it))
+    message = lua.concat(message, _WHICH(obj, item))
     if error is not None:
         message = lua.concat(message, " Reconciliation error was: ", error)
     return verdict(DEGRADED, message)
@@ -188,8 +188,8 @@ _FAILED = degraded("{message|}")
 _CONDITIONS = path(".status?.conditions")
 
 
-def _has_conditions(obj: Object, it: Json) -> bool:
-    return isinstance(_CONDITIONS(obj, it), list | dict)
+def _has_conditions(obj: Object, item: Json) -> bool:
+    return isinstance(_CONDITIONS(obj, item), list | dict)
 
 
 _SERVICE = in_order(

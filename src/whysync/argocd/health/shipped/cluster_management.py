@@ -59,7 +59,7 @@ _POOL_PHASES: Final = {"Running": HEALTHY, "Scaling": HEALTHY, "Failed": DEGRADE
 
 
 def machine_pool(obj: Object) -> HealthVerdict:
-    """The phase decides; the message goes on with all that is not well."""
+    """The phase decides; the message contains all conditions that are not True."""
     code, text = PROGRESSING, ""
     phase = lua.maybe(obj, "status", "phase")
     if phase is not None:
@@ -137,7 +137,7 @@ CHECKS["cluster.x-k8s.io"] = {
 
 
 def _ready_unless_errors(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
-    """Ready wins over errors; without it, all errors are told, each with a blank behind it."""
+    """Ready takes precedence over errors; without it the message has all errors, each followed by a space."""
     errors = ""
     for condition in lua.ipairs(lua.named(obj, "status", "conditions")):
         status = lua.at(condition, "status")
@@ -181,7 +181,7 @@ _NOT_UPDATED = progressing("Waiting for the status to be updated")
 
 
 def _configuration_details(obj: Object, _it: Json = None, /) -> HealthVerdict:
-    """All that was found, of all clusters, in one line; without details there is no verdict yet."""
+    """The message lists the results of all clusters; without details there is no verdict yet."""
     details = lua.named(obj, "status", "compliancyDetails")
     if details is None:
         return HealthVerdict(PROGRESSING, "Waiting for compliance")
@@ -196,7 +196,7 @@ def _configuration_details(obj: Object, _it: Json = None, /) -> HealthVerdict:
 
 
 def _who_does_not_comply(obj: Object, _it: Json = None, /) -> HealthVerdict:
-    """A root policy knows its clusters (`status`), a replicated one its templates (`details`)."""
+    """A root policy has clusters (`status`), a replicated one templates (`details`)."""
     status = lua.at(obj, "status")
     clusters, templates = lua.at(status, "status"), lua.at(status, "details")
     if clusters is not None:
@@ -267,7 +267,7 @@ CHECKS["policy.open-cluster-management.io"] = {
 }
 
 
-# Karmada: bindings of resources to clusters. All clusters have to report before any is judged.
+# Karmada: bindings of resources to clusters. All clusters must report before any is assessed.
 
 _INSUFFICIENT = progressing("Current resource status is insufficient")
 _UNHEALTHY = degraded("Current resource status is unhealthy")
@@ -300,7 +300,7 @@ CHECKS["work.karmada.io"] = {
         ),
         _EACH_CLUSTER,
     ),
-    # One that follows a dependency names no clusters.
+    # A binding of a dependency has no clusters.
     "ResourceBinding": in_order(
         when(absent(".status"), then=_INSUFFICIENT),
         when(present(".spec.clusters"), none_of(some(".spec.clusters")), then=_INSUFFICIENT),

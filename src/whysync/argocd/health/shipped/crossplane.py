@@ -38,8 +38,7 @@ _UP_TO_DATE: Final = healthy("Resource is up-to-date.")
 
 
 def managed(*, without_status: tuple[str, ...], ready: tuple[str, ...]) -> Step:
-    """An object without any status passes for healthy, whatever its kind; one with an empty status only
-    if its kind never has one."""
+    """An object without status is healthy; one with an empty status only if its kind never has one."""
     return in_order(
         when(absent(".status"), then=_UP_TO_DATE),
         when(empty(".status"), is_(".kind", *without_status), then=_UP_TO_DATE),
@@ -93,7 +92,7 @@ CHECKS["*.upbound.io"] = {
 
 
 def _provider(obj: Object) -> HealthVerdict:
-    """Installed and Healthy have to be True, and both have to be there for the message."""
+    """Installed and Healthy must be True, and both must exist for the message."""
     entries = lua.maybe(obj, "status", "conditions")
     if entries is None:
         return HealthVerdict(PROGRESSING, "Waiting for provider to be installed")
@@ -116,7 +115,7 @@ CHECKS["pkg.crossplane.io"] = {"Provider": _provider}
 
 
 def _stack_install(obj: Object) -> HealthVerdict:
-    """Waits for a Ready that is True; meanwhile the last Ready says why."""
+    """Progressing until Ready is True, with the message of the last Ready condition."""
     message: Json = "Waiting for stack to be installed"
     entries = lua.maybe(obj, "status", "conditionedStatus", "conditions")
     for condition in lua.ipairs(entries) if entries is not None else ():

@@ -118,13 +118,13 @@ CHECKS["postgresql.cnpg.io"] = {
 }
 
 
-# MariaDB's operator: whichever condition the walk ends at has the word.
+# MariaDB's operator: the condition at which the iteration ends decides.
 
 _NO_STATUS = "No status info available"
 
 
 def _walk(says: str, *ends: tuple[HealthCode, tuple[Test, ...]], at_the_end: HealthCode) -> Check:
-    """Walks the conditions until one ends the walk; the last one seen gives the message in any case."""
+    """Iterates over the conditions until one decides; the last visited one has the message."""
     write = message(says)
 
     def check(obj: Object) -> HealthVerdict:

@@ -28,7 +28,7 @@ from whysync.json_tree import Json, Object
 CHECKS: Final[dict[str, dict[str, Check]]] = {}
 
 
-# How Flux objects are judged: by counting what their conditions say.
+# Flux objects are assessed by counting conditions.
 #
 # An object is busy when Ready is not settled *and* it is Reconciling, and done when enough of the
 # conditions it lives by are True. Everything between is Degraded, even an empty list of conditions.
@@ -156,7 +156,7 @@ _PHASES: Final = {
 
 
 def canary(obj: Object) -> HealthVerdict:
-    """The message is the phase, the weight if there is any, and what all conditions say."""
+    """The message is the phase, the weight if there is any, and the messages of all conditions."""
     status = obj.get("status")
     if status is None:
         return HealthVerdict(UNKNOWN, "No status")

@@ -47,7 +47,7 @@ _INITIALIZING: Final = progressing("Waiting for initialization")
 
 
 def _broken_if_not_text(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
-    """The time of the last run is parsed but never used: any text will do, other things make it fail."""
+    """The time of the last run is parsed but not used: any string is accepted, other types fail."""
     last = lua.named(obj, "status", "lastScheduleTime")
     if isinstance(last, bool | dict | list):
         raise lua.LuaError(f"bad argument #1 to match (string expected, got {lua.type_name(last)})")
@@ -55,7 +55,7 @@ def _broken_if_not_text(obj: Object, _it: Json = None, /) -> HealthVerdict | Non
 
 
 def _more_than_the_partition(updated: str, wanted: str) -> Test:
-    """More are updated than the partition asks for: the rest waits for a person."""
+    """More replicas are updated than the partition requires: the rest is a manual step."""
 
     def test(obj: Object, _it: Json) -> bool:
         held_back = lua.named(obj, "spec", "updateStrategy", "rollingUpdate", "partition")

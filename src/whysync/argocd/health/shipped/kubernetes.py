@@ -70,7 +70,7 @@ CHECKS["batch"] = {
 
 
 def _pod_disruption_budget(obj: Object) -> HealthVerdict:
-    """Too few pods is no failure of the budget: some are made to never allow a disruption."""
+    """Too few Pods are not a failure: some budgets never allow a disruption on purpose."""
     result = HealthVerdict(PROGRESSING, "Waiting for status")
     entries = lua.maybe(obj, "status", "conditions")
     for condition in lua.ipairs(entries) if entries is not None else ():
@@ -124,7 +124,7 @@ CHECKS["snapshot.storage.k8s.io"] = {"VolumeSnapshot": _SNAPSHOT, "VolumeSnapsho
 
 
 def _trouble(entries: Json, what: str) -> tuple[HealthCode, Json] | None:
-    """What conditions of a gateway, a listener or a route's parent complain about, the worst first."""
+    """The worst problem in the conditions of a gateway, a listener or a route's parent."""
     for kind in ("ResolvedRefs", "Accepted"):
         for condition in lua.ipairs(entries):
             if lua.at(condition, "type") == kind and lua.at(condition, "status") == "False":
@@ -157,9 +157,9 @@ def gateway(obj: Object) -> HealthVerdict:
 
 
 def _route(kind: str, *, by_generation: bool) -> Check:
-    """A route is as well as each of its parents (gateways) says.
+    """A route has the health that its parents (gateways) report.
 
-    With `by_generation`, a parent that has not seen the latest spec is not listened to.
+    With `by_generation`, a parent that has not observed the latest spec is ignored.
     """
 
     def check(obj: Object) -> HealthVerdict:

@@ -1,9 +1,8 @@
-"""The corners of Lua that show in a verdict, as plain functions over raw JSON.
+"""Lua semantics that affect health checks, as plain functions over raw JSON.
 
-Argo CD judges custom kinds with Lua, so a script that trips over an odd object answers Unknown with
-Lua's own complaint. These functions trip in the same places and complain in the words of gopher-lua,
-the Lua of Argo CD. `null` and an absent field are one thing there (nil), and Argo CD drops `null`s
-from lists when it hands an object over.
+Argo CD assesses custom kinds with Lua scripts; a script that fails on an object results in Unknown with Lua's
+error. These functions fail in the same cases with the messages of gopher-lua, which Argo CD uses. `null` and
+a missing field are both nil, and Argo CD removes `null`s from lists that it passes to a script.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from typing import Final
 
 from whysync.json_tree import Json
 
-_EXACT: Final = 2**53  # Lua counts in floats: beyond this, whole numbers lose their last digits
+_EXACT: Final = 2**53  # Lua numbers are floats: larger integers lose precision
 _HUGE: Final = 2**63
 
 
 class LuaError(Exception):
-    """A script would have stopped here. Argo CD shows the text, with a line number that we do not have."""
+    """A Lua error. Argo CD shows the text with a line number, which is missing here."""
 
 
 def type_name(value: Json) -> str:
@@ -51,7 +50,7 @@ def truthy(value: Json) -> bool:
 
 
 def same(left: Json, right: Json) -> bool:
-    """`==`: never true across types, and two tables are equal only when they are one and the same."""
+    """`==`: never true for different types; two tables are equal only if they are identical."""
     if isinstance(left, bool) or isinstance(right, bool) or isinstance(left, dict | list):
         return left is right
     return left == right
@@ -76,7 +75,7 @@ def is_number(value: Json) -> bool:
 
 
 def number(value: Json) -> int | float:
-    """An operand of `+` or `-`; text that reads as a number will do."""
+    """An operand of `+` or `-`; numeric strings are converted."""
     result = to_number(value)
     if result is None and isinstance(value, str):
         result = _float(value)
@@ -88,7 +87,7 @@ def number(value: Json) -> int | float:
 
 
 def to_number(value: Json) -> int | float | None:
-    """`tonumber(value)`. In gopher-lua, text without a point must be a whole number: `"1e3"` is nil."""
+    """`tonumber(value)`. In gopher-lua, a string without a point must be an integer: `"1e3"` is nil."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     if not isinstance(value, str):
@@ -149,7 +148,7 @@ def ipairs(value: Json) -> Iterable[Json]:
 
 
 def pairs(value: Json) -> Iterable[Json]:
-    """The entries of a list, or the values of named fields in the order in which they are written."""
+    """The entries of a list, or the values of named fields in their order."""
     if isinstance(value, dict):
         return [item for item in value.values() if item is not None]
     if isinstance(value, list):
@@ -158,7 +157,7 @@ def pairs(value: Json) -> Iterable[Json]:
 
 
 def shown(value: int | float) -> str:
-    """A number as Lua writes it: `3.0` is `3`."""
+    """A number as Lua prints it: `3.0` is `3`."""
     if abs(value) >= _HUGE:
         return repr(float(value)) if abs(value) < 1e308 else "+Inf"
     if isinstance(value, int):
@@ -166,40 +165,40 @@ def shown(value: int | float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def concat(*parts: Json) -> str:
+def concat(*values: Json) -> str:
     """`a .. b .. c`, for strings and numbers."""
-    written: list[str] = []
-    for part in parts:
-        if isinstance(part, str):
-            written.append(part)
-        elif isinstance(part, int | float) and not isinstance(part, bool):
-            written.append(shown(part))
+    pieces: list[str] = []
+    for value in values:
+        if isinstance(value, str):
+            pieces.append(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            pieces.append(shown(value))
         else:
-            sides = ("string", type_name(part)) if written else (type_name(part), "string")
+            sides = ("string", type_name(value)) if pieces else (type_name(value), "string")
             raise LuaError(f"cannot perform concat operation between {sides[0]} and {sides[1]}")
-    return "".join(written)
+    return "".join(pieces)
 
 
-def join(parts: Iterable[Json], between: str) -> str:
+def join(values: Iterable[Json], between: str) -> str:
     """`table.concat(parts, between)`."""
-    written: list[str] = []
-    for part in parts:
-        if not isinstance(part, str | int | float) or isinstance(part, bool):
-            where = f"at index {len(written) + 1} in table for concat"
-            raise LuaError(f"invalid value ({type_name(part)}) {where}")
-        written.append(concat(part))
-    return between.join(written)
+    pieces: list[str] = []
+    for value in values:
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            position = f"at index {len(pieces) + 1} in table for concat"
+            raise LuaError(f"invalid value ({type_name(value)}) {position}")
+        pieces.append(concat(value))
+    return between.join(pieces)
 
 
 def named(obj: Json, *keys: str) -> Json:
-    """`obj.a.b.c`: an error where anything but the last is missing."""
+    """`obj.a.b.c`: an error if any field but the last is missing."""
     for key in keys:
         obj = at(obj, key)
     return obj
 
 
 def maybe(obj: Json, *keys: str) -> Json:
-    """The same where the script looked before each step: nil where anything is missing."""
+    """`obj.a and obj.a.b …`: nil if any field is missing."""
     for key in keys:
         if obj is None:
             return None
@@ -208,7 +207,7 @@ def maybe(obj: Json, *keys: str) -> Json:
 
 
 def numbered(value: Json) -> Iterable[tuple[Json, Json]]:
-    """`pairs` with the keys: a list counts from 1, a table with named fields gives their names."""
+    """`pairs` with keys: positions from 1 for a list, names for named fields."""
     if isinstance(value, dict):
         return [(key, item) for key, item in value.items() if item is not None]
     return enumerate(pairs(value), start=1)
@@ -218,9 +217,9 @@ def joined(value: Json, separator: str) -> str:
     """`table.concat(value, separator)`, for strings and numbers."""
     if not isinstance(value, list | dict):
         raise LuaError(f"bad argument #1 to concat (table expected, got {type_name(value)})")
-    written: list[str] = []
-    for place, item in enumerate(ipairs(value), start=1):
+    pieces: list[str] = []
+    for position, item in enumerate(ipairs(value), start=1):
         if not isinstance(item, str) and not is_number(item):
-            raise LuaError(f"invalid value ({type_name(item)}) at index {place} in table for concat")
-        written.append(concat(item))
-    return separator.join(written)
+            raise LuaError(f"invalid value ({type_name(item)}) at index {position} in table for concat")
+        pieces.append(concat(item))
+    return separator.join(pieces)

@@ -63,9 +63,9 @@ _WAITING = "Waiting for status"
 
 
 def _http_proxy(obj: Object) -> HealthVerdict:
-    """Upstream takes a proxy that includes others for healthy even when it is not valid.
+    """Upstream treats a proxy that includes others as healthy even if it is invalid.
 
-    Parent and children wait for each other; without this, none of them would ever be applied.
+    Parent and children depend on each other; otherwise none of them would ever be applied.
     """
     status = lua.at(obj, "status")
     if not lua.truthy(status):

@@ -101,15 +101,15 @@ def _by_nodes(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
     nodes = lua.maybe(obj, "status", "availableNodes")
     if nodes is None:
         return None
-    wanted: int | float = 0
+    desired: int | float = 0
     for node_set in lua.pairs(lua.named(obj, "spec", "nodeSets")):
-        wanted += lua.number(lua.at(node_set, "count"))
-    if lua.less(nodes, wanted):
+        desired += lua.number(lua.at(node_set, "count"))
+    if lua.less(nodes, desired):
         text = lua.concat(
-            "The desired amount of availableNodes is ", wanted, " but the current amount is ", nodes
+            "The desired amount of availableNodes is ", desired, " but the current amount is ", nodes
         )
         return HealthVerdict(PROGRESSING, text)
-    return _ALL_NODES_THERE(obj) if lua.same(nodes, wanted) else None
+    return _ALL_NODES_THERE(obj) if lua.same(nodes, desired) else None
 
 
 CHECKS["elasticsearch.k8s.elastic.co"] = {
@@ -216,7 +216,7 @@ CHECKS["coralogix.com"] = {"Alert": _SYNCED, "RecordingRuleGroupSet": _SYNCED}
 
 
 def _all_conditions(obj: Object) -> HealthVerdict:
-    """Told one after the other, up to the first that is False."""
+    """Lists the conditions up to the first that is False."""
     code, messages = PROGRESSING, ""
     entries = lua.maybe(obj, "status", "conditions")
     for condition in () if entries is None else lua.ipairs(entries):
@@ -232,7 +232,7 @@ def _all_conditions(obj: Object) -> HealthVerdict:
 
 
 def _sentence(condition: Json) -> str:
-    """`reason for type because message`, as far as each is there."""
+    """`reason for type because message`, without missing parts."""
     words: list[Json] = []
     for joint, name in (("", "reason"), (" for ", "type"), (" because ", "message")):
         value = lua.at(condition, name)

@@ -72,9 +72,9 @@ def readiness(
     finalizers: Mapping[str, tuple[str, str]] | None = None,
     conditions: tuple[str, ...] = ("Ready",),
 ) -> Step:
-    """Decides unless the object is ready; then the rest of its status has the word.
+    """Decides unless the object is ready; then the rest of its status is assessed.
 
-    `finalizers` tells of each what it waits for, and what happens if somebody removes it.
+    `finalizers` describes for each what it waits for, and the effect of removing it.
     """
 
     def ask(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
@@ -173,7 +173,7 @@ def strategy(obj: Object, _it: Json = None, /) -> HealthVerdict:
 
 
 def _under_way(environments: list[Json]) -> HealthVerdict | None:
-    """The first environment with something to promote: a note of the hydrator alone is nothing to promote."""
+    """The first environment with something to promote; a hydrator note alone does not count."""
     for environment in environments:
         proposed, active = lua.named(environment, "proposed", "dry", "sha"), _active(environment)
         if lua.same(proposed, active):
@@ -251,13 +251,13 @@ def _active(environment: Json) -> Json:
 
 
 def _hydrated(environment: Json) -> Json:
-    """The commit that the hydrator has come to: its note, else what is proposed."""
+    """The commit of the hydrator: its note, or else the proposed one."""
     noted = _given(environment, "proposed", "note", "drySha")
     return noted if noted is not None else _given(environment, "proposed", "dry", "sha")
 
 
 def _given(value: Json, *keys: str) -> Json:
-    """The value at the end, or `None` when anything on the way is nil or false, or the end is empty."""
+    """The value at the path; `None` if any value is nil or false, or if it is empty."""
     for key in keys:
         value = lua.at(value, key)
         if not lua.truthy(value):
@@ -285,7 +285,7 @@ def _applications(obj: Object, _it: Json = None, /) -> HealthVerdict:
 
 
 def _environments(title: str, *, done: str, reconciled: str) -> Step:
-    """One phase per environment; whatever is neither success nor failure is pending."""
+    """One phase per environment; any phase but success and failure is pending."""
 
     def ask(obj: Object, _it: Json = None, /) -> HealthVerdict:
         listed = lua.named(obj, "status", "environments")

@@ -44,7 +44,7 @@ _WAITING: Final = HealthVerdict(PROGRESSING, "replication controller is waiting 
 
 
 def deployment_config(obj: Object) -> HealthVerdict:
-    """Two conditions make it healthy, one of them means that it is under way."""
+    """Healthy with two conditions, progressing with one of them."""
     entries = lua.maybe(obj, "status", "conditions")
     replicas = lua.maybe(obj, "status", "replicas")
     if entries is None or replicas is None:
@@ -132,18 +132,18 @@ _PENDING_STATES = (None, "", "UpgradeAvailable", "UpgradePending")
 
 
 def _subscription(obj: Object) -> HealthVerdict:
-    """The message lists all conditions and the state, whatever the verdict."""
+    """The message lists all conditions and the state."""
     entries = lua.maybe(obj, "status", "conditions")
     if entries is None:
         return HealthVerdict(PROGRESSING, "An install plan for a subscription is pending installation")
     expected = _waits_for_approval(obj, entries)
     pending = degraded = False
     listed: list[str] = []
-    for place, condition in lua.numbered(entries):
+    for position, condition in lua.numbered(entries):
         kind, status = lua.at(condition, "type"), lua.at(condition, "status")
         if expected and kind == "InstallPlanPending":
             continue
-        listed.append(lua.concat(place, ": ", kind, " | ", status, "\n"))
+        listed.append(lua.concat(position, ": ", kind, " | ", status, "\n"))
         if kind == "InstallPlanPending":
             pending |= status == "True"
         elif kind == "InstallPlanMissing":  # whatever its status
@@ -164,7 +164,7 @@ def _subscription(obj: Object) -> HealthVerdict:
 
 
 def _waits_for_approval(obj: Object, entries: Json) -> bool:
-    """An upgrade, not the first install, that a person has to approve: nothing is wrong then."""
+    """Is it an upgrade, not the first install, that requires a manual approval? That is healthy."""
     if lua.maybe(obj, "spec", "installPlanApproval") != "Manual":
         return False
     for condition in lua.pairs(entries):
@@ -298,7 +298,7 @@ def _by_condition(kind: str, good: str, **bad: str) -> Step:
 
 
 def _assigned(name: str) -> Test:
-    """3scale has given it a number."""
+    """Has 3scale assigned an id?"""
 
     def test(obj: Object, _it: Json) -> bool:
         number = lua.named(obj, "status", name)
@@ -396,9 +396,9 @@ CHECKS["capabilities.3scale.net"] = {
 
 
 def _keycloak(obj: Object) -> HealthVerdict:
-    """The oldest of the conditions that decide wins; one without a time counts as the newest.
+    """The oldest deciding condition is used; one without a time counts as the newest.
 
-    Equal times keep their order, as they do in Argo CD for lists of up to twelve.
+    The order of equal times is stable, as in Argo CD for lists of up to twelve.
     """
     entries = lua.maybe(obj, "status", "conditions")
     if entries is None:
@@ -413,10 +413,10 @@ def _keycloak(obj: Object) -> HealthVerdict:
 
 
 def _by_age(left: Json, right: Json) -> int:
-    left_time, other = lua.at(left, "lastTransitionTime"), lua.at(right, "lastTransitionTime")
-    if left_time is None or other is None:
-        return (left_time is None) - (other is None)
-    return lua.less(other, left_time) - lua.less(left_time, other)
+    left_time, right_time = lua.at(left, "lastTransitionTime"), lua.at(right, "lastTransitionTime")
+    if left_time is None or right_time is None:
+        return (left_time is None) - (right_time is None)
+    return lua.less(right_time, left_time) - lua.less(left_time, right_time)
 
 
 CHECKS["k8s.keycloak.org"] = {"Keycloak": _keycloak}
@@ -432,10 +432,10 @@ _MEANING = {
 }
 
 
-def _true_condition(_obj: Object, it: Json = None, /) -> HealthVerdict | None:
-    if lua.at(it, "status") != "True":
+def _true_condition(_obj: Object, item: Json = None, /) -> HealthVerdict | None:
+    if lua.at(item, "status") != "True":
         return None
-    kind, reason, details = lua.at(it, "type"), lua.at(it, "reason"), lua.at(it, "message")
+    kind, reason, details = lua.at(item, "type"), lua.at(item, "reason"), lua.at(item, "message")
     message = reason if details is None or details == "" else lua.concat(reason, ": ", details)
     return verdict(_MEANING[kind], message) if isinstance(kind, str) and kind in _MEANING else None
 

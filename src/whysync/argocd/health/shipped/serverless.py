@@ -35,8 +35,8 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 # Knative's operator: Serving and Eventing, healthy when a number of conditions are True.
 
 
-def _installed(kind: str, *, wanted: tuple[str, ...], awaited: tuple[str, ...]) -> Check:
-    """All of `wanted` have to be True; a False one of `awaited`, or any Unknown, is taken for progress."""
+def _installed(kind: str, *, required: tuple[str, ...], awaited: tuple[str, ...]) -> Check:
+    """All of `required` must be True; a False one of `awaited`, or any Unknown, means Progressing."""
 
     def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")
@@ -44,12 +44,12 @@ def _installed(kind: str, *, wanted: tuple[str, ...], awaited: tuple[str, ...]) 
             return HealthVerdict(PROGRESSING, f"Waiting for {kind}")
         good = open_ones = 0
         listed: list[str] = []
-        for place, condition in lua.numbered(entries):
+        for position, condition in lua.numbered(entries):
             what, status = lua.at(condition, "type"), lua.at(condition, "status")
-            listed.append(lua.concat(place, ": ", what, " | ", status, "\n"))
-            good += status == "True" and what in wanted
+            listed.append(lua.concat(position, ": ", what, " | ", status, "\n"))
+            good += status == "True" and what in required
             open_ones += status == "Unknown" or (status == "False" and what in awaited)
-        if open_ones == 0 and good == len(wanted):
+        if open_ones == 0 and good == len(required):
             return HealthVerdict(HEALTHY, f"{kind} is healthy.")
         return HealthVerdict(PROGRESSING if open_ones else DEGRADED, "".join(listed))
 
@@ -58,11 +58,11 @@ def _installed(kind: str, *, wanted: tuple[str, ...], awaited: tuple[str, ...]) 
 
 CHECKS["operator.knative.dev"] = {
     "KnativeEventing": _installed(
-        "KnativeEventing", wanted=("Ready", "InstallSucceeded"), awaited=("Ready",)
+        "KnativeEventing", required=("Ready", "InstallSucceeded"), awaited=("Ready",)
     ),
     "KnativeServing": _installed(
         "KnativeServing",
-        wanted=("Ready", "InstallSucceeded", "DependenciesInstalled", "DeploymentsAvailable"),
+        required=("Ready", "InstallSucceeded", "DependenciesInstalled", "DeploymentsAvailable"),
         awaited=("Ready", "DeploymentsAvailable"),
     ),
 }
@@ -107,7 +107,7 @@ CHECKS["serving.knative.dev"] = {"Service": _service}
 
 
 def _inference_service(obj: Object) -> HealthVerdict:
-    """A False or Unknown condition is progress; only the model's own transition can be a failure."""
+    """A False or Unknown condition means Progressing; only the model's transition can be a failure."""
     waiting = HealthVerdict(PROGRESSING, "Waiting for InferenceService to report status...")
     status = lua.at(obj, "status")
     if status is None:
@@ -123,13 +123,13 @@ def _inference_service(obj: Object) -> HealthVerdict:
     entries = lua.at(status, "conditions")
     if entries is None:
         return waiting
-    for place, condition in lua.numbered(entries):
+    for position, condition in lua.numbered(entries):
         kind, state = lua.at(condition, "type"), lua.at(condition, "status")
         if kind == "Stopped" and state == "True":
             return HealthVerdict(SUSPENDED, "InferenceService is Stopped")
         moving |= state == "Unknown" or (state == "False" and kind != "Stopped")
         if state != "True" and kind != "Stopped":
-            message += _kserve_complaint(place, condition)
+            message += _kserve_complaint(position, condition)
     if failed:
         return HealthVerdict(DEGRADED, message)
     return (
@@ -139,8 +139,8 @@ def _inference_service(obj: Object) -> HealthVerdict:
     )
 
 
-def _kserve_complaint(place: Json, condition: Json) -> str:
-    message = lua.concat(" | ", place, ": ", lua.at(condition, "type"), " | ", lua.at(condition, "status"))
+def _kserve_complaint(position: Json, condition: Json) -> str:
+    message = lua.concat(" | ", position, ": ", lua.at(condition, "type"), " | ", lua.at(condition, "status"))
     for detail in (lua.at(condition, "reason"), lua.at(condition, "message")):
         if detail is not None and detail != "":
             message = lua.concat(message, " | ", detail)
@@ -195,11 +195,11 @@ def spin_app(obj: Object) -> HealthVerdict:
                 availability = _or(message, f"Application {otherwise}")
             case _:
                 pass
-    ready, wanted = _or(lua.at(status, "readyReplicas"), 0), _or(lua.named(obj, "spec", "replicas"), 1)
+    ready, required = _or(lua.at(status, "readyReplicas"), 0), _or(lua.named(obj, "spec", "replicas"), 1)
     if not available:
         return verdict(DEGRADED, availability)
-    counted = lua.concat(ready, "/", wanted)
-    if lua.less(ready, wanted):
+    counted = lua.concat(ready, "/", required)
+    if lua.less(ready, required):
         return HealthVerdict(PROGRESSING, f"Waiting for replicas to be ready ({counted})")
     if progress is not None:
         return verdict(PROGRESSING, progress)
@@ -230,7 +230,7 @@ _PAUSED = ("Paused", "True")
 
 
 def _scaled(*, bad: tuple[tuple[str, str], ...], waiting: str) -> Check:
-    """All conditions are heard; the last one that matters has the word, the worst one the verdict."""
+    """The last relevant condition has the message, the worst one the verdict."""
 
     def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")

@@ -160,7 +160,7 @@ def ceph_cluster(obj: Object) -> HealthVerdict:
 
 
 def _details(details: Json) -> str:
-    """What Ceph complains about, in the order of its codes."""
+    """The health messages of Ceph, in the order of their codes."""
     if details is None:
         return ""
     entries = [details[code] for code in sorted(details)] if isinstance(details, dict) else lua.pairs(details)

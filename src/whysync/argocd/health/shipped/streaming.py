@@ -158,7 +158,7 @@ def _declared(what: str) -> Check:
 
 
 def _cluster(obj: Object) -> HealthVerdict:
-    """Conditions are Unknown, or not there, while a cluster forms; that is no failure."""
+    """Conditions are Unknown or missing while a cluster forms, which is not a failure."""
     entries = lua.maybe(obj, "status", "conditions")
     available: Json = None
     replicas: Json = None
@@ -260,7 +260,7 @@ def _is_enough(obj: Object, count: int) -> bool:
 
 
 def _range(spec: Json) -> tuple[Json, Json] | None:
-    """How many executors are allowed, by the spec or else by Spark's own settings."""
+    """The allowed number of executors, from the spec or else from Spark's configuration."""
     dynamic, settings = lua.at(spec, "dynamicAllocation"), lua.at(spec, "sparkConf")
     if lua.truthy(dynamic) and lua.truthy(lua.at(dynamic, "enabled")):
         least, most = lua.at(dynamic, "minExecutors"), lua.at(dynamic, "maxExecutors")

@@ -1,6 +1,6 @@
-"""The words that the tables of shipped health checks are made of.
+"""Building blocks of the tables of shipped health checks.
 
-A check is a list of steps, asked in order until one decides:
+A check is a list of steps, evaluated in order until one decides:
 
     CHECKS = {
         "Certificate": in_order(
@@ -13,19 +13,17 @@ A check is a list of steps, asked in order until one decides:
         ),
     }
 
-**Paths.** `.status.phase` starts at the object; `reason`, without a dot in front, at the thing at hand:
-the condition (or listener, or replica …) that a loop has come to. Where a script would trip over a missing
-field, so does the path; `?` behind a name says that the script looked first: `.status?.phase` is nil
-when there is no status. `|` gives what to take for nil or false: `.spec.replicas|1`. Names that hold dots
-are written as a tuple: `(".metadata.labels?", "example.com/state")`.
+**Paths.** `.status.phase` starts at the object; `reason`, without a leading dot, at the current item of a
+loop, such as a condition. A missing field on the path is an error, as in the script; `?` after a name makes
+it optional: `.status?.phase` is nil without a status. `|` sets a default for nil or false:
+`.spec.replicas|1`. A name with dots is written in a tuple: `(".metadata.labels?", "example.com/state")`.
 
 **Messages.** Text with paths in braces: `"Ceph health is {.status.ceph.health}"`, `"{message|It failed}"`.
-A lone `"{message}"` may be absent, and the verdict then has no message; inside a longer text, a missing
-field is an error of the script, as it is in Lua.
+With only `"{message}"` a missing field results in no message; inside a longer text it is an error, as in Lua.
 
-**A step** is called with the object and the thing at hand, and answers a `Verdict`, or `None` to let the next
-one speak. What no table says well is a plain function `def kind(obj: Object) -> Verdict | None`, built with
-`whysync.argocd.health.shipped.lua` and `verdict`.
+**A step** is called with the object and the current item, and returns a `HealthVerdict`, or `None` to
+continue with the next step. Checks that do not fit a table are plain functions `def kind(obj: Object) ->
+HealthVerdict | None`, written with `whysync.argocd.health.shipped.lua` and `verdict`.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ Constant: TypeAlias = str | int | bool
 
 
 class Step(Protocol):
-    def __call__(self, obj: Object, it: Json = None, /) -> HealthVerdict | None: ...
+    def __call__(self, obj: Object, item: Json = None, /) -> HealthVerdict | None: ...
 
 
 HEALTHY: Final = HealthCode.HEALTHY
@@ -62,11 +60,10 @@ _INVALID: Final = HealthVerdict(UNKNOWN, "Lua returned an invalid health status"
 
 
 def verdict(code: Json, message: Json = None) -> HealthVerdict:
-    """What Argo CD makes of `{status = code, message = message}`, whatever these are.
+    """The verdict of a script that returns `{status = code, message = message}`.
 
-    Mirrors `ExecuteHealthLua`, Argo CD 3.6: a message that is not text makes the whole answer empty (it
-    fails to decode, and that failure is taken for an empty table); a status that Argo CD does not know
-    is Unknown.
+    Mirrors `ExecuteHealthLua`, Argo CD 3.6: a message that is not a string makes the whole result empty (a
+    decoding error counts as an empty table); an unknown status is Unknown.
     """
     if isinstance(code, str) and code in _CODES:
         if isinstance(message, str):
@@ -85,7 +82,7 @@ def code_for(value: Json, table: Mapping[str, HealthCode], other: HealthCode = P
 
 
 def path(route: Route) -> Getter:
-    """Reads the value at a path, as described at the top."""
+    """Compiles a path; see the module docstring."""
     dotted, *verbatim = (route,) if isinstance(route, str) else route
     dotted, bar, otherwise = dotted.partition("|")
     at_hand = not dotted.startswith(".")
@@ -93,8 +90,8 @@ def path(route: Route) -> Getter:
     steps = [(name.removesuffix("?"), name.endswith("?")) for name in names if name]
     default: Json = int(otherwise) if otherwise.isdecimal() else otherwise if bar else None
 
-    def read(obj: Object, it: Json) -> Json:
-        value: Json = it if at_hand else obj
+    def read(obj: Object, item: Json) -> Json:
+        value: Json = item if at_hand else obj
         for name, looked in steps:
             value = lua.at(value, name)
             if value is None and looked:
@@ -109,7 +106,7 @@ def constant(value: Json) -> Getter:
 
 
 def message(template: str) -> Getter:
-    """Writes a message, as described at the top."""
+    """Compiles a message; see the module docstring."""
     parts: list[str | Getter] = []
     rest = template
     while rest:
@@ -120,20 +117,20 @@ def message(template: str) -> Getter:
     if len(parts) < 2:
         return constant(only) if isinstance(only, str) else only
 
-    def write(obj: Object, it: Json) -> Json:
-        return lua.concat(*(part if isinstance(part, str) else part(obj, it) for part in parts))
+    def write(obj: Object, item: Json) -> Json:
+        return lua.concat(*(part if isinstance(part, str) else part(obj, item) for part in parts))
 
     return write
 
 
 def either(*templates: str) -> Getter:
-    """The first message that is there: `a or b`."""
+    """The first message that is not missing: `a or b`."""
     writers = [message(template) for template in templates]
 
-    def write(obj: Object, it: Json) -> Json:
+    def write(obj: Object, item: Json) -> Json:
         value: Json = None
         for writer in writers:
-            value = writer(obj, it)
+            value = writer(obj, item)
             if lua.truthy(value):
                 break
         return value
@@ -149,7 +146,7 @@ def answer(code: HealthCode, text: str | Getter | None = "") -> Step:
         ready = HealthVerdict(code, text or "")
         return lambda _obj, _it=None, /: ready
     write = message(text) if isinstance(text, str) else text
-    return lambda obj, it=None, /: verdict(code, write(obj, it))
+    return lambda obj, item=None, /: verdict(code, write(obj, item))
 
 
 def healthy(text: str | Getter | None = "") -> Step:
@@ -177,7 +174,7 @@ def unknown(text: str | Getter | None = "") -> Step:
 
 
 def nothing(_obj: Object, _it: Json = None, /) -> HealthVerdict:
-    """The script ends without an answer, which counts as healthy later on."""
+    """The script returns nothing, which counts as Healthy."""
     return _NOTHING
 
 
@@ -187,9 +184,9 @@ def nothing(_obj: Object, _it: Json = None, /) -> HealthVerdict:
 def in_order(*steps: Step) -> Step:
     """The first step that decides."""
 
-    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
+    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
         for step in steps:
-            decided = step(obj, it)
+            decided = step(obj, item)
             if decided is not None:
                 return decided
         return None
@@ -198,25 +195,25 @@ def in_order(*steps: Step) -> Step:
 
 
 def when(*tests: Test, then: Step) -> Step:
-    """`then`, if all tests hold."""
+    """`then`, if all tests are true."""
 
-    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
+    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
         for test in tests:
-            if not test(obj, it):
+            if not test(obj, item):
                 return None
-        return then(obj, it)
+        return then(obj, item)
 
     return ask
 
 
 def by(route: Route, table: Mapping[str, Step], other: Step | None = None) -> Step:
-    """The step under the text found at the path; `other` for whatever else is found there, nil included."""
+    """The step for the text at the path; `other` for any other value, including nil."""
     read = path(route)
 
-    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
-        value = read(obj, it)
+    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
+        value = read(obj, item)
         step = table.get(value, other) if isinstance(value, str) else other
-        return step(obj, it) if step is not None else None
+        return step(obj, item) if step is not None else None
 
     return ask
 
@@ -224,14 +221,14 @@ def by(route: Route, table: Mapping[str, Step], other: Step | None = None) -> St
 def each(route: Route, *steps: Step, keyed: bool = False, required: bool = False) -> Step:
     """All steps for the first entry of a list, then for the second …, until one decides.
 
-    `keyed` also walks the values of a table with named fields (`pairs`). A list that is not there has no
-    entries, unless the script did not look: `required`.
+    `keyed` also iterates over the values of named fields (`pairs`). A missing list has no entries; with
+    `required` it is an error.
     """
     read = path(route)
     walk = lua.pairs if keyed else lua.ipairs
 
-    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
-        entries = read(obj, it)
+    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
+        entries = read(obj, item)
         if entries is None and not required:
             return None
         for entry in walk(entries):
@@ -245,9 +242,9 @@ def each(route: Route, *steps: Step, keyed: bool = False, required: bool = False
 
 
 def inside(route: Route, *steps: Step) -> Step:
-    """The steps, with the value at the path as the thing at hand."""
+    """The steps, with the value at the path as current item."""
     read, ask_all = path(route), in_order(*steps)
-    return lambda obj, it=None, /: ask_all(obj, read(obj, it))
+    return lambda obj, item=None, /: ask_all(obj, read(obj, item))
 
 
 def conditions(*steps: Step) -> Step:
@@ -256,22 +253,22 @@ def conditions(*steps: Step) -> Step:
 
 
 def says(kind: str, status: str | None, then: Step, *, reason: str | None = None) -> Step:
-    """`then`, if the condition at hand has this type, and this status and reason where they are given."""
+    """`then`, if the current condition has this type, and this status and reason if they are set."""
 
-    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
-        if lua.at(it, "type") != kind:
+    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
+        if lua.at(item, "type") != kind:
             return None
-        if status is not None and lua.at(it, "status") != status:
+        if status is not None and lua.at(item, "status") != status:
             return None
-        if reason is not None and lua.at(it, "reason") != reason:
+        if reason is not None and lua.at(item, "reason") != reason:
             return None
-        return then(obj, it)
+        return then(obj, item)
 
     return ask
 
 
 def true_or_false(kind: str) -> Step:
-    """The commonest table: a condition means Healthy when True and Degraded when False, in its own words."""
+    """The most common table: a condition is Healthy if True and Degraded if False, with its own message."""
     return conditions(
         says(kind, "False", degraded("{message}")),
         says(kind, "True", healthy("{message}")),
@@ -285,8 +282,8 @@ def is_(route: Route, *values: Constant) -> Test:
     """The value at the path is one of these."""
     read = path(route)
 
-    def test(obj: Object, it: Json) -> bool:
-        actual = read(obj, it)
+    def test(obj: Object, item: Json) -> bool:
+        actual = read(obj, item)
         return any(lua.same(actual, value) for value in values)
 
     return test
@@ -299,31 +296,31 @@ def isnt(route: Route, *values: Constant) -> Test:
 
 def absent(route: Route) -> Test:
     read = path(route)
-    return lambda obj, it: read(obj, it) is None
+    return lambda obj, item: read(obj, item) is None
 
 
 def present(route: Route) -> Test:
     """Not nil; an empty text or `false` is present."""
     read = path(route)
-    return lambda obj, it: read(obj, it) is not None
+    return lambda obj, item: read(obj, item) is not None
 
 
 def true(route: Route) -> Test:
-    """Neither nil nor false: what Lua takes for true."""
+    """Neither nil nor false: true in Lua."""
     read = path(route)
-    return lambda obj, it: lua.truthy(read(obj, it))
+    return lambda obj, item: lua.truthy(read(obj, item))
 
 
 def same(left: Route, right: Route) -> Test:
-    """Both paths lead to equal values; two that lead nowhere are equal."""
+    """Both paths have equal values; two missing values are equal."""
     left_path, other = path(left), path(right)
-    return lambda obj, it: lua.same(left_path(obj, it), other(obj, it))
+    return lambda obj, item: lua.same(left_path(obj, item), other(obj, item))
 
 
 def less(left: Route | int, right: Route | int) -> Test:
     """`left < right`; an error unless both are numbers or both are text."""
     left_operand, other = _operand(left), _operand(right)
-    return lambda obj, it: lua.less(left_operand(obj, it), other(obj, it))
+    return lambda obj, item: lua.less(left_operand(obj, item), other(obj, item))
 
 
 def at_least(left: Route | int, right: Route | int) -> Test:
@@ -332,32 +329,32 @@ def at_least(left: Route | int, right: Route | int) -> Test:
 
 
 def empty(route: Route) -> Test:
-    """The table at the path has nothing in it (`next(…) == nil`); an error for what is no table."""
+    """The table at the path is empty (`next(…) == nil`); an error if it is not a table."""
     read = path(route)
-    return lambda obj, it: lua.is_empty(read(obj, it))
+    return lambda obj, item: lua.is_empty(read(obj, item))
 
 
 def some(route: Route) -> Test:
-    """The list at the path is there and not empty."""
+    """The list at the path exists and is not empty."""
     read = path(route)
 
-    def test(obj: Object, it: Json) -> bool:
-        value = read(obj, it)
+    def test(obj: Object, item: Json) -> bool:
+        value = read(obj, item)
         return value is not None and lua.length(value) > 0
 
     return test
 
 
 def all_of(*tests: Test) -> Test:
-    return lambda obj, it: all(test(obj, it) for test in tests)
+    return lambda obj, item: all(test(obj, item) for test in tests)
 
 
 def any_of(*tests: Test) -> Test:
-    return lambda obj, it: any(test(obj, it) for test in tests)
+    return lambda obj, item: any(test(obj, item) for test in tests)
 
 
 def none_of(*tests: Test) -> Test:
-    return lambda obj, it: not any(test(obj, it) for test in tests)
+    return lambda obj, item: not any(test(obj, item) for test in tests)
 
 
 def _operand(value: Route | int) -> Getter:
