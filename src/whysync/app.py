@@ -90,7 +90,7 @@ def detailed_snapshot(
 def _both(source: FactSource, progress: Progress | None, *, everything: bool = False) -> Snapshot:
     """The facts of Argo CD's API, completed with facts of the cluster."""
     from whysync.facts.argocd_api import read_argocd
-    from whysync.facts.combined import together
+    from whysync.facts.combined import combine
     from whysync.facts.kubernetes_api import read_kubernetes
     from whysync.facts.masking import Masker
 
@@ -100,7 +100,7 @@ def _both(source: FactSource, progress: Progress | None, *, everything: bool = F
     argocd = read_argocd(source.server, selection, progress, everything=everything, masker=masker)
     unrefreshed = replace(selection, refresh="", local="")
     cluster = read_kubernetes(source.kube, unrefreshed, progress, everything=everything, masker=masker)
-    return together(argocd, cluster)
+    return combine(argocd, cluster)
 
 
 def collect(source: FactSource, target: Target, *, progress: Progress | None = None) -> CollectedCounts:

@@ -10,7 +10,7 @@ from whysync.facts.snapshot import GapKind, Snapshot
 from whysync.kubernetes.api.manifest import Manifest
 
 
-def together(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
+def combine(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
     """Combine two Snapshots that were masked by one masker, so that equal values have equal masks.
 
     Objects are taken from the cluster, except for Secrets: Argo CD masks their desired and live state

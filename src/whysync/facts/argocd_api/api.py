@@ -67,13 +67,13 @@ class Api:
 
     # --- Applications ----------------------------------------------------------------------------
 
-    async def applications(self, wanted: Selection, *, namespace: str = "", name: str = "") -> Object:
+    async def applications(self, selection: Selection, *, namespace: str = "", name: str = "") -> Object:
         """Applications, filtered by the server: by labels, projects, a name and a namespace."""
         query: dict[str, str | list[str]] = {}
-        if wanted.projects:
-            query["projects"] = list(wanted.projects)
-        if wanted.selector:
-            query["selector"] = wanted.selector
+        if selection.projects:
+            query["projects"] = list(selection.projects)
+        if selection.selector:
+            query["selector"] = selection.selector
         if namespace:
             query["appNamespace"] = namespace
         if name:

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from whysync.facts.argocd_api.api import Api, client_for
-from whysync.facts.argocd_api.reader import applications, reached, read_argocd
+from whysync.facts.argocd_api.reader import applications, connection, read_argocd
 from whysync.facts.argocd_api.responses import id_of
 from whysync.facts.argocd_api.server import ArgoServer
 from whysync.facts.masking import Masker
@@ -23,7 +23,7 @@ Progress = Callable[[str, int], None]
 
 def read_argocd_in_pieces(
     server: ArgoServer,
-    wanted: Selection,
+    selection: Selection,
     progress: Progress | None = None,
     *,
     done: Collection[str] = (),
@@ -31,28 +31,28 @@ def read_argocd_in_pieces(
     at_once: int = AT_ONCE,
 ) -> Iterator[Snapshot]:
     """All selected Applications except `done`, with all details; a gap for those after the deadline."""
-    with reached(server) as there:
-        names = sorted(set(_names(there, replace(wanted, refresh=""))) - set(done))
-        for at in range(0, len(names), at_once):
-            piece = names[at : at + at_once]
-            if there.limits.deadline.is_over:
-                yield Snapshot(gaps=(_no_time(names[at:]),))
+    with connection(server) as connected:
+        names = sorted(set(_names(connected, replace(selection, refresh=""))) - set(done))
+        for start in range(0, len(names), at_once):
+            batch = names[start : start + at_once]
+            if connected.limits.deadline.is_over:
+                yield Snapshot(gaps=(_no_time(names[start:]),))
                 return
             yield read_argocd(
-                there,
-                replace(wanted, names=tuple(piece), app_namespaces=(), projects=(), selector=""),
+                connected,
+                replace(selection, names=tuple(batch), app_namespaces=(), projects=(), selector=""),
                 progress,
                 everything=True,
                 masker=masker,
             )
 
 
-def _names(server: ArgoServer, wanted: Selection) -> list[str]:
-    async def asked() -> list[str]:
+def _names(server: ArgoServer, selection: Selection) -> list[str]:
+    async def read() -> list[str]:
         async with client_for(server) as client:
-            return [id_of(app).place for app in await applications(Api(client), wanted)]
+            return [id_of(app).place for app in await applications(Api(client), selection)]
 
-    return asyncio.run(asked())
+    return asyncio.run(read())
 
 
 def _no_time(names: list[str]) -> Gap:

@@ -58,7 +58,7 @@ class Reader:
     def __init__(
         self,
         api: Api,
-        wanted: Selection,
+        selection: Selection,
         gaps: Gaps,
         *,
         closely: bool,
@@ -66,7 +66,7 @@ class Reader:
         cluster_of: Callable[[Object], str],
     ) -> None:
         self._api = api
-        self._wanted = wanted
+        self._selection = selection
         self._gaps = gaps
         self._closely = closely
         self._home = home
@@ -117,7 +117,7 @@ class Reader:
                 Manifest(body, role=Role.EVENT, origin=f"Argo CD: {named.place}")
                 for body in (*events, *about)
             ),
-            logs=await self._logs(named, live, cluster) if cached and self._wanted.logs else (),
+            logs=await self._logs(named, live, cluster) if cached and self._selection.logs else (),
             facts=tuple(
                 Extra(
                     name=f"{what}_{named.namespace}_{named.name}", body=body, origin=f"Argo CD: {named.place}"
@@ -220,7 +220,7 @@ class Reader:
                 namespace,
                 pod,
                 container,
-                lines=self._wanted.log_lines,
+                lines=self._selection.log_lines,
                 previous=previous,
             ),
             "logs of failing containers",
@@ -234,7 +234,7 @@ class Reader:
             namespace=namespace,
             pod=pod,
             container=container,
-            lines=_end_of(reply.lines[-self._wanted.log_lines :]),
+            lines=_end_of(reply.lines[-self._selection.log_lines :]),
             previous=previous,
             origin=f"Argo CD: log of {namespace}/{pod}",
             cluster=cluster,

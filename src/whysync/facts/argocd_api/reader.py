@@ -30,7 +30,7 @@ Progress = Callable[[str, int], None]
 
 def read_argocd(
     server: ArgoServer,
-    wanted: Selection,
+    selection: Selection,
     progress: Progress | None = None,
     *,
     everything: bool = False,
@@ -41,13 +41,13 @@ def read_argocd(
     Apps that are named are read in detail. Otherwise details of Synced and Healthy apps are skipped, unless
     `everything` is set.
     """
-    with reached(server) as address:
-        snapshot = asyncio.run(_read(address, wanted, progress, everything=everything))
+    with connection(server) as address:
+        snapshot = asyncio.run(_read(address, selection, progress, everything=everything))
     return mask_snapshot(snapshot, masker)
 
 
 @contextmanager
-def reached(server: ArgoServer) -> Generator[ArgoServer]:
+def connection(server: ArgoServer) -> Generator[ArgoServer]:
     """The server itself, or a forwarded port.
 
     As in argocd: the certificate is not valid for the local address, and kubectl secures the connection.
@@ -60,25 +60,25 @@ def reached(server: ArgoServer) -> Generator[ArgoServer]:
 
 
 async def _read(
-    server: ArgoServer, wanted: Selection, progress: Progress | None, *, everything: bool
+    server: ArgoServer, selection: Selection, progress: Progress | None, *, everything: bool
 ) -> Snapshot:
     gaps = Gaps()
     async with client_for(server) as client:
         api = Api(client)
         async with ticking(progress, client.name):
-            apps = await applications(api, wanted)
-        around = await _around(api, apps, gaps)
+            apps = await applications(api, selection)
+        shared = await _shared_facts(api, apps, gaps)
         reader = Reader(
             api,
-            wanted,
+            selection,
             gaps,
-            closely=everything or wanted.is_narrow,
-            home=around.home,
-            cluster_of=around.cluster_of if len(around.destinations(apps)) > 1 else _the_only_one,
+            closely=everything or selection.is_narrow,
+            home=shared.home,
+            cluster_of=shared.cluster_of if len(shared.destinations(apps)) > 1 else _single_cluster,
         )
 
         async def detailed(app: Object) -> Detail:
-            if wanted.listing or not (everything or wanted.is_narrow or _is_troubled(app)):
+            if selection.listing or not (everything or selection.is_narrow or _has_problem(app)):
                 return Detail(application=app)
             read = await reader.read(app)
             if progress is not None:
@@ -87,8 +87,8 @@ async def _read(
 
         details = await asyncio.gather(*map(detailed, apps))
         now = client.now() or datetime.now(UTC)
-    snapshot = around.snapshot(details, gaps, now)
-    return _with_local(snapshot, wanted.local, around.home) if wanted.local else snapshot
+    snapshot = shared.snapshot(details, gaps, now)
+    return _with_local(snapshot, selection.local, shared.home) if selection.local else snapshot
 
 
 def _with_local(snapshot: Snapshot, folder: str, home: str) -> Snapshot:
@@ -110,35 +110,35 @@ def _with_local(snapshot: Snapshot, folder: str, home: str) -> Snapshot:
 # --- select Applications -------------------------------------------------------------------------------
 
 
-async def applications(api: Api, wanted: Selection) -> list[Object]:
+async def applications(api: Api, selection: Selection) -> list[Object]:
     """The selected Applications, each once; refreshed first if requested."""
-    if wanted.is_narrow:
+    if selection.is_narrow:
         bodies = [
             app
-            for apps in await asyncio.gather(*(_named(api, n, wanted) for n in wanted.names))
+            for apps in await asyncio.gather(*(_named(api, n, selection) for n in selection.names))
             for app in apps
         ]
     else:
-        spaces = wanted.app_namespaces if not wanted.all_namespaces else ()
+        spaces = selection.app_namespaces if not selection.all_namespaces else ()
         answers = await asyncio.gather(
-            *(api.applications(wanted, namespace=space) for space in spaces or ("",))
+            *(api.applications(selection, namespace=space) for space in spaces or ("",))
         )
         bodies = [app for answer in answers for app in listed(answer, "Application")]
     unique = {id_of(app).place: app for app in bodies}
-    if wanted.refresh:
-        refreshed = await asyncio.gather(*(_refreshed(api, app, wanted) for app in unique.values()))
+    if selection.refresh:
+        refreshed = await asyncio.gather(*(_refreshed(api, app, selection) for app in unique.values()))
         unique = {id_of(app).place: app for app in refreshed}
     return list(unique.values())
 
 
-async def _refreshed(api: Api, app: Object, wanted: Selection) -> Object:
-    return typed(await api.application(id_of(app), refresh=wanted.refresh), "Application")
+async def _refreshed(api: Api, app: Object, selection: Selection) -> Object:
+    return typed(await api.application(id_of(app), refresh=selection.refresh), "Application")
 
 
-async def _named(api: Api, name: str, wanted: Selection) -> list[Object]:
+async def _named(api: Api, name: str, selection: Selection) -> list[Object]:
     """An Application by name: in the given namespace, in Argo CD's own, or in any other."""
     space, _, bare = name.rpartition("/")
-    spaces = (space,) if space else wanted.app_namespaces or ("",)
+    spaces = (space,) if space else selection.app_namespaces or ("",)
     denied: Forbidden | Missing | None = None
     bodies: list[Object] = []
     for namespace in spaces:
@@ -160,7 +160,7 @@ async def _named(api: Api, name: str, wanted: Selection) -> list[Object]:
     ) from denied
 
 
-def _is_troubled(app: Object) -> bool:
+def _has_problem(app: Object) -> bool:
     """Is the app anything but Synced and Healthy?"""
     status = fields(app.get("status"))
     phase = text(dig(status, "operationState", "phase"))
@@ -173,14 +173,14 @@ def _is_troubled(app: Object) -> bool:
     )
 
 
-def _the_only_one(_: Object) -> str:
+def _single_cluster(_: Object) -> str:
     return ""
 
 
 # --- shared facts --------------------------------------------------------------------------------------
 
 
-class _Around:
+class _SharedFacts:
     """What all Applications share: settings, projects, clusters, repositories."""
 
     def __init__(self, *, version: Object, settings: Object, projects: list[Object]) -> None:
@@ -227,7 +227,7 @@ class _Around:
         )
 
 
-async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
+async def _shared_facts(api: Api, apps: list[Object], gaps: Gaps) -> _SharedFacts:
     spare = Gaps()  # optional, not needed for a diagnosis
     settings, projects, version, clusters, repositories, account = await asyncio.gather(
         gaps.unless(api.settings, "Argo CD's settings", "", "kubectl -n argocd get configmap argocd-cm"),
@@ -238,12 +238,12 @@ async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
         spare.unless(api.whoami, "", "", ""),
     )
     known = listed(projects or {}, "AppProject")
-    around = _Around(version=version or {}, settings=settings or {}, projects=known)
-    around.settings += cluster_secrets(clusters or {}, around.home or "argocd")
-    around.clusters = {
+    shared = _SharedFacts(version=version or {}, settings=settings or {}, projects=known)
+    shared.settings += cluster_secrets(clusters or {}, shared.home or "argocd")
+    shared.clusters = {
         text(dig(item, "server")): text(dig(item, "name")) for item in items((clusters or {}).get("items"))
     }
-    around.facts = {
+    shared.facts = {
         "settings": settings or {},
         "clusters": clusters or {},
         "repositories": repositories or {},
@@ -251,7 +251,7 @@ async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
     }
     if projects is not None:
         _missing_projects(apps, known, gaps)
-    return around
+    return shared
 
 
 def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> None:

@@ -67,7 +67,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         return Key(self.group, self.kind, self.namespace, self.name)
 
     @property
-    def is_sick(self) -> bool:
+    def is_unhealthy(self) -> bool:
         return self.health not in ("", "Healthy", "Suspended")
 
 

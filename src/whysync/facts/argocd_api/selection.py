@@ -24,43 +24,43 @@ class Chosen:
     """`objects` to read one by one, `about` for events; `left_out` is the number of omitted ones."""
 
     def __init__(self, nodes: Iterable[Node], known: Collection[Key], *, closely: bool) -> None:
-        there = [node for node in nodes if node.uid and node.kind not in _NOISE]
-        sick = _around_the_sick(there)
-        wanted = [
+        relevant = [node for node in nodes if node.uid and node.kind not in _NOISE]
+        unhealthy = _related_to_unhealthy(relevant)
+        chosen = [
             node
-            for node in there
-            if node.key not in known and (closely or node.uid in sick or node.kind in _ACTING)
+            for node in relevant
+            if node.key not in known and (closely or node.uid in unhealthy or node.kind in _ACTING)
         ]
-        idle = _idle_replica_sets(there)
-        wanted.sort(key=lambda node: (node.uid not in sick, node.uid in idle, *_name(node)))
-        events_about = [node for node in there if node.uid in sick]
-        events_about.sort(key=lambda node: (not node.is_sick, *_name(node)))
+        idle = _idle_replica_sets(relevant)
+        chosen.sort(key=lambda node: (node.uid not in unhealthy, node.uid in idle, *_name(node)))
+        events_about = [node for node in relevant if node.uid in unhealthy]
+        events_about.sort(key=lambda node: (not node.is_unhealthy, *_name(node)))
         most = MOST_OBJECTS if closely else SOME_OBJECTS
-        self.objects = tuple(wanted[:most])
+        self.objects = tuple(chosen[:most])
         self.about = tuple(events_about[: MOST_EVENTS if closely else SOME_EVENTS])
-        self.left_out = sum(node.uid not in idle for node in wanted[most:])
+        self.left_out = sum(node.uid not in idle for node in chosen[most:])
 
 
-def _around_the_sick(nodes: list[Node]) -> set[str]:
+def _related_to_unhealthy(nodes: list[Node]) -> set[str]:
     """Unhealthy objects with all their ancestors and descendants."""
     above = {node.uid: node.parents for node in nodes}
     below: dict[str, list[str]] = defaultdict(list)
     for node in nodes:
         for parent in node.parents:
             below[parent].append(node.uid)
-    sick = [node.uid for node in nodes if node.is_sick]
-    return (_reached(sick, above) | _reached(sick, below)) & above.keys()
+    unhealthy = [node.uid for node in nodes if node.is_unhealthy]
+    return (_reachable(unhealthy, above) | _reachable(unhealthy, below)) & above.keys()
 
 
-def _reached(start: Iterable[str], ways: Mapping[str, Iterable[str]]) -> set[str]:
-    reached: set[str] = set()
-    waiting = list(start)
-    while waiting:
-        uid = waiting.pop()
-        if uid not in reached:
-            reached.add(uid)
-            waiting.extend(ways.get(uid, ()))
-    return reached
+def _reachable(start: Iterable[str], edges: Mapping[str, Iterable[str]]) -> set[str]:
+    reachable: set[str] = set()
+    pending = list(start)
+    while pending:
+        uid = pending.pop()
+        if uid not in reachable:
+            reachable.add(uid)
+            pending.extend(edges.get(uid, ()))
+    return reachable
 
 
 def _idle_replica_sets(nodes: list[Node]) -> set[str]:

@@ -39,7 +39,7 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
     without_secrets: HttpError | None = None
 
 
-async def read_control_plane(api: Api, wanted: Selection, *, namespace: str, usual: str) -> ControlPlane:
+async def read_control_plane(api: Api, selection: Selection, *, namespace: str, usual: str) -> ControlPlane:
     """`namespace` is the one given for Argo CD; `usual` is that of the context."""
     kind = api.kinds.find(ARGO, "Application")
     if kind is None:
@@ -49,7 +49,7 @@ async def read_control_plane(api: Api, wanted: Selection, *, namespace: str, usu
             next="choose the cluster that Argo CD runs in with --context, or ask Argo CD with --server",
         )
     places = tuple(dict.fromkeys(place for place in (namespace, usual, USUAL_NAMESPACE) if place))
-    applications = await _applications(api, kind, wanted, namespace=namespace, places=places)
+    applications = await _applications(api, kind, selection, namespace=namespace, places=places)
     home = namespace or await _home(api, applications, places)
     projects, live, settings, (secrets, problem), version = await asyncio.gather(
         _projects(api, home),
@@ -73,31 +73,33 @@ async def read_control_plane(api: Api, wanted: Selection, *, namespace: str, usu
 
 
 async def _applications(
-    api: Api, kind: Kind, wanted: Selection, *, namespace: str, places: tuple[str, ...]
+    api: Api, kind: Kind, selection: Selection, *, namespace: str, places: tuple[str, ...]
 ) -> list[Manifest]:
-    if wanted.names:
-        several = await asyncio.gather(*(_named(api, kind, name, wanted, places) for name in wanted.names))
+    if selection.names:
+        several = await asyncio.gather(
+            *(_named(api, kind, name, selection, places) for name in selection.names)
+        )
         manifests = [manifest for ones in several for manifest in ones]
     else:
-        manifests = await _listed(api, kind, wanted, namespace=namespace, places=places)
-    unique = {manifest.key: manifest for manifest in manifests if _is_wanted(manifest, wanted)}
+        manifests = await _listed(api, kind, selection, namespace=namespace, places=places)
+    unique = {manifest.key: manifest for manifest in manifests if _is_selected(manifest, selection)}
     return [unique[key] for key in sorted(unique)]
 
 
-def _is_wanted(app: Manifest, wanted: Selection) -> bool:
+def _is_selected(app: Manifest, selection: Selection) -> bool:
     ref = app.ref
-    return wanted.wants(namespace=ref.namespace, name=ref.name, project=text(app.spec.get("project")))
+    return selection.wants(namespace=ref.namespace, name=ref.name, project=text(app.spec.get("project")))
 
 
 async def _named(
-    api: Api, kind: Kind, name: str, wanted: Selection, places: tuple[str, ...]
+    api: Api, kind: Kind, name: str, selection: Selection, places: tuple[str, ...]
 ) -> list[Manifest]:
     """By namespace and name, or by name in any namespace; if that is forbidden, in those that may be read."""
     namespace, _, bare = name.rpartition("/")
     if namespace:
         return await _got(api, kind, [namespace], bare)
-    if wanted.app_namespaces and not wanted.all_namespaces:
-        return await _got(api, kind, wanted.app_namespaces, bare)
+    if selection.app_namespaces and not selection.all_namespaces:
+        return await _got(api, kind, selection.app_namespaces, bare)
     manifests: list[Manifest] = []
     try:
         query = Query(kind=kind, matching=named(bare))
@@ -125,26 +127,26 @@ async def _got(api: Api, kind: Kind, places: Iterable[str], name: str) -> list[M
 
 
 async def _listed(
-    api: Api, kind: Kind, wanted: Selection, *, namespace: str, places: tuple[str, ...]
+    api: Api, kind: Kind, selection: Selection, *, namespace: str, places: tuple[str, ...]
 ) -> list[Manifest]:
     """All readable Applications: of all namespaces, or of the given ones, or of the usual one."""
-    chosen: tuple[str, ...] = wanted.app_namespaces
+    chosen: tuple[str, ...] = selection.app_namespaces
     if namespace and not chosen:
         chosen = (namespace,)
     manifests: list[Manifest] = []
-    if wanted.all_namespaces or not chosen:
+    if selection.all_namespaces or not chosen:
         try:
-            await api.read_into(manifests, Query(kind=kind, labels=wanted.selector), Role.APPLICATION)
+            await api.read_into(manifests, Query(kind=kind, labels=selection.selector), Role.APPLICATION)
         except Forbidden as problem:
             chosen = chosen or places
-            if wanted.all_namespaces:
+            if selection.all_namespaces:
                 api.gaps.unread(Unread(kind=kind, namespace="", problem=problem))
         else:
             return manifests
     refused: Forbidden | None = None
     for place in chosen:
         try:
-            query = Query(kind=kind, namespace=place, labels=wanted.selector)
+            query = Query(kind=kind, namespace=place, labels=selection.selector)
             await api.read_into(manifests, query, Role.APPLICATION)
         except Forbidden as problem:
             refused = problem

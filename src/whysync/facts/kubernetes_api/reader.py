@@ -50,7 +50,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_kubernetes(
     access: KubeAccess,
-    wanted: Selection,
+    selection: Selection,
     progress: Progress | None = None,
     *,
     everything: bool = False,
@@ -64,7 +64,7 @@ def read_kubernetes(
     was_on = gc.isenabled()
     gc.disable()  # many new objects without cycles
     try:
-        snapshot = asyncio.run(_read(access, wanted, progress, everything=everything))
+        snapshot = asyncio.run(_read(access, selection, progress, everything=everything))
         return mask_snapshot(snapshot, masker)
     finally:
         if was_on:
@@ -72,9 +72,9 @@ def read_kubernetes(
 
 
 async def _read(
-    access: KubeAccess, wanted: Selection, progress: Progress | None, *, everything: bool
+    access: KubeAccess, selection: Selection, progress: Progress | None, *, everything: bool
 ) -> Snapshot:
-    if wanted.refresh:
+    if selection.refresh:
         raise UsageError(
             what="a refresh cannot be asked of Kubernetes itself",
             why="it is written onto the Application, and with a kubeconfig whysync only reads",
@@ -83,23 +83,23 @@ async def _read(
         )
     hub = access.hub()
     async with _open(hub, access.limits, progress) as api:
-        control = await read_control_plane(api, wanted, namespace=access.namespace, usual=hub.namespace)
-        if wanted.names and not control.applications:
-            raise _no_such(wanted)
+        control = await read_control_plane(api, selection, namespace=access.namespace, usual=hub.namespace)
+        if selection.names and not control.applications:
+            raise _no_such(selection)
         apps = list(_decoded(control.applications))
-        each = everything or wanted.is_narrow
-        closely = [pair for pair in apps if not wanted.listing and (each or is_troubled(pair[1]))]
+        each = everything or selection.is_narrow
+        closely = [pair for pair in apps if not selection.listing and (each or is_troubled(pair[1]))]
         targets = _by_target(Clusters(access, hub, control.settings), [app for _, app in closely])
         several = len(targets) > 1
         parts = await asyncio.gather(
             *(
-                _part(api, target, members, control, access, wanted, several=several, progress=progress)
+                _part(api, target, members, control, access, selection, several=several, progress=progress)
                 for target, members in targets
             )
         )
-        own = await _own_events(api, closely, wanted)
+        own = await _own_events(api, closely, selection)
         gaps = [gap for part in parts for gap in part.gaps]
-        desired, more = _desired(api, control, closely, parts, wanted)
+        desired, more = _desired(api, control, closely, parts, selection)
         troubled = any(is_troubled(app) for _, app in apps)
         _without_secrets(api, control, [app for _, app in closely])
         now = api.client.now() or datetime.now(UTC)
@@ -152,7 +152,7 @@ async def _part(
     apps: list[Application],
     control: ControlPlane,
     access: KubeAccess,
-    wanted: Selection,
+    selection: Selection,
     *,
     several: bool,
     progress: Progress | None,
@@ -163,11 +163,11 @@ async def _part(
     name = target.name if several else ""
     if target.is_hub:
         own = Api(hub.client, hub.kinds, cluster=name, progress=progress)
-        return await _facts(own, apps, control, wanted, is_hub=True)
+        return await _facts(own, apps, control, selection, is_hub=True)
     assert target.connection is not None
     try:
         async with _open(target.connection, access.limits, progress, cluster=name) as api:
-            return await _facts(api, apps, control, wanted, is_hub=False)
+            return await _facts(api, apps, control, selection, is_hub=False)
     except WhysyncError as problem:
         return Part(
             gaps=(
@@ -182,28 +182,28 @@ async def _part(
 
 
 async def _facts(
-    api: Api, apps: list[Application], control: ControlPlane, wanted: Selection, *, is_hub: bool
+    api: Api, apps: list[Application], control: ControlPlane, selection: Selection, *, is_hub: bool
 ) -> Part:
     scope = scope_of(apps)
     in_trouble = is_hub and any(sign in scope.words for sign in _OWN_TROUBLE)
     extra = frozenset((control.namespace,)) if in_trouble else frozenset[str]()
     live = await read_live(api, scope, extra_namespaces=extra)
     logs: list[Log] = []
-    if wanted.logs:
-        logs = await read_logs(api, live.objects, scope.failing | extra, lines=wanted.log_lines)
-    where = None if wanted.every_gap else scope.troubled
+    if selection.logs:
+        logs = await read_logs(api, live.objects, scope.failing | extra, lines=selection.log_lines)
+    where = None if selection.every_gap else scope.troubled
     return Part(live=live, logs=tuple(logs), gaps=tuple(api.gaps.all(where)))
 
 
 async def _own_events(
-    api: Api, apps: list[tuple[Manifest, Application]], wanted: Selection
+    api: Api, apps: list[tuple[Manifest, Application]], selection: Selection
 ) -> list[Manifest]:
     """Events of Argo CD's controller about the Applications."""
     kind = api.kinds.find("", "Event")
     if kind is None or not apps:
         return []
     about = "involvedObject.kind=Application"
-    if len(apps) == 1 and wanted.is_narrow:
+    if len(apps) == 1 and selection.is_narrow:
         about += f",involvedObject.name={apps[0][1].name}"
     names = {(app.namespace, app.name) for _, app in apps}
     places = sorted({app.namespace for _, app in apps})
@@ -226,10 +226,10 @@ def _desired(
     control: ControlPlane,
     apps: list[tuple[Manifest, Application]],
     parts: Iterable[Part],
-    wanted: Selection,
+    selection: Selection,
 ) -> tuple[dict[str, tuple[Manifest, ...]], list[Gap]]:
-    if wanted.local:
-        return local_manifests(wanted.local, apps, control.settings, api.kinds, control.namespace)
+    if selection.local:
+        return local_manifests(selection.local, apps, control.settings, api.kinds, control.namespace)
     live: dict[Key, Manifest] = {}
     for part in parts:
         for obj in part.live.objects:
@@ -262,8 +262,8 @@ def _without_secrets(api: Api, control: ControlPlane, apps: list[Application]) -
         api.gaps.unread(Unread(kind=kind, namespace=control.namespace, problem=problem))
 
 
-def _no_such(wanted: Selection) -> NotFound:
-    names = ", ".join(wanted.names)
+def _no_such(selection: Selection) -> NotFound:
+    names = ", ".join(selection.names)
     return NotFound(
         what=f"there is no Application {names}",
         why="Kubernetes knows none of that name where this account may look",
