@@ -10,6 +10,8 @@ from tests.plan.shop import APP, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET
 from whysync.diagnosis.report import SyncSafety
 from whysync.errors import NotFound, UsageError
 from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Object
+from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.plan.checkout import open_checkout
 from whysync.plan.find_applications import GENERATE_PATHS
 from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster, State
@@ -177,6 +179,21 @@ def test_the_cluster_as_it_is_now(tmp_path: Path) -> None:
     assert (now.cluster, now.passed, empty.passed) == (PlannedCluster.LIVE, True, False)
     assert changes(app) == [(ChangeKind.CHANGE, "Deployment", "shop"), (ChangeKind.HOOK, "Job", "smoke-test")]
     assert PASSWORD not in repr(now.snapshot)
+
+
+def test_settings_of_argocd_cm_apply_to_rendering(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("more.jsonnet", "{}")
+    shop.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
+    body: Object = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "argocd-cm", "namespace": "argocd"},
+        "data": {"jsonnet.enable": "false"},
+    }
+    live = Snapshot(settings=(Manifest(body, role=Role.SETTINGS),))
+    assert changes(only(made(shop, live=live))) == [(ChangeKind.CHANGE, "Deployment", "shop")]
+    assert changes(only(made(shop))) == []
 
 
 def test_a_folder_without_an_application(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from whysync.argocd.repo_server.git.tree import walk
 from whysync.argocd.repo_server.git_sources import GitSources
 from whysync.argocd.repo_server.git_url import repository_key
 from whysync.argocd.repo_server.render import RenderOptions
+from whysync.argocd.repo_server.render.settings import with_settings
 from whysync.argocd.repo_server.repository import RepoProblem
 from whysync.errors import NotFound, UsageError
 from whysync.json_tree import Object, fields, items, text
@@ -38,6 +39,8 @@ class Checkout:
     base: Side
     head: Side
     network: bool = False
+    argocd_cm: Object | None = None
+    """Argo CD's settings, some of which are options of Helm and Kustomize; `None` if unknown."""
     _changed: frozenset[str] | None = field(default=None)
     _failed: dict[bytes, RepoProblem] = field(default_factory=dict[bytes, RepoProblem])
 
@@ -75,6 +78,8 @@ class Checkout:
 
         repos = [self.repo.known_as(url) for url in urls]
         options = RenderOptions(network=self.network)
+        if self.argocd_cm is not None:
+            options = with_settings(options, self.argocd_cm)
         sources = GitSources(repos, options=options, commit_override=commit_override, failed=self._failed)
         for url in urls:
             sources.add_tree(url, side.commit, side.tree)

@@ -83,6 +83,9 @@ def plan(
         for side in (checkout.base, checkout.head)
         if side.tree.missing
     ]
+    if live is not None:
+        settings = (setting.body for setting in live.settings if setting.ref.name == "argocd-cm")
+        checkout.argocd_cm = next(settings, None)
     apps = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
     touched: list[_Touched] = []
     untouched: list[str] = []
