@@ -128,7 +128,7 @@ def test_an_application_that_the_checkout_does_not_hold_is_patched_in_place(
     assert "kubectl -n argocd patch application my-api-service --type merge" in ran.out
     refused = whysync(*arguments, "--write")
     assert refused.code == 2
-    assert "no file of the checkout holds Application argocd/my-api-service" in refused.err
+    assert "no file of the checkout contains Application argocd/my-api-service" in refused.err
     commands = whysync(*arguments, "-o", "commands").out.splitlines()
     assert commands[0].startswith("kubectl -n argocd patch application my-api-service --type merge -p '{")
     whole = fields(yaml.load(whysync(*arguments, "-o", "yaml").out))
@@ -242,7 +242,7 @@ def test_a_kustomization_is_not_guessed_at(whysync: Whysync, checkout: Path) -> 
     (checkout / "apps" / APP / "kustomization.yaml").write_text("resources: [deployment.yaml]\n")
     ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
     assert ran.code == 2
-    assert "made by Kustomize" in ran.err
+    assert "rendered by Kustomize" in ran.err
     assert f"apps/{APP}/deployment.yaml:6" in ran.err, "where it starts from"
     assert written(checkout) == MANIFEST
 
@@ -251,7 +251,7 @@ def test_a_chart_is_not_guessed_at(whysync: Whysync, checkout: Path) -> None:
     (checkout / "apps" / APP / "Chart.yaml").write_text("name: api\n")
     ran = whysync("fix", APP, "--bundle", BUNDLE, "--checkout", str(checkout))
     assert ran.code == 2
-    assert "made by Helm" in ran.err
+    assert "rendered by Helm" in ran.err
 
 
 def test_two_places_ask_for_a_choice(whysync: Whysync, checkout: Path) -> None:
@@ -260,7 +260,7 @@ def test_two_places_ask_for_a_choice(whysync: Whysync, checkout: Path) -> None:
     arguments = ("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
     ran = whysync(*arguments)
     assert ran.code == 2
-    assert "written in 2 places" in ran.err
+    assert "declared in 2 places" in ran.err
     assert whysync(*arguments, "--file", f"./apps/{APP}/copy.yml").code == 0
     assert written(checkout) == MANIFEST
     assert "replicas" not in copy.read_text()
@@ -271,7 +271,7 @@ def test_another_commit_is_told(whysync: Whysync, checkout: Path) -> None:
     (checkout / "apps" / APP / "deployment.yaml").write_text(MANIFEST.replace("replicas: 1", "replicas: 7"))
     ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
     assert ran.code == 2
-    assert "says something else at /spec/replicas" in ran.err
+    assert "differs at /spec/replicas" in ran.err
 
 
 def test_links_are_not_followed_out_of_the_checkout(whysync: Whysync, checkout: Path, tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_a_path_that_leads_out_is_refused(whysync: Whysync, tmp_path: Path) -> N
     facts = bundle(tmp_path, *edited_by_hand("../../etc"))
     ran = whysync("fix", "--bundle", facts, "--write", "--checkout", str(tmp_path / "c"))
     assert ran.code == 2
-    assert "leads out of the repository" in ran.err
+    assert "is outside the repository" in ran.err
 
 
 def test_secrets_of_the_file_do_not_come_along(whysync: Whysync, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_a_source_that_breaks_meanwhile_is_asked_again(
     written(bundle, state(health="Progressing"))()
     time = Time([bundle.unlink, lambda: None, written(bundle, state())])
     assert ran(time, "--bundle", str(bundle)) == 0
-    assert capsys.readouterr().out.count("asking again") == 1
+    assert capsys.readouterr().out.count("retrying") == 1
 
 
 def test_ctrl_c_is_kind(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,7 +204,7 @@ class TestUsage:
         written(bundle, state(phase="Running"))()
         ran = whysync("wait", "shop", "--bundle", str(bundle), "--timeout", "0.01s", WHYSYNC_SYNC="Synced")
         assert ran.code == 1
-        assert "the operation runs" in ran.out
+        assert "an operation is running" in ran.out
 
     def test_it_is_a_command(self, whysync: Whysync, bundle: Path) -> None:
         written(bundle, state())()
@@ -241,11 +241,11 @@ def test_a_picture_is_drawn_over_itself(bundle: Path) -> None:
     apart = [distance(case, Goal()) for case in cases]
     out = io.StringIO()
     frames = Frames(Out(out), Terminal(width=60), Goal(revision=HEAD), 600.0)
-    frames.seen(cases, apart, 1.0)
+    frames.on_poll(cases, apart, 1.0)
     first = out.getvalue()
     assert "0:01 of 10:00" in first
     assert all(len(line) <= 60 for line in first.splitlines())
-    frames.seen(cases, apart, 2.0)
+    frames.on_poll(cases, apart, 2.0)
     assert f"\x1b[{len(first.splitlines())}F\x1b[J" in out.getvalue()
 
 
@@ -255,6 +255,6 @@ def test_lines_are_not_told_twice(bundle: Path) -> None:
     out = io.StringIO()
     lines = Lines(Out(out), Terminal())
     for seconds in (1.0, 2.0):
-        lines.seen(cases, [distance(case, Goal()) for case in cases], seconds)
+        lines.on_poll(cases, [distance(case, Goal()) for case in cases], seconds)
     assert out.getvalue().count("\n") == 1
     assert "\x1b" not in out.getvalue()

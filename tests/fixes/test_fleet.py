@@ -99,7 +99,7 @@ def test_one_rule_in_argocd_cm_for_all_of_them(tmp_path: Path) -> None:
     assert isinstance(edit, Set)
     assert edit.pointer == f"/data/{KEY}"
     assert yaml.load(str(edit.value)) == {"jsonPointers": [LABEL]}
-    assert "in 3 of them Git sets it too" in group.fix.risk
+    assert "in 3 of them Git sets the field" in group.fix.risk
     for app_report in report.apps:
         after = diagnose(applied(group.fix, app_report.case), diagnosis_rules())
         assert [f.cause for f in after.findings if f.field == LABEL] == []
@@ -127,7 +127,7 @@ def test_without_argocd_cm_the_risk_says_so(tmp_path: Path) -> None:
     assert group.fix is not None
     assert group.fix.target is not None
     assert (group.fix.target.namespace, group.fix.target.name) == ("argocd", "argocd-cm")
-    assert "not among the facts" in group.fix.risk
+    assert "not in the facts" in group.fix.risk
 
 
 def test_two_writers_are_two_causes(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.situations import application, case_of
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
-from whysync.fixes.follow_up import following, is_in_git, worth_telling
+from whysync.fixes.follow_up import following, is_in_git, noteworthy_commands
 from whysync.fixes.formats import as_commands
 from whysync.json_tree import Object
 
@@ -38,14 +38,14 @@ def the_case(phase: str, *, automated: bool = True, age: int = 1) -> Case:
 def test_a_commit_that_failed_is_not_tried_again_by_itself() -> None:
     """So a change of the Application, which is no commit, needs a sync by hand."""
     case = the_case("Failed")
-    assert following(OPTIONS, case) == worth_telling(OPTIONS, case) == (LOOK, SYNC)
+    assert following(OPTIONS, case) == noteworthy_commands(OPTIONS, case) == (LOOK, SYNC)
     assert following(IN_GIT, case) == (LOOK,), "a new commit is"
-    assert worth_telling(IN_GIT, case) == ()
+    assert noteworthy_commands(IN_GIT, case) == ()
 
 
 def test_without_auto_sync_a_commit_is_synced_by_hand() -> None:
     assert following(IN_GIT, the_case("Succeeded", automated=False)) == (LOOK, SYNC)
-    assert worth_telling(IN_GIT, the_case("Succeeded", automated=False)) == ()
+    assert noteworthy_commands(IN_GIT, the_case("Succeeded", automated=False)) == ()
 
 
 def test_what_has_no_effect_alone_says_what_else_is_to_be_done_once_it_is_synced() -> None:
@@ -53,7 +53,7 @@ def test_what_has_no_effect_alone_says_what_else_is_to_be_done_once_it_is_synced
     wait = "argocd app wait shop --sync"
     assert following(fix, the_case("Succeeded")) == (LOOK, wait, *fix.afterwards)
     assert following(fix, the_case("Succeeded", automated=False)) == (LOOK, SYNC, wait, *fix.afterwards)
-    assert worth_telling(fix, the_case("Succeeded"))[1:] == (LOOK, wait, *fix.afterwards)
+    assert noteworthy_commands(fix, the_case("Succeeded"))[1:] == (LOOK, wait, *fix.afterwards)
 
 
 def test_after_a_good_sync_a_look_is_enough() -> None:
@@ -62,7 +62,7 @@ def test_after_a_good_sync_a_look_is_enough() -> None:
 
 @pytest.mark.parametrize("age", [1, 20])
 def test_a_sync_of_the_old_commit_is_terminated(age: int) -> None:
-    steps = worth_telling(IN_GIT, the_case("Running", age=age))
+    steps = noteworthy_commands(IN_GIT, the_case("Running", age=age))
     assert steps[1].startswith("argocd app terminate-op shop ")
     assert (steps[0], *steps[2:]) == ("# commit it and push", LOOK)
 

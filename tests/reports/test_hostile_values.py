@@ -219,8 +219,8 @@ def _wait(cases: Sequence[Case], apart: Sequence[Distance], goal: Goal, problem:
     for terminal in (WIDE, NARROW):
         stream = StringIO()
         for watcher in (Lines(Out(stream), terminal), Frames(Out(stream), terminal, goal, 60.0, height=200)):
-            watcher.seen(cases, apart, 1.0)
-            watcher.unread(problem, 1.0)
+            watcher.on_poll(cases, apart, 1.0)
+            watcher.on_read_error(problem, 1.0)
         yield (
             _format("text", terminal),
             re.sub(r"\x1b\[\d+F\x1b\[J", "", stream.getvalue()),

@@ -79,7 +79,7 @@ def run(
             next="pass --bundle PATH, which is read again each time, or a live source",
         )
     reader = AppReader(source, options.apps)
-    times = Times(timeout=options.timeout, interval=options.interval, patience=options.give_up)
+    times = Times(timeout=options.timeout, interval=options.interval, unhealthy_timeout=options.give_up)
     watcher = _watcher(options, terminal, goal)
     try:
         outcome = waited(reader, goal, times, watcher, clock=now, pause=pause)
@@ -92,7 +92,7 @@ def run(
             _write(options, terminal, app.diagnose(outcome.cases, prove=False))
         return Exit.OK
     _stream(options).say(*_not_reached(outcome, goal, terminal))
-    _write(options, terminal, app.diagnose(reader.closely(outcome), prove=not options.no_proof))
+    _write(options, terminal, app.diagnose(reader.final_cases(outcome), prove=not options.no_proof))
     return Exit.FOUND
 
 
@@ -142,14 +142,14 @@ def _reached(outcome: Outcome, terminal: Terminal) -> str:
 
 
 def _not_reached(outcome: Outcome, goal: Goal, terminal: Terminal) -> list[str]:
-    from whysync.wait.goal import Standing
+    from whysync.wait.goal import WaitState
     from whysync.wait.progress import clock
 
     mark = terminal.paint(terminal.mark("bad"), "red")
     apps = [
-        f"{mark} {case.app.name}: {'; '.join(apart.missing)}"
-        for case, apart in zip(outcome.cases, outcome.apart, strict=True)
-        if apart.standing is not Standing.DONE
+        f"{mark} {case.app.name}: {'; '.join(distance.missing)}"
+        for case, distance in zip(outcome.cases, outcome.distances, strict=True)
+        if distance.state is not WaitState.DONE
     ]
     result = f"not {goal} within" if outcome.timed_out else f"cannot become {goal}; gave up after"
     return [*apps, f"  {result} {clock(outcome.elapsed)}. Why:", ""]

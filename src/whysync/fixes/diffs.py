@@ -10,8 +10,7 @@ USUAL_CONTEXT = 3
 
 
 def unified(path: str, before: str | None, after: str | None, *, context: int = USUAL_CONTEXT) -> str:
-    """Unified diff between two texts of a file; without `before` the file is new, without `after` it is
-    deleted.
+    """Unified diff between two texts of a file; `None` means that the file does not exist.
 
     Equal texts give an empty diff.
     """
@@ -57,19 +56,19 @@ def _unfinished(text: str) -> list[str]:
 
 
 def _hunks(before: str, after: str, context: int) -> list[str]:
-    found = list(difflib.unified_diff(lines(before), lines(after), n=context))[2:]
-    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found]
+    hunk_lines = list(difflib.unified_diff(lines(before), lines(after), n=context))[2:]
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in hunk_lines]
 
 
 def _quoted(name: str) -> str:
     """Quote a file name as git does if it contains special characters."""
     if name.isascii() and name.isprintable() and not set(name) & _SPECIAL.keys():
         return name
-    made = "".join(
+    quoted = "".join(
         _SPECIAL.get(char) or (char if char.isascii() and char.isprintable() else _octal(char))
         for char in name
     )
-    return f'"{made}"'
+    return f'"{quoted}"'
 
 
 def _octal(char: str) -> str:

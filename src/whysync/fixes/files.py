@@ -62,9 +62,9 @@ def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> 
         )
     if _is_masked(fix):
         raise Refused(
-            what="the fix holds a value that is masked",
-            why="the facts show that a secret differs, never what it is",
-            next="write the value into Git by hand, or where the secret is kept",
+            what="the fix contains a masked value",
+            why="the facts show that a secret differs, but not its value",
+            next="write the value manually, in Git or where the secret is stored",
         )
     if fix.create is not None:
         if not only and not is_in_git(fix):
@@ -73,7 +73,7 @@ def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> 
     if fix.line:
         return _policy(fix.line, case, checkout, only)
     if fix.target is None:
-        raise Refused(what="this fix says nothing that a file could hold")
+        raise Refused(what="this fix does not change a file")
     place = _find(fix, case, checkout, only)
     if fix.drops:
         return _dropped(checkout, place, str(fix.target))
@@ -87,16 +87,16 @@ def _dropped(checkout: Checkout, place: ManifestPlace, what: str) -> FileChange:
     before = checkout.read(place.path)
     if len(_documents(before)) == 1 and not place.inside:
         raise Refused(
-            what=f"{place.path} holds nothing but {what}",
-            why="whysync edits files, and deletes none",
-            next=f"git rm {quote(place.path)}; a kustomization that lists it must let it go too",
+            what=f"{place.path} contains only {what}",
+            why="whysync edits files but does not delete them",
+            next=f"git rm {quote(place.path)}; remove it also from kustomizations that list it",
         )
     after = without_document(before, place.document) if not place.inside else None
     if after is None:
         raise Refused(
-            what=f"{place} cannot be cut out safely",
-            why="it is part of a List, or the file is written in a way that hides where it ends",
-            next="delete it by hand; without --checkout, whysync fix shows what has to go",
+            what=f"{place} cannot be removed safely",
+            why="it is part of a List, or the end of its document is ambiguous",
+            next="delete it manually; without --checkout, whysync fix shows what to delete",
         )
     return FileChange(place.path, before, after, what)
 
@@ -110,23 +110,21 @@ def _edited(checkout: Checkout, place: ManifestPlace, body: Object, what: str) -
     before = checkout.read(place.path)
     whole = next((p for p in _documents(before) if p[0] == place.document), None)
     if whole is None:
-        raise Refused(what=f"{place.path} has changed meanwhile", next="run it again")
+        raise Refused(what=f"{place.path} was changed in the meantime", next="run the command again")
     try:
         after = rewritten(before, place.document, _put(whole[1], place.inside, body))
     except Uneditable as problem:
         raise Refused(
             what=f"{place} cannot be edited in place",
             why=problem.reason,
-            next="edit it by hand; without --checkout, whysync fix shows what has to change",
+            next="edit it manually; without --checkout, whysync fix shows what to change",
         ) from problem
     return FileChange(place.path, before, after, what)
 
 
 def _documents(written: str) -> list[tuple[int, Json]]:
-    from whysync.kubernetes.api.yaml import Document, documents
-
-    found = [d.body for d in documents(written) if isinstance(d, Document) and d.body is not None]
-    return list(enumerate(found))
+    bodies = [d.body for d in documents(written) if isinstance(d, Document) and d.body is not None]
+    return list(enumerate(bodies))
 
 
 def _put(document: Json, inside: tuple[str, ...], body: Object) -> Json:
@@ -150,23 +148,23 @@ def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> ManifestPlace:
     found = _of_namespace(found, target, case)
     if only:
         found = [place for place in found if place.path == only.removeprefix("./")]
-    made = [folder for folder in folders if folder.tool is not Tool.FOLDER]
-    if made and len(made) == len(folders):
-        raise _made_by(made[0], target, fix, found)
+    rendered = [folder for folder in folders if folder.tool is not Tool.FOLDER]
+    if rendered and len(rendered) == len(folders):
+        raise _rendered_by(rendered[0], target, fix, found)
     if not found:
-        raise _not_there(fix, target, checkout, only)
+        raise _not_found(fix, target, checkout, only)
     if len(found) > 1 and fix.drops:
-        found = _that_say_so(found, object_of(fix, case)) or found
+        found = _same_content(found, object_of(fix, case)) or found
     if len(found) > 1:
         raise Refused(
-            what=f"{target} is written in {len(found)} places: {', '.join(map(str, found[:5]))}",
+            what=f"{target} is declared in {len(found)} places: {', '.join(map(str, found[:5]))}",
             why="whysync does not guess which of them this app reads",
-            next="name it: --file PATH",
+            next="choose one with --file PATH",
         )
     return found[0]
 
 
-def _that_say_so(found: list[ManifestPlace], known: Manifest | None) -> list[ManifestPlace]:
+def _same_content(found: list[ManifestPlace], known: Manifest | None) -> list[ManifestPlace]:
     """Of an object that is declared twice, the copy to remove; of two equal copies, the first."""
     if known is None:
         return []
@@ -196,49 +194,49 @@ def _of_namespace(found: list[ManifestPlace], target: Ref, case: Case) -> list[M
     return [p for p in found if p.ref.namespace in wanted] if not target.namespace else open_ones
 
 
-def _made_by(folder: Folder, target: Ref, fix: Fix, found: list[ManifestPlace]) -> Refused:
+def _rendered_by(folder: Folder, target: Ref, fix: Fix, found: list[ManifestPlace]) -> Refused:
     """Where to make the change if a tool renders the manifest: its output has no file."""
     fields_named = ", ".join(dict.fromkeys(edit.pointer for edit in fix.edits))
     where = folder.path or "the source"
     if fix.drops:
         return Refused(
-            what=f"{target} is made by {folder.tool} in {where}: no file holds it as it is",
-            why="whysync does not know which template, value or resource brings it",
-            next=f"take it out of what {folder.tool} renders there",
+            what=f"{target} is rendered by {folder.tool} in {where}: no file contains it as it is",
+            why="whysync does not know which template, value or resource it comes from",
+            next=f"remove it from the input of {folder.tool} there",
         )
     match folder.tool:
         case Tool.KUSTOMIZE:
             hint = f" (it starts from {found[0]})" if found else ""
             next = (
                 f"add a patch for {target.kind} {target.name} at {fields_named} to the kustomization of"
-                f" {where}, or change its base{hint} if every overlay shall change"
+                f" {where}, or change its base{hint} if all overlays should change"
             )
         case Tool.HELM:
             next = f"change the values or the template that set {fields_named} of {target.kind} {target.name}"
         case _:
             next = f"change what the plugin reads, so that {fields_named} of {target} changes"
     return Refused(
-        what=f"{target} is made by {folder.tool} in {where}: no file holds it as it is",
+        what=f"{target} is rendered by {folder.tool} in {where}: no file contains it as it is",
         why="a change of the rendered manifest would be lost with the next rendering",
         next=f"{next}; without --checkout, whysync fix shows the change of the rendered manifest",
     )
 
 
-def _not_there(fix: Fix, target: Ref, checkout: Checkout, only: str) -> Refused:
+def _not_found(fix: Fix, target: Ref, checkout: Checkout, only: str) -> Refused:
     if only and not checkout.has_file(only):
         return Refused(
             what=f"there is no file {only!r} in the checkout", next="give its path from the checkout's root"
         )
     if fix.kind is not FixKind.MANIFEST:
         return Refused(
-            what=f"no file of the checkout holds {target}",
-            why="it may be kept elsewhere, or made by a template or an ApplicationSet",
-            next="-o commands changes it with kubectl; or give the checkout that holds it",
+            what=f"no file of the checkout contains {target}",
+            why="it may be stored elsewhere, or generated by a template or an ApplicationSet",
+            next="-o commands changes it with kubectl; or give the checkout that contains it",
         )
     return Refused(
-        what=f"no file of the checkout holds {target}",
+        what=f"no file of the checkout contains {target}",
         why="files that are templates cannot be read as manifests, and links are not followed",
-        next="is it the right repository and branch? Else: without --checkout, whysync fix shows the change",
+        next="check the repository and branch; without --checkout, whysync fix shows the change",
     )
 
 
@@ -275,9 +273,9 @@ def _is_marks_only(seen: Json | Missing, written: Json | Missing) -> bool:
 
 def _differs(pointer: str, place: ManifestPlace) -> Refused:
     return Refused(
-        what=f"{place.path} says something else at {pointer} than the manifest that was diagnosed",
-        why="the checkout is of another commit, or something else changes the manifest on its way",
-        next="check out the commit that Argo CD compared (whysync get shows it), or edit the file by hand",
+        what=f"{place.path} differs at {pointer} from the manifest that was diagnosed",
+        why="the checkout is of another commit, or another tool changes the manifest",
+        next="check out the commit that Argo CD compared (whysync get shows it), or edit the file manually",
     )
 
 
@@ -287,9 +285,9 @@ def _differs(pointer: str, place: ManifestPlace) -> Refused:
 def _belongs_elsewhere(body: Object) -> Refused:
     """Objects that the app's own sync already needs cannot be added to its source."""
     return Refused(
-        what=f"{' and '.join(str(ref) for ref in made_by(body))} cannot come with the app's own manifests",
-        why="the app's sync needs it first, or may not grant it",
-        next="-o yaml | kubectl apply -f -, as somebody who may; or --file PATH, where such objects are kept",
+        what=f"{' and '.join(str(ref) for ref in made_by(body))} cannot be part of the app's own manifests",
+        why="the app's sync needs it beforehand, or is not allowed to create it",
+        next="-o yaml | kubectl apply -f -, with sufficient permissions; or choose a file with --file PATH",
     )
 
 
@@ -302,7 +300,7 @@ def _new_file(body: Object, case: Case, checkout: Checkout, only: str) -> FileCh
             written = checkout.read(there[0].path)
             return FileChange(there[0].path, written, written, str(ref))
         raise Refused(
-            what=f"{ref} is in Git already, and says something else: {there[0]}",
+            what=f"{ref} is already in Git with different content: {there[0]}",
             next="compare the two; -o yaml shows what the fix would write",
         )
     if only:
@@ -312,16 +310,16 @@ def _new_file(body: Object, case: Case, checkout: Checkout, only: str) -> FileCh
     else:
         tools = " and ".join(sorted({folder.tool.value for folder in folders}))
         raise Refused(
-            what=f"it is not plain where a new {ref.kind} belongs ({tools}, {len(folders)} sources)",
-            why="Kustomize must list it, Helm must have it among its templates",
-            next="name the file with --file PATH, and add it to what lists or renders it",
+            what=f"it is not clear where a new {ref.kind} belongs ({tools}, {len(folders)} sources)",
+            why="Kustomize must list it, Helm must have it in its templates",
+            next="choose the file with --file PATH, and reference it from the kustomization or chart",
         )
     if checkout.has_file(path):
         written = checkout.read(path)
         if any(same(place.body, body) for place in places_in(path, written)):
             return FileChange(path, written, written, str(ref))
         raise Refused(
-            what=f"{path} is there already, and is something else", next="choose another: --file PATH"
+            what=f"{path} already exists with different content", next="choose another: --file PATH"
         )
     return FileChange(path, None, dump(body), str(ref))
 

@@ -26,7 +26,7 @@ from whysync.queries.ignore_rules import RESPECT
 _IGNORE = "/spec/ignoreDifferences"
 _PATHS = ("jsonPointers", "jqPathExpressions", "managedFieldsManagers")
 # With more apps than this, the group is too large to read.
-_MOST_PATHS = 20
+_MAX_PATHS = 20
 
 
 def groups_with_fixes(reports: Iterable[AppReport]) -> tuple[Group, ...]:
@@ -92,7 +92,7 @@ def _ignored_everywhere(members: list[AppReport]) -> Fix | None:
             for name in _PATHS:
                 paths = known.setdefault(name, [])
                 paths += [path for path in items(rule.get(name)) if path not in paths]
-    if sum(len(paths) for rule in rules.values() for paths in rule.values()) > _MOST_PATHS:
+    if sum(len(paths) for rule in rules.values() for paths in rule.values()) > _MAX_PATHS:
         return None
     case = members[0].case
     edits = tuple(_setting(case, group, kind, rule) for (group, kind), rule in sorted(rules.items()))
@@ -119,14 +119,14 @@ def _setting(case: Case, group: str, kind: str, rule: Mapping[str, list[Json]]) 
     """The current setting of that kind, under any of its keys, with the new paths appended."""
     known = case.argocd.overrides.get(f"{group}/{kind}" if group else kind, ResourceOverride())
     present = known.ignore_differences.as_json()
-    made: Object = {}
+    rule_value: Object = {}
     for name in _PATHS:
         paths = items(present.get(name))
         paths = [*paths, *(path for path in rule.get(name, []) if path not in paths)]
         if paths:
-            made[name] = paths
+            rule_value[name] = paths
     key = f"resource.customizations.ignoreDifferences.{f'{group}_' if group else ''}{kind}"
-    return Set(pointer=join(("data", key)), value=dump(made))
+    return Set(pointer=join(("data", key)), value=dump(rule_value))
 
 
 def _argocd_cm(case: Case) -> Ref:
@@ -137,16 +137,16 @@ def _argocd_cm(case: Case) -> Ref:
 
 
 def _risk(members: list[AppReport]) -> str:
-    words = ["real drift in this field will not be seen any more, in any app"]
+    risks = ["drift in this field is no longer reported, in any app"]
     written = [report for report in members if _sync_writes_it(report)]
     if written:
-        words.append(
-            f"in {len(written)} of them Git sets it too: there a sync still writes it,"
+        risks.append(
+            f"in {len(written)} of them Git sets the field: a sync still writes it there,"
             f" unless the app has {RESPECT}"
         )
     if members[0].case.settings("argocd-cm") is None:
-        words.append("argocd-cm was not among the facts: if it has this key already, add to it")
-    return "; ".join(words)
+        risks.append("argocd-cm is not in the facts: if it already has this key, add to its value")
+    return "; ".join(risks)
 
 
 def _sync_writes_it(report: AppReport) -> bool:
@@ -166,12 +166,12 @@ def _helps_all(fix: Fix, members: list[AppReport]) -> bool:
         return False
     world = with_settings_of(case.index, target.with_body(edited(target.body, fix.edits)))
     return all(
-        _is_silent(rule, compared_anew(Case(world, report.case.application, report.case.app)), report)
+        _no_longer_fires(rule, compared_anew(Case(world, report.case.application, report.case.app)), report)
         for report in members
     )
 
 
-def _is_silent(rule: Rule[Case], case: Case, report: AppReport) -> bool:
+def _no_longer_fires(rule: Rule[Case], case: Case, report: AppReport) -> bool:
     before = {(finding.about, finding.field) for finding in _alike(report)}
     run = run_rules((rule,), case)
     return not run.crashed and not any((finding.about, finding.field) in before for finding in run.findings)

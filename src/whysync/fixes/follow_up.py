@@ -22,10 +22,10 @@ from whysync.queries.commands import (
     with_comment,
 )
 
-_LONG: Final = timedelta(minutes=10)
+_HANGING: Final = timedelta(minutes=10)
 """The default progress deadline of a Deployment: what runs longer rarely finishes."""
-_READ_AT_START: Final = "argocd-cmd-params-cm"
-_NOT_THE_APPS_OWN: Final = ("rbac.authorization.k8s.io", "argoproj.io")
+_READ_AT_STARTUP: Final = "argocd-cmd-params-cm"
+_NOT_IN_APP: Final = ("rbac.authorization.k8s.io", "argoproj.io")
 
 
 def following(fix: Fix, case: Case) -> tuple[str, ...]:
@@ -33,8 +33,8 @@ def following(fix: Fix, case: Case) -> tuple[str, ...]:
     return () if fix.commands else tuple(_following(fix, case))
 
 
-def worth_telling(fix: Fix, case: Case) -> tuple[str, ...]:
-    """The same commands if they are more than a refresh: without them the change has no effect."""
+def noteworthy_commands(fix: Fix, case: Case) -> tuple[str, ...]:
+    """The commands to run after the change if they are more than a refresh: without them it has no effect."""
     steps = following(fix, case)
     if len(steps) < 2 or not (is_running(case) or _has_failed(case) or fix.afterwards):
         return ()
@@ -43,32 +43,32 @@ def worth_telling(fix: Fix, case: Case) -> tuple[str, ...]:
 
 def _following(fix: Fix, case: Case) -> Iterator[str]:
     if is_running(case):
-        yield _ended(fix, case)
-    if fix.kind is FixKind.SETTINGS and fix.target is not None and fix.target.name == _READ_AT_START:
-        yield with_comment(restart(case, CONTROLLER), "it reads these settings when it starts")
+        yield _end_running_sync(fix, case)
+    if fix.kind is FixKind.SETTINGS and fix.target is not None and fix.target.name == _READ_AT_STARTUP:
+        yield with_comment(restart(case, CONTROLLER), "it reads these settings only at startup")
     yield refresh(case)
-    if _needs_a_sync(fix, case):
+    if _needs_sync(fix, case):
         yield sync(case)
     if fix.afterwards:
         yield f"argocd app wait {app_argument(case)} --sync"
     yield from fix.afterwards
 
 
-def _ended(fix: Fix, case: Case) -> str:
+def _end_running_sync(fix: Fix, case: Case) -> str:
     """A running sync has to end before another one can start, whatever is new in Git.
 
-    It applies the old commit: what that lacks may be what it waits for, so it is not waited for.
+    It applies the old commit and may be waiting for what the fix adds, so it is terminated.
     """
     operation = case.operation
     age = case.age(operation.started_at) if operation is not None else None
     if is_in_git(fix):
-        return with_comment(terminate(case), "it still applies the old commit, and keeps a new sync waiting")
-    if age is None or age < _LONG:
+        return with_comment(terminate(case), "it still applies the old commit and blocks a new sync")
+    if age is None or age < _HANGING:
         return waiting(case)
-    return with_comment(terminate(case), "it hangs, and keeps a new sync waiting")
+    return with_comment(terminate(case), "it hangs and blocks a new sync")
 
 
-def _needs_a_sync(fix: Fix, case: Case) -> bool:
+def _needs_sync(fix: Fix, case: Case) -> bool:
     """Auto-sync syncs a new commit, but does not repeat one that failed, even if the cause is fixed."""
     if is_in_git(fix):
         return not case.is_automated
@@ -88,7 +88,7 @@ def is_in_git(fix: Fix) -> bool:
     """
     if fix.kind is not FixKind.MANIFEST:
         return False
-    return fix.create is None or not any(ref.group in _NOT_THE_APPS_OWN for ref in made_by(fix.create))
+    return fix.create is None or not any(ref.group in _NOT_IN_APP for ref in made_by(fix.create))
 
 
 def made_by(manifest: Object) -> tuple[Ref, ...]:

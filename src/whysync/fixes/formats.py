@@ -35,7 +35,7 @@ def as_patch(fix: Fix, case: Case) -> str:
         )
     text = patch_text(_as_edit(fix, case), case)
     if not text:
-        raise _not_at_hand(fix)
+        raise _not_in_facts(fix)
     return text
 
 
@@ -50,19 +50,19 @@ def as_yaml(fix: Fix, case: Case) -> str:
         return dump(fix.create)
     if fix.drops:
         raise Refused(
-            what=f"nothing is left of {fix.target} with this fix",
+            what=f"this fix deletes {fix.target}",
             why="its manifest is deleted from Git",
-            next="-o patch shows what goes",
+            next="-o patch shows what is deleted",
         )
     fix = _as_edit(fix, case)
     target = object_of(fix, case)
     if target is None:
-        raise _not_at_hand(fix)
+        raise _not_in_facts(fix)
     body = for_git(edited(target.body, fix.edits))
     if holds_a_mask(body):
         raise Refused(
-            what=f"{target.ref} holds values that are masked",
-            why="written out whole, the masks would take the place of the real values",
+            what=f"{target.ref} contains masked values",
+            why="the complete object would contain the masks instead of the real values",
             next="-o patch shows only what changes; --write --checkout DIR edits the file itself",
         )
     return dump(body)
@@ -104,12 +104,12 @@ def _applied(manifest: Object) -> Iterator[str]:
 def _kubectl_patch(fix: Fix, case: Case) -> str:
     target = object_of(fix, case)
     if target is None:
-        raise _not_at_hand(fix)
+        raise _not_in_facts(fix)
     kind, patch = cluster_patch(fix, target.body, edited(target.body, fix.edits))
     if holds_a_mask(patch):
         raise Refused(
-            what=f"the patch of {target.ref} would hold a value that is masked",
-            why="the facts show that a secret differs, never what it is",
+            what=f"the patch of {target.ref} would contain a masked value",
+            why="the facts show that a secret differs, but not its value",
             next="kubectl edit it, or change its file: --write --checkout DIR",
         )
     words = msgspec.json.encode(patch).decode()
@@ -131,11 +131,11 @@ def _in_git(fix: Fix, case: Case) -> Iterator[str]:
         yield comment(f"in Git: delete the manifest of {fix.target}{f' from {path}' if path else ''}")
     else:
         for edit in fix.edits:
-            yield comment(f"in Git: {_in_words(edit)} of {fix.target}")
+            yield comment(f"in Git: {_edit_text(edit)} of {fix.target}")
     yield f"git commit -am {quote(fix.title)} && git push"
 
 
-def _in_words(edit: Edit) -> str:
+def _edit_text(edit: Edit) -> str:
     if isinstance(edit, Remove):
         return f"remove {edit.pointer}"
     value = msgspec.json.encode(edit.value).decode()
@@ -145,16 +145,16 @@ def _in_words(edit: Edit) -> str:
 
 
 def _as_edit(fix: Fix, case: Case) -> Fix:
-    """A policy line as an edit, if the ConfigMap is among the facts."""
+    """A policy line as an edit, if the ConfigMap is in the facts."""
     if not fix.line or case.settings("argocd-rbac-cm") is None:
         return fix
-    made = policy_edit(fix.line, case)
-    return msgspec.structs.replace(made, title=fix.title, risk=fix.risk)
+    edit = policy_edit(fix.line, case)
+    return msgspec.structs.replace(edit, title=fix.title, risk=fix.risk)
 
 
-def _not_at_hand(fix: Fix) -> Refused:
-    what = fix.target or "argocd-rbac-cm"
+def _not_in_facts(fix: Fix) -> Refused:
+    name = fix.target or "argocd-rbac-cm"
     return Refused(
-        what=f"{what} is not among the facts, so what it would become cannot be said",
+        what=f"{name} is not in the facts, so the result cannot be shown",
         next="add it to the bundle (kubectl get … -o yaml); without -o, whysync fix shows what to change",
     )

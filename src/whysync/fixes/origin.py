@@ -38,15 +38,15 @@ def folders_of(case: Case, checkout: Checkout) -> list[Folder]:
         if source.chart or not source.path:
             continue
         path = _clean(source.path)
-        said = types[number] if number < len(types) else ""
+        reported = types[number] if number < len(types) else ""
         if checkout.has_folder(path):
-            found.append(Folder(path, tool_of(checkout, path, said)))
+            found.append(Folder(path, tool_of(checkout, path, reported)))
     if found:
         return list(dict.fromkeys(found))
-    said = types[0] if len(sources) == 1 and types else ""
+    reported = types[0] if len(sources) == 1 and types else ""
     if sources and all(source.chart for source in sources):
         return [Folder("", Tool.HELM)]
-    return [Folder("", tool_of(checkout, "", said))]
+    return [Folder("", tool_of(checkout, "", reported))]
 
 
 def _sources(case: Case) -> tuple[Source, ...]:
@@ -63,17 +63,17 @@ def _clean(path: str) -> str:
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if ".." in parts:
         raise Refused(
-            what=f"the source's path {path!r} leads out of the repository",
-            why="whysync reads and writes nothing outside of the checkout",
+            what=f"the source's path {path!r} is outside the repository",
+            why="whysync does not read or write outside the checkout",
             next="correct spec.source.path of the Application",
         )
     return "/".join(parts)
 
 
-def tool_of(checkout: Checkout, path: str, said: str) -> Tool:
+def tool_of(checkout: Checkout, path: str, reported: str) -> Tool:
     """The tool that Argo CD reports, or detected from the files as Argo CD does."""
-    if said in tuple(map(str, Tool)):
-        return Tool(said)
+    if reported in tuple(map(str, Tool)):
+        return Tool(reported)
     below = f"{path}/" if path else ""
     if checkout.has_file(f"{below}Chart.yaml"):
         return Tool.HELM

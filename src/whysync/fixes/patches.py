@@ -25,7 +25,7 @@ def patch_text(fix: Fix, case: Case) -> str:
     if fix.commands:
         return "".join(f"{_one_line(command)}\n" for command in fix.commands)
     if fix.line:
-        return f"# one more line of policy.csv in ConfigMap argocd-rbac-cm\n{_one_line(fix.line)}\n"
+        return f"# add this line to policy.csv in ConfigMap argocd-rbac-cm\n{_one_line(fix.line)}\n"
     if fix.create is not None:
         return dump(fix.create)
     target = object_of(fix, case)
@@ -96,7 +96,7 @@ def _first_copy(ref: Ref, case: Case) -> Manifest | None:
 
 
 def unseen_settings(ref: Ref) -> Manifest | None:
-    """An empty ConfigMap in place of one of Argo CD's that exists but is not among the facts."""
+    """An empty ConfigMap in place of one of Argo CD's that exists but is not in the facts."""
     if ref.kind != "ConfigMap" or not ref.name.startswith("argocd-"):
         return None
     meta: Object = {"name": ref.name, **({"namespace": ref.namespace} if ref.namespace else {})}
@@ -154,13 +154,13 @@ def json_patch(body: Object, edits: Iterable[Edit]) -> list[Json]:
 
     Unlike a merge patch it does not replace a whole list, which would overwrite secret values with masks.
     """
-    found: list[Json] = []
+    operations: list[Json] = []
     for edit in edits:
         after = edited(body, [edit])
         if not same(after, body):
-            found.append(_operation(body, after, edit))
+            operations.append(_operation(body, after, edit))
         body = after
-    return found
+    return operations
 
 
 def _operation(before: Object, after: Object, edit: Edit) -> Object:
@@ -171,11 +171,11 @@ def _operation(before: Object, after: Object, edit: Edit) -> Object:
             return {"op": "add", "path": f"{pointer}/-", "value": value}
         case Set(pointer=pointer, value=value) | Add(pointer=pointer, value=value):
             path = _first_new(before, pointer)
-            there = not isinstance(resolve(before, path), Missing)
-            made = resolve(after, path)
-            if isinstance(made, Missing):  # beyond the end of its list: the value was appended
+            exists = not isinstance(resolve(before, path), Missing)
+            new_value = resolve(after, path)
+            if isinstance(new_value, Missing):  # beyond the end of its list: the value was appended
                 return {"op": "add", "path": join((*split(path)[:-1], "-")), "value": value}
-            return {"op": "replace" if there else "add", "path": path, "value": made}
+            return {"op": "replace" if exists else "add", "path": path, "value": new_value}
 
 
 def _first_new(before: Object, pointer: str) -> str:

@@ -21,7 +21,7 @@ def is_running(case: Case) -> bool:
 
 def waiting(case: Case) -> str:
     command = f"argocd app wait {app_argument(case)} --operation --timeout 600"
-    return with_comment(command, f"a sync runs: wait for it, or end it: {terminate(case)}")
+    return with_comment(command, f"a sync is running: wait for it, or terminate it: {terminate(case)}")
 
 
 def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:

@@ -14,7 +14,7 @@ from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
-from whysync.fixes.follow_up import is_in_git, worth_telling
+from whysync.fixes.follow_up import is_in_git, noteworthy_commands
 from whysync.fixes.patches import patch_text
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.field_writers import phrase
@@ -423,7 +423,7 @@ def _fixes(
             lost = terminal.wrap(f"destroys: {one_line(', '.join(fix.destroys))}", indent=LABEL_WIDTH)
             yield from (terminal.paint(line, "red") for line in lost)
         yield from _patch(fix, report, terminal, wide=wide)
-        for index, step in enumerate(worth_telling(fix, report.case)):
+        for index, step in enumerate(noteworthy_commands(fix, report.case)):
             yield f"{'' if index else '    then':<{LABEL_WIDTH}}{step}"
         if proofs:
             yield from (f"{'':<{LABEL_WIDTH}}{line}".rstrip() for line in fix.proof.trace)

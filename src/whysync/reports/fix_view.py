@@ -12,7 +12,7 @@ from whysync.diagnosis.fix import Fix, FixKind, ProofStatus
 from whysync.errors import Refused
 from whysync.fixes.diffs import largest_context, unified
 from whysync.fixes.files import FileChange
-from whysync.fixes.follow_up import worth_telling
+from whysync.fixes.follow_up import noteworthy_commands
 from whysync.fixes.formats import EMPTY_LIST, as_commands, as_patch, as_yaml
 from whysync.fixes.patches import patch_text
 from whysync.kubernetes.api.yaml import dump
@@ -110,7 +110,7 @@ def _diff(change: FileChange, *, exact: bool) -> list[str]:
 def _afterwards(chosen: Chosen) -> Iterator[str]:
     """Steps to run after the change."""
     if chosen.change is None or chosen.change.changes:
-        for step in worth_telling(chosen.fix, chosen.case):
+        for step in noteworthy_commands(chosen.fix, chosen.case):
             yield f"# afterwards: {step.removeprefix('# ')}"
 
 

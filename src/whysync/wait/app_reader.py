@@ -10,20 +10,20 @@ from whysync import app
 from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.errors import SourceError
-from whysync.wait.goal import Standing
+from whysync.wait.goal import WaitState
 from whysync.wait.loop import Outcome
 
 
 class AppReader:
-    """Each look asks anew, without logs; the last one, for the diagnosis, with all there is."""
+    """Reads the apps at each poll without logs, and at the end, for the diagnosis, with logs."""
 
     def __init__(self, source: app.FactSource, names: Sequence[str]) -> None:
         self._source = source
         self._names = names
         self._first = True
 
-    def __call__(self, left: float) -> tuple[Case, ...]:
-        source = _within(self._source, left)
+    def __call__(self, remaining: float) -> tuple[Case, ...]:
+        source = _with_deadline(self._source, remaining)
         if source.selection is not None:
             refresh = source.selection.refresh if self._first else ""
             source = replace(source, selection=replace(source.selection, logs=False, refresh=refresh))
@@ -31,24 +31,24 @@ class AppReader:
         self._first = False
         return cases
 
-    def closely(self, outcome: Outcome) -> tuple[Case, ...]:
-        """Of the apps that are not there; what was seen last, if the source is silent now."""
+    def final_cases(self, outcome: Outcome) -> tuple[Case, ...]:
+        """The apps that did not reach the goal, read completely; the last poll if the source fails now."""
         source = self._source
         if source.selection is not None:
-            source = replace(_within(source, 120.0), selection=replace(source.selection, refresh=""))
-        late = [
+            source = replace(_with_deadline(source, 120.0), selection=replace(source.selection, refresh=""))
+        unfinished = [
             case.app.qualified_name
-            for case, apart in zip(outcome.cases, outcome.apart, strict=True)
-            if apart.standing is not Standing.DONE
+            for case, distance in zip(outcome.cases, outcome.distances, strict=True)
+            if distance.state is not WaitState.DONE
         ]
         try:
-            return app.cases(app.read(source), late)
+            return app.cases(app.read(source), unfinished)
         except SourceError:
-            return tuple(case for case in outcome.cases if case.app.qualified_name in late)
+            return tuple(case for case in outcome.cases if case.app.qualified_name in unfinished)
 
 
-def _within(source: app.FactSource, seconds: float) -> app.FactSource:
-    """A server that hangs must not make the waiting longer than was asked for."""
+def _with_deadline(source: app.FactSource, seconds: float) -> app.FactSource:
+    """Limit the time of requests, so that a hanging server does not extend the wait."""
     server, kube, deadline = source.server, source.kube, Deadline.after(seconds)
     if server is not None:
         server = replace(server, limits=replace(server.limits, deadline=deadline))

@@ -9,56 +9,58 @@ import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.errors import SourceError, UsageError
-from whysync.wait.goal import Distance, Goal, Standing, distance
+from whysync.wait.goal import Distance, Goal, WaitState, distance
 
-Look = Callable[[float], Sequence[Case]]
+Poll = Callable[[float], Sequence[Case]]
 """Returns the current apps; gets the number of remaining seconds."""
 
 
-class Watcher(Protocol):
+class PollListener(Protocol):
     """Is notified of every poll."""
 
-    def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None: ...
+    def on_poll(self, cases: Sequence[Case], distances: Sequence[Distance], elapsed: float) -> None: ...
 
-    def unread(self, problem: SourceError, elapsed: float) -> None: ...
+    def on_read_error(self, problem: SourceError, elapsed: float) -> None: ...
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds. `patience`: an app that is unhealthy for this long has failed."""
+    """Seconds. `unhealthy_timeout`: an app that is unhealthy for this long has failed."""
 
     timeout: float = 600.0
     interval: float = 5.0
-    patience: float = 60.0
+    unhealthy_timeout: float = 60.0
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The apps at the last poll, and how far they are from the goal."""
+
     cases: tuple[Case, ...]
-    apart: tuple[Distance, ...]
+    distances: tuple[Distance, ...]
     elapsed: float
     timed_out: bool = False
 
     @property
     def done(self) -> bool:
-        return all(distance.standing is Standing.DONE for distance in self.apart)
+        return all(distance.state is WaitState.DONE for distance in self.distances)
 
 
 def wait(
-    look: Look,
+    poll: Poll,
     goal: Goal,
     times: Times,
-    watcher: Watcher,
+    listener: PollListener,
     *,
     clock: Callable[[], float],
     pause: Callable[[float], None],
 ) -> Outcome:
     """Poll until done. A source that fails once is polled again; one that never responded is an error."""
-    began = clock()
-    ill_since: dict[str, float] = {}
+    started_at = clock()
+    unhealthy_since: dict[str, float] = {}
     last: Outcome | None = None
     problem: SourceError | None = None
     while True:
         try:
-            cases = tuple(look(max(times.timeout - (clock() - began), 1.0)))
+            cases = tuple(poll(max(times.timeout - (clock() - started_at), 1.0)))
             problem = None
         except UsageError:
             raise
@@ -66,28 +68,30 @@ def wait(
             if last is None:
                 raise
             cases, problem = last.cases, error
-        elapsed = clock() - began
+        elapsed = clock() - started_at
         if problem is None:
-            apart = tuple(distance(case, goal) for case in cases)
-            last = Outcome(cases=cases, apart=apart, elapsed=elapsed)
-            watcher.seen(cases, apart, elapsed)
-            if last.done or _is_over(last, ill_since, times.patience):
+            distances = tuple(distance(case, goal) for case in cases)
+            last = Outcome(cases=cases, distances=distances, elapsed=elapsed)
+            listener.on_poll(cases, distances, elapsed)
+            if last.done or _has_failed_app(last, unhealthy_since, times.unhealthy_timeout):
                 return last
         else:
-            watcher.unread(problem, elapsed)
+            listener.on_read_error(problem, elapsed)
         assert last is not None
         if elapsed >= times.timeout:
             return msgspec.structs.replace(last, elapsed=elapsed, timed_out=True)
         pause(min(times.interval, max(times.timeout - elapsed, 0.01)))
 
 
-def _is_over(seen: Outcome, ill_since: dict[str, float], patience: float) -> bool:
-    over = False
-    for case, apart in zip(seen.cases, seen.apart, strict=True):
+def _has_failed_app(outcome: Outcome, unhealthy_since: dict[str, float], unhealthy_timeout: float) -> bool:
+    """Has a sync failed, or is an app unhealthy for too long?"""
+    failed = False
+    for case, app_distance in zip(outcome.cases, outcome.distances, strict=True):
         name = case.app.qualified_name
-        if apart.standing is Standing.ILL:
-            over = over or seen.elapsed - ill_since.setdefault(name, seen.elapsed) >= patience
+        if app_distance.state is WaitState.UNHEALTHY:
+            since = unhealthy_since.setdefault(name, outcome.elapsed)
+            failed = failed or outcome.elapsed - since >= unhealthy_timeout
         else:
-            ill_since.pop(name, None)
-            over = over or apart.standing is Standing.FAILED
-    return over
+            unhealthy_since.pop(name, None)
+            failed = failed or app_distance.state is WaitState.FAILED
+    return failed

@@ -17,13 +17,13 @@ from whysync.wait.goal import Distance, Goal
 
 def progress_of(case: Case) -> Progress:
     """Progress of the last or running sync, drawn as in the lab."""
-    made = Progress(case.app.name, case.desired)
-    for moment in _moments(case):
-        made.feed(moment)
-    return made
+    progress = Progress(case.app.name, case.desired)
+    for event in _events(case):
+        progress.feed(event)
+    return progress
 
 
-def _moments(case: Case) -> Iterator[TraceEvent]:
+def _events(case: Case) -> Iterator[TraceEvent]:
     at, name, status, state = case.now, case.app.qualified_name, case.app.status, case.operation
     if state is not None:
         yield TraceEvent(at=at, app=name, what=TraceKind.STARTED)
@@ -49,35 +49,35 @@ def _state(result: ResourceResult) -> str:
 
 
 class Lines:
-    """For logs: each change once."""
+    """Progress for logs: one line per change."""
 
     def __init__(self, out: Out, terminal: Terminal) -> None:
         self._out = out
         self._terminal = terminal
-        self._told: dict[str, str] = {}
+        self._printed: dict[str, str] = {}
 
-    def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None:
-        for case, distance in zip(cases, apart, strict=True):
+    def on_poll(self, cases: Sequence[Case], distances: Sequence[Distance], elapsed: float) -> None:
+        for case, distance in zip(cases, distances, strict=True):
             name = case.app.qualified_name
-            self._tell(name, progress_of(case).state_line(self._terminal), elapsed)
+            self._print(name, progress_of(case).state_line(self._terminal), elapsed)
             for result in case.results:
-                words = f"  {result.sync_phase or 'Sync'}  {result.ref}: {_state(result)}"
+                line = f"  {result.sync_phase or 'Sync'}  {result.ref}: {_state(result)}"
                 message = f" ({one_line(result.message, 200)})" if result.message else ""
-                self._tell(f"{name} {result.sync_phase} {result.key}", f"{words}{message}", elapsed)
+                self._print(f"{name} {result.sync_phase} {result.key}", f"{line}{message}", elapsed)
             if distance.stale:
-                self._tell(f"{name} stale", f"  {', '.join(distance.missing)}", elapsed)
+                self._print(f"{name} stale", f"  {', '.join(distance.missing)}", elapsed)
 
-    def unread(self, problem: SourceError, elapsed: float) -> None:
-        self._tell("problem", f"not read: {one_line(problem.what)}; asking again", elapsed)
+    def on_read_error(self, problem: SourceError, elapsed: float) -> None:
+        self._print("problem", f"not read: {one_line(problem.what)}; retrying", elapsed)
 
-    def _tell(self, key: str, line: str, seconds: float) -> None:
-        if self._told.get(key) != line:
-            self._told[key] = line
+    def _print(self, key: str, line: str, seconds: float) -> None:
+        if self._printed.get(key) != line:
+            self._printed[key] = line
             self._out.say(f"{clock(seconds):>7}  {line}")
 
 
 class Frames:
-    """For a terminal: the drawing, redrawn in place."""
+    """Progress for a terminal, redrawn in place."""
 
     def __init__(self, out: Out, terminal: Terminal, goal: Goal, timeout: float, *, height: int = 24) -> None:
         self._out = out
@@ -87,26 +87,24 @@ class Frames:
         self._height = max(height - 1, 4)
         self._drawn = 0
 
-    def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None:
+    def on_poll(self, cases: Sequence[Case], distances: Sequence[Distance], elapsed: float) -> None:
         lines = [f"{clock(elapsed)} of {clock(self._timeout)}   waiting for {self._goal!s}", ""]
-        for case, distance in zip(cases, apart, strict=True):
+        for case, distance in zip(cases, distances, strict=True):
             progress = progress_of(case)
             lines += [f"  {progress.state_line(self._terminal)}", *progress.waves(self._terminal)]
             lines += [f"    {self._terminal.mark('wait')} {missing}" for missing in distance.missing]
         self._draw(lines)
 
-    def unread(self, problem: SourceError, elapsed: float) -> None:
-        self._draw([f"{clock(elapsed)}  not read: {one_line(problem.what)}; asking again"])
+    def on_read_error(self, problem: SourceError, elapsed: float) -> None:
+        self._draw([f"{clock(elapsed)}  not read: {one_line(problem.what)}; retrying"])
 
     def _draw(self, lines: list[str]) -> None:
-        shown = [self._cut(line) for line in lines[: self._height]]
+        shown = [self._clipped(line) for line in lines[: self._height]]
         self._out.redraw(shown, over=self._drawn)
         self._drawn = len(shown)
 
-    def _cut(self, line: str) -> str:
-        """Cut a line to the screen; painted lines are longer than they look, and those of waves are already
-        cut.
-        """
+    def _clipped(self, line: str) -> str:
+        """Cut a line to the width of the screen; styled lines and those of waves fit already."""
         width = self._terminal.width
         return line if len(line) <= width or is_styled(line) else f"{line[: width - 1]}…"
 
