@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
-_QUIET = (
+_BENIGN = (
     r"successfully synced \((?:all tasks run|no more tasks)\)",
     r"one or more tasks are running",
     r"[.…\s]+",
     # in the health of an app: the resource that decides it
     r"Caused by \S{1,600}",
-    # a server's words about one of its clients
+    # reported by a server about one of its clients
     r"http: TLS handshake error from .{1,300}",
     r"[a-z0-9.-]{1,253}/[\w.:-]{1,253} (?:created|configured|unchanged|serverside-applied|"
     r"replaced|patched|deleted|reconciled)(?: \((?:server )?dry run\))?(?:\. Warning: "
@@ -27,8 +27,8 @@ _QUIET = (
     r"Updated sync status|Sync operation to \S{0,200} ?succeeded|"
     r"Container image .{1,300} already present).{0,600}",
 )
-# Kubernetes gives these reasons to events of type Normal, but only where something does not work yet.
-_NORMAL_BUT_TROUBLE = frozenset(
+# Reasons of events of type Normal that nevertheless report a problem.
+_PROBLEM_REASONS = frozenset(
     {
         *("BackOff", "NotTriggerScaleUp", "WaitForFirstConsumer", "WaitForPodScheduled"),
         "TaintManagerEviction",
@@ -37,14 +37,14 @@ _NORMAL_BUT_TROUBLE = frozenset(
 
 
 @cache
-def _quiet() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{one})" for one in _QUIET))
+def _benign() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in _BENIGN))
 
 
 def is_benign(text: str) -> bool:
-    return len(text) < 4000 and _quiet().fullmatch(text.strip()) is not None
+    return len(text) < 4000 and _benign().fullmatch(text.strip()) is not None
 
 
 def is_problem_reason(reason: str) -> bool:
     """Does an event of type Normal with this reason report a problem?"""
-    return reason in _NORMAL_BUT_TROUBLE
+    return reason in _PROBLEM_REASONS

@@ -1,7 +1,7 @@
-"""What all failures share: the piece of text they were read from, and how objects are named in such texts.
+"""`Failure`: the base class of everything that messages are parsed into, and the names of objects in them.
 
-Failures are `msgspec.Struct`s rather than dataclasses: there are many of them, and defining them this way
-costs a fortieth of the import time.
+Failures are `msgspec.Struct`s rather than dataclasses: there are many of them, and they are imported forty
+times faster.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import msgspec
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
-    """One mechanism that a text names. `text` is the exact piece of the input; what is not told is empty."""
+    """A failure that a message reports. `text` is the exact part of the input; unknown fields are empty."""
 
     text: str
 
 
 class Unknown(Failure, frozen=True, kw_only=True):
-    """A text that says something which whysync does not understand: the honest remainder."""
+    """A text that no pattern matches."""
 
 
 class ObjectName(msgspec.Struct, frozen=True, kw_only=True):
-    """An object as a text names it: by `kind`, or by its plural `resource`, as far as told."""
+    """The name of an object in a text: with its `kind` or its plural `resource`; unknown fields are empty."""
 
     kind: str = ""
     resource: str = ""
@@ -42,7 +42,7 @@ NO_OBJECT_NAME = ObjectName()
 
 
 class Network(StrEnum):
-    """Why a connection did not come about."""
+    """Why a connection failed."""
 
     DNS = "dns"
     REFUSED = "refused"
@@ -65,7 +65,7 @@ class Network(StrEnum):
 
 
 class Peer(StrEnum):
-    """Who was at the other end."""
+    """The other end of a connection."""
 
     REPOSITORY = "repository"
     CLUSTER = "cluster"

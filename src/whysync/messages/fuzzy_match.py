@@ -1,8 +1,8 @@
-"""Matching texts that lost their quotes, changed their case or were cut off: chats, UIs and events do that.
+"""Fuzzy matching of texts without quotes, in another case, or truncated, as in chats, UIs and events.
 
 `tolerant` rewrites the regex of a pattern. An opening quote becomes optional. A closing quote may be the end
-of a word instead, and what is between the two becomes lazy, so that a name ends where its word ends.
-`match_cut` finds a text that ends in the middle of what the regex describes.
+of a word instead, and the text between the quotes is matched lazily, so that a name ends with its word.
+`match_truncated` matches a text that ends in the middle of the regex.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 QUOTES = "\"'`"
 _WORD_END = r"(?=[\s:,;)\]]|\.?$|\.\s)"
 _QUANTIFIER = re.compile(r"\{\d*,?\d*\}|[*+?]")
-# How much of the fixed words of a pattern must be there before a cut-off text counts as that pattern.
+# How many of the literal characters of a pattern a truncated text must contain.
 _FEWEST_FIXED = 10
 _LEAST_SHARE = 0.35
 _SHORTEST_WORDS = 3
@@ -26,7 +26,7 @@ _WITHOUT_QUOTES = str.maketrans("", "", QUOTES + "\\")
 
 
 def fold(text: str) -> str:
-    """Text in the form in which hints are compared: lower case, without quotes."""
+    """Text in lower case and without quotes, for comparing hints."""
     return text.translate(_WITHOUT_QUOTES).lower()
 
 
@@ -97,23 +97,23 @@ def _excludes_quotes(token: str) -> bool:
 
 
 def match_truncated(pattern: str, text: str) -> tuple[regex.Match[str], int] | None:
-    """The match of a pattern whose end was cut off, and how many characters of its fixed words are there."""
-    found = _partial(pattern).search(text, partial=True)
-    if found is None or not found.partial:
+    """The match of a truncated text, and how many literal characters of the pattern it contains."""
+    match = _partial(pattern).search(text, partial=True)
+    if match is None or not match.partial:
         return None
-    fixed = _fixed_characters(pattern, found[0])
+    fixed = _fixed_characters(pattern, match[0])
     total = sum(map(len, _fixed_words(pattern)))
-    if _ends_in_anything(pattern, found[0]):
+    if _ends_in_anything(pattern, match[0]):
         return None
     if pattern.endswith("*") and fixed >= total - 1:
-        return None  # an introduction, and what it introduces is missing
-    return (found, fixed) if fixed >= max(_FEWEST_FIXED, _LEAST_SHARE * total) else None
+        return None  # only the introduction matches, its content is missing
+    return (match, fixed) if fixed >= max(_FEWEST_FIXED, _LEAST_SHARE * total) else None
 
 
 def _ends_in_anything(pattern: str, matched: str) -> bool:
-    """Does the text end where the pattern admits any words, before the last words it asks for?
+    """Does the text end where the pattern accepts any text, before its last literal words?
 
-    Then the words that would tell the pattern from others are not there, and nothing says that it was cut.
+    Then the words that distinguish the pattern from others are missing, and the text may not be truncated.
     """
     anything = pattern.rfind(".*", 0, -2)
     words = _fixed_words(pattern[anything:]) if anything >= 0 else ()
@@ -121,12 +121,12 @@ def _ends_in_anything(pattern: str, matched: str) -> bool:
 
 
 def _fixed_characters(pattern: str, matched: str) -> int:
-    """How many characters of a cut-off match are literal words of the pattern, and not a name in between."""
+    """How many characters of a truncated match are literal words of the pattern, not names in between."""
     position = count = 0
     for words in _fixed_words(pattern):
-        found = matched.find(words, position)
-        if found >= 0:
-            position = found + len(words)
+        position_of_words = matched.find(words, position)
+        if position_of_words >= 0:
+            position = position_of_words + len(words)
             count += len(words)
         else:
             lengths = range(min(len(words), len(matched) - position), 0, -1)
@@ -136,7 +136,7 @@ def _fixed_characters(pattern: str, matched: str) -> int:
 
 @cache
 def _partial(pattern: str) -> regex.Pattern[str]:
-    import regex  # 15 ms, and only a text that nothing else explains needs it
+    import regex  # takes 15 ms, and is needed only for texts that nothing else matches
 
     return regex.compile(pattern, regex.DOTALL)
 

@@ -1,9 +1,8 @@
-"""The family of a failure whose exact words no pattern knows: which component and which step failed.
+"""Infer the family of a failure that no pattern matches: the component and the step that failed.
 
-A text without a known phrase still says much: the wrappers around it, the command that failed, a gRPC code,
-an HTTP status, the reason of an API server's answer or of an event, the class of a Go error. The first sign
-that applies decides, from the most specific to the least. A text without any sign has no family: then only
-the place where it was reported is known.
+The signs are the command that failed, an HTTP status, the class of a Go error, the reason of a Kubernetes
+status or an event, a gRPC code, and the wrappers around the text. The first sign found is used, from the most
+specific to the least. A text without any sign has no family.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from whysync.messages.wrappers import LayerKind
 
 
 class Component(StrEnum):
-    """The program that reported the failure, as far as the text says."""
+    """The program that reported the failure, if the text identifies it."""
 
     REPO_SERVER = "repo-server"
     CONTROLLER = "application-controller"
@@ -41,7 +40,7 @@ class FamilyFailure(Unknown, frozen=True, kw_only=True):
 
 
 def family_of(context: Context) -> FamilyFailure | None:
-    """The family of a text, or `None` where nothing tells it."""
+    """The family of a text, or `None` if it has no sign."""
     sign = _sign_of(context)
     if sign is None:
         return None
@@ -62,8 +61,8 @@ class _Sign(NamedTuple):
 
 
 def _sign_of(context: Context) -> _Sign | None:
-    for look in (_command, _http_status, _error_class, _status_reason, _event_reason, _rpc_code, _wrapper):
-        sign = look(context)
+    for find in (_command, _http_status, _error_class, _status_reason, _event_reason, _rpc_code, _wrapper):
+        sign = find(context)
         if sign is not None:
             return sign
     return None

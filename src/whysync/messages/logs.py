@@ -1,9 +1,9 @@
-"""The line of a container's log that names the root cause.
+"""Find the line with the root cause in a container's log.
 
-Logs end with words that say little ("exiting with code 1"); the cause stands before them. Every line is
-weighed: what it says (a refused connection says more than "error"), and how loud (fatal beats a warning). The
-heaviest line wins, the first of equals. A trouble that a later line reports as over does not
-count, and of a chain of Java causes the last one is the root.
+Logs often end with generic lines ("exiting with code 1"). Every line is weighed by its pattern (a refused
+connection weighs more than "error") and by its level (fatal weighs more than warning). The line with the
+highest weight is used, and the first one of equal weight. A problem that a later line reports as solved is
+dropped. In a chain of Java causes the last one is the root cause.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_LINE = 2000
 
 
 class LogFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """`line` counts from 1; `text` is the line as it stands; `subject` a host, user, file or name in it."""
+    """`line` counts from 1; `text` is the whole line; `subject` is a host, user, file or name in it."""
 
     line: int
     text: str
@@ -37,13 +37,13 @@ _GENERIC = (
     r"0 errors|errors?[:=] ?0\b|no errors?\b|without errors?|error_log|errorlevel|"
     r"on_error|stderr|error handler (?:registered|installed)"
 )
-_OVER = (
+_SOLVED = (
     r"\b(?:connected|connection established|successfully connected|is (?:now )?(?:ready|"
     r"available|reachable|up)|"
     r"accepting connections|database (?:is )?ready|connection succeeded)\b"
 )
-_PASSING = {LogReason.CONNECTION_REFUSED, LogReason.DNS, LogReason.TIMEOUT, LogReason.AUTH_FAILED}
-_LOUD = (
+_TRANSIENT = {LogReason.CONNECTION_REFUSED, LogReason.DNS, LogReason.TIMEOUT, LogReason.AUTH_FAILED}
+_LEVEL_WORDS = (
     (r"\b(?:fatal|panic|critical|emerg|crit)\b|level=fatal", 4),
     (r"\b(?:error|err|severe|e\d{4})\b|exception|error:", 2),
     (r"\b(?:warn|warning)\b|retry(?:ing)?\b|will try again|attempt \d+", -4),
@@ -67,14 +67,14 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 
 def log_failure(lines: Sequence[str]) -> LogFailure | None:
-    """The line that names the root cause, or `None` where no line speaks of a failure at all."""
+    """The line with the root cause, or `None` if no line reports a failure."""
     first = max(0, len(lines) - _MOST_LINES)
     best: LogFailure | None = None
     best_weight = 0
     for number, line in enumerate(lines[first:], start=first + 1):
         text = line[:_LONGEST_LINE]
         lower = text.lower()
-        if best and best.reason in _PASSING and _regex(_OVER).search(lower) and "not " not in lower:
+        if best and best.reason in _TRANSIENT and _regex(_SOLVED).search(lower) and "not " not in lower:
             best, best_weight = None, 0
             continue
         weighed = _weigh(text, lower)
@@ -89,7 +89,7 @@ def log_failure(lines: Sequence[str]) -> LogFailure | None:
 
 def _weigh(text: str, lower: str) -> tuple[LogReason, int, str] | None:
     if not any(map(lower.__contains__, WORDS)) or "http: tls handshake error from" in lower:
-        return None  # the latter is what a server says of a bad client
+        return None  # a TLS handshake error is reported by a server about a client
     for reason, weight, words, subject in LOG_PATTERNS:
         if not any(word in lower for word in words):
             continue
@@ -112,16 +112,16 @@ def _weigh(text: str, lower: str) -> tuple[LogReason, int, str] | None:
             text
         ):
             continue
-        return reason, weight + _loudness(text, lower), _subject(subject, text)
+        return reason, weight + _level_weight(text, lower), _subject(subject, text)
     return None
 
 
-def _loudness(text: str, lower: str) -> int:
-    """How loud a line is: its level in JSON, else the first telling word of a plain line."""
+def _level_weight(text: str, lower: str) -> int:
+    """The weight of the level of a line: from JSON, else from the first level word in the text."""
     if lower.lstrip().startswith("{"):
         level = _regex(r'"(?:level|severity|lvl|levelname)"\s*:\s*"?(\w{1,20})').search(text)
         return _LEVELS.get(level[1].lower(), -6) if level else 0
-    for pattern, weight in _LOUD:
+    for pattern, weight in _LEVEL_WORDS:
         if _regex(pattern).search(lower):
             return weight
     return 0

@@ -1,4 +1,4 @@
-"""`understand`: one text of Argo CD or Kubernetes, taken apart into wrappers and failures."""
+"""`understand`: parse a message of Argo CD or Kubernetes into wrappers and failures."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _F = TypeVar("_F", bound=Failure)
 _LONGEST = 1 << 16
 _DEEPEST = 4
 
-# A `, reason: ` follows these, and the reasons of several objects are joined in it.
-_OF_MANY = frozenset(
+# Wrappers that are followed by the joined reasons of several objects.
+_WITH_SEVERAL_REASONS = frozenset(
     {
         LayerKind.OBJECTS_FAILED_TO_APPLY,
         LayerKind.TASKS_UNSUCCESSFUL,
@@ -59,14 +59,14 @@ class Reading(StrEnum):
     """How a text was recognized, from the most certain to the least."""
 
     EXACT = "exact"
-    FOLDED = "folded"  # only without regard to case and quotes
-    CUT = "cut"  # the text ends in the middle of a known phrase
-    FAMILY = "family"  # only the component or the step that failed
+    FOLDED = "folded"  # ignoring case and quotes
+    CUT = "cut"  # truncated: the text ends in the middle of a known phrase
+    FAMILY = "family"  # only the component or the step that failed is known
     UNKNOWN = "unknown"
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A text, the wrappers around it (outermost first), and what it says went wrong."""
+    """A parsed text: the wrappers around it (outermost first), and the failures it reports."""
 
     text: str
     layers: tuple[Layer, ...]
@@ -76,18 +76,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cached(self) -> bool:
-        """Is it an old answer that `repo-server` keeps repeating? A hard refresh asks anew."""
+        """Is it a cached error of the repo-server? A hard refresh clears it."""
         return self.layer(LayerKind.CACHED) is not None
 
     @property
     def retries(self) -> int | None:
-        """How often the operation was retried, or which retry comes next; `None` where nothing is said."""
+        """How often the operation was retried, or the number of the next retry; `None` if unknown."""
         layer = self.layer(LayerKind.RETRIED) or self.layer(LayerKind.RETRYING)
         return layer.attempt if layer else None
 
     @property
     def revision(self) -> str | None:
-        """The commit that the sync was for."""
+        """The commit of the sync."""
         layer = self.layer(LayerKind.SYNC_ATTEMPT) or self.layer(LayerKind.OPERATION)
         return (layer.revision or None) if layer else None
 
@@ -95,14 +95,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         return next((layer for layer in self.layers if layer.kind is kind), None)
 
     def every(self, kind: type[_F]) -> tuple[_F, ...]:
-        """All failures of one kind, also those that hide inside another."""
+        """All failures of a type, also those nested in others."""
         return tuple(
-            found for failure in self.failures for found in within(failure) if isinstance(found, kind)
+            nested for failure in self.failures for nested in within(failure) if isinstance(nested, kind)
         )
 
     @property
     def is_vague(self) -> bool:
-        """Is there a failure of which only the component is known, or not even that?"""
+        """Is there a failure that no pattern matches?"""
         return any(isinstance(failure, Unknown) for failure in self.failures)
 
     def first(self, kind: type[_F]) -> _F | None:
@@ -111,25 +111,25 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=4096)
 def understand(text: str, *, reason: str = "") -> Message:
-    """Take a message, condition, event or log line apart. Never raises; same text, same answer.
+    """Parse a message, condition, event or log line. It is deterministic and never raises.
 
-    `reason` is that of the event whose message it is: it tells the family where the words do not.
+    `reason` is the reason of the event, from which the family is inferred if no pattern matches.
     """
     logged = parse_log(text[:_LONGEST])
     plain = (logged.text if logged else text[:_LONGEST]).replace('\\"', '"')
-    around = (Layer(kind=LayerKind.LOG, text="", code=logged.level),) if logged else ()
-    message = _understand(plain, _Frame(around, Reading.EXACT, reason, last=False))
+    log_layers = (Layer(kind=LayerKind.LOG, text="", code=logged.level),) if logged else ()
+    message = _understand(plain, _Frame(log_layers, Reading.EXACT, reason, last=False))
     for reading, last in ((Reading.FOLDED, False), (Reading.EXACT, True), (Reading.CUT, False)):
         if not message.is_vague:
             break
-        other = _understand(plain, _Frame(around, reading, reason, last))
-        if not other.is_vague or (message.reading, other.reading) == (Reading.UNKNOWN, Reading.FAMILY):
-            message = other
+        reparsed = _understand(plain, _Frame(log_layers, reading, reason, last))
+        if not reparsed.is_vague or (message.reading, reparsed.reading) == (Reading.UNKNOWN, Reading.FAMILY):
+            message = reparsed
     return message if plain == text else _cited_as_written(message, text)
 
 
 class _Frame(NamedTuple):
-    """What is known about a text from outside it, and how strictly to read it."""
+    """The wrappers and the event reason of a text, and how strictly to match it."""
 
     layers: tuple[Layer, ...]
     reading: Reading
@@ -141,16 +141,16 @@ class _Frame(NamedTuple):
 
 
 def _understand(text: str, frame: _Frame) -> Message:
-    around = frame.layers
+    outer = frame.layers
     back, body = peel_back(text.strip())
-    layers: list[Layer] = list(around)
+    layers: list[Layer] = list(outer)
     failures: list[Failure] = []
     rest = ""
-    for part in conditions_of(body):
-        found_layers, found_failures, rest_of_part = _read(part, frame, 0)
-        layers.extend(layer for layer in found_layers if layer not in layers)
-        failures.extend(found_failures)
-        rest = rest or rest_of_part
+    for condition in conditions_of(body):
+        condition_layers, condition_failures, condition_rest = _read(condition, frame, 0)
+        layers.extend(layer for layer in condition_layers if layer not in layers)
+        failures.extend(condition_failures)
+        rest = rest or condition_rest
     return Message(
         text=text,
         layers=(*layers, *back),
@@ -170,7 +170,7 @@ def _reading(failures: list[Failure], used: Reading) -> Reading:
 
 
 def within(failure: Failure) -> tuple[Failure, ...]:
-    """A failure, and the one that hides inside it."""
+    """A failure, and those nested in it."""
     inner = failure.inner if isinstance(failure, (AdmissionDenied, DiffSchemaError)) else None
     return (failure, *within(inner)) if inner else (failure,)
 
@@ -178,14 +178,14 @@ def within(failure: Failure) -> tuple[Failure, ...]:
 def _read(text: str, frame: _Frame, depth: int) -> tuple[tuple[Layer, ...], list[Failure], str]:
     front, rest = peel_front(text, folded=frame.reading is Reading.FOLDED)
     frame = frame.inside(*front)
-    if depth < _DEEPEST and front and any(layer.kind in _OF_MANY for layer in front):
+    if depth < _DEEPEST and front and any(layer.kind in _WITH_SEVERAL_REASONS for layer in front):
         pieces = reasons_of(rest)
         if len(pieces) > 1:
             inner_layers, failures = list(front), list[Failure]()
             for piece in pieces:
-                more, found, _ = _read(piece, frame, depth + 1)
-                inner_layers.extend(layer for layer in more if layer not in inner_layers)
-                failures.extend(found)
+                piece_layers, piece_failures, _ = _read(piece, frame, depth + 1)
+                inner_layers.extend(layer for layer in piece_layers if layer not in inner_layers)
+                failures.extend(piece_failures)
             return tuple(inner_layers), failures, rest
     back, rest = peel_back(rest)
     return (*front, *back), list(_failures(rest, frame.inside(*back))), rest
@@ -203,25 +203,25 @@ def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
         return (family,) if family is not None and family.text else ()
     if is_benign(rest):
         return ()
-    for searched in (rest[:SEARCHED], rest[-SEARCHED:])[: 1 + (len(rest) > SEARCHED)]:
+    for part in (rest[:SEARCHED], rest[-SEARCHED:])[: 1 + (len(rest) > SEARCHED)]:
         context = Context(
-            text=searched,
+            text=part,
             layers=layers,
             read=_inner,
             folded=reading is Reading.FOLDED,
             last=frame.last,
         )
-        if found := (answer_of_truncated_text if reading is Reading.CUT else first_answer)(ALL, context):
-            return found
+        if failures := (answer_of_truncated_text if reading is Reading.CUT else first_answer)(ALL, context):
+            return failures
     family = family_of(Context(text=rest, layers=layers, reason=frame.reason))
     return (Unknown(text=rest) if family is None else family,)
 
 
 def _inner(text: str) -> Failure | None:
-    """The first failure that a quoted error names; what is not understood there adds nothing."""
+    """The first failure in a quoted error, if a pattern matches it."""
     front, rest = peel_front(text[:SEARCHED])
-    found = first_answer(ALL, Context(text=rest, layers=front))
-    return found[0] if found else None
+    failures = first_answer(ALL, Context(text=rest, layers=front))
+    return failures[0] if failures else None
 
 
 def _distinct(failures: list[Failure]) -> tuple[Failure, ...]:
@@ -235,7 +235,7 @@ def _distinct(failures: list[Failure]) -> tuple[Failure, ...]:
 
 
 def _cited_as_written(plain: Message, text: str) -> Message:
-    """Log lines carry messages with escaped quotes: read the plain words, but cite the text as it is."""
+    """The message with the original text: log lines are parsed without the escapes of quotes."""
     failures = tuple(
         msgspec.structs.replace(failure, text=_as_written(failure.text, text)) for failure in plain.failures
     )
@@ -251,18 +251,18 @@ def _as_written(piece: str, text: str) -> str:
 
 @cache
 def _separator() -> re.Pattern[str]:
-    """A comma separates reasons only directly before words with which an error begins."""
+    """The separators of reasons: a comma separates them only before the beginning of an error."""
     return re.compile(
         rf",(?=(?:{_BEGINNINGS}))|; (?=(?:{_BEGINNINGS}))|\n(?=one or more SyncFail hooks failed)"
     )
 
 
 def conditions_of(text: str) -> list[str]:
-    """`ComparisonError: a;InvalidSpecError: b`: how an operation says that it was not even tried."""
+    """Split `ComparisonError: a;InvalidSpecError: b`, the message of an operation that did not start."""
     return _CONDITION.split(text) if ";" in text and "Error: " in text else [text]
 
 
 def reasons_of(text: str) -> list[str]:
-    """The reasons that stand behind `, reason: ` or `are not valid: `; repeated ones count once."""
+    """The distinct reasons after `, reason: ` or `are not valid: `."""
     pieces = (piece.strip(" ,;\n") for piece in _separator().split(text[:65536]))
     return list(dict.fromkeys(piece for piece in pieces if piece))[:200]

@@ -1,8 +1,8 @@
-"""How a table of known texts is written and searched.
+"""Tables of patterns for known messages, and how they are searched.
 
-A regex is compiled when its `hint`, a literal piece of the text, occurs for the first time: most texts meet
-two or three regexes out of some two hundred. Inside a regex every quantifier that is not the last has an
-upper bound, and no more than `SEARCHED` characters are ever looked at, so hostile text cannot make it slow.
+A regex is compiled when its `hint`, a literal part of the message, occurs for the first time: most texts are
+matched against two or three of some two hundred regexes. Inside a regex every quantifier except the last has
+an upper bound, and at most `SEARCHED` characters are searched, so hostile text cannot make it slow.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ SEARCHED = 8192
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece of a message, with the wrappers that were taken off around it.
+    """A part of a message, with the wrappers that were removed from it.
 
-    `read` understands a piece inside this one, for texts that quote another error. `folded`: case and quotes
-    do not count. `last`: patterns without a hint, which take any text of a tool, may answer. `reason` is
-    that of the event whose text it is.
+    `read` parses a quoted error inside this text. `folded`: ignore case and quotes. `last`: also use patterns
+    without a hint, which match any text of a tool. `reason` is the reason of the event.
     """
 
     text: str
@@ -42,17 +41,17 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> str:
-        """The innermost command that failed, as `git fetch origin`."""
+        """The innermost command that failed, such as `git fetch origin`."""
         return next((layer.command for layer in reversed(self.layers) if layer.command), "")
 
     @property
     def log_level(self) -> str:
-        """The level of the log line that it is from, in lower case."""
+        """The level of the log line, in lower case."""
         return next((layer.code for layer in self.layers if layer.kind is LayerKind.LOG), "")
 
     @property
     def server(self) -> str:
-        """The cluster that a wrapper names."""
+        """The server of the cluster in a wrapper."""
         return next((layer.server for layer in reversed(self.layers) if layer.server), "")
 
 
@@ -85,7 +84,7 @@ class Table:
 
 
 def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:
-    """What the first pattern says that knows this text; the order of the table is its precedence."""
+    """The failures of the first pattern that matches; the order of the table is the precedence."""
     searched = context.text[:SEARCHED]
     if context.folded:
         hinted = map(fold(searched).__contains__, table.folded_hints)
@@ -94,7 +93,7 @@ def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:
     compile = tolerant if context.folded else compiled
     for pattern in compress(table.patterns, hinted):
         if context.folded and (pattern.hint.isupper() and " " in pattern.hint):
-            continue  # its capitals count: `RUNTIME ERROR` is Jsonnet's, not Go's
+            continue  # its case matters: `RUNTIME ERROR` is from Jsonnet, not from Go
         match = compile(pattern.regex).search(searched)
         if match is None:
             continue
@@ -107,7 +106,7 @@ def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:
 
 
 def answer_of_truncated_text(table: Table, context: Context) -> tuple[Failure, ...]:
-    """The answer of the pattern with most of its words before the end of the text; none if two disagree."""
+    """The failures of the pattern that matches most of a truncated text; empty if two patterns disagree."""
     best: tuple[Failure, ...] = ()
     most = 0
     for pattern in table.patterns:
@@ -125,10 +124,10 @@ def answer_of_truncated_text(table: Table, context: Context) -> tuple[Failure, .
 
 
 def fill(kind: type[Failure], *, whole: str = "") -> Builder:
-    """A builder that puts each named group into the field of that name, and the whole match into `whole`."""
+    """A builder that sets the field of each named group, and the field `whole` to the whole match."""
 
     def build(match: re.Match[str], context: Context) -> Failure:
-        values = {name: words.strip() for name, words in match.groupdict().items() if words}
+        values = {name: value.strip() for name, value in match.groupdict().items() if value}
         values["text"] = context.text
         if whole:
             values[whole] = match[0].strip()
@@ -138,7 +137,7 @@ def fill(kind: type[Failure], *, whole: str = "") -> Builder:
 
 
 def group_text(match: re.Match[str], group: str) -> str:
-    """The words of a named group; empty where it did not take part, or is not in the regex at all."""
+    """The text of a named group; empty if it did not match or does not exist."""
     return (match.groupdict().get(group) or "").strip()
 
 
@@ -148,7 +147,7 @@ def number(match: re.Match[str], group: str) -> int | None:
 
 
 def quoted(text: str) -> tuple[str, ...]:
-    """The words in single or double quotes or backticks, in order."""
+    """The texts in single or double quotes or backticks, in order."""
     return tuple(compiled(r"['\"`]([^'\"`\n]{1,200})['\"`]").findall(text))
 
 

@@ -1,8 +1,8 @@
-"""The wrappers that Argo CD, gRPC, kubectl and shells put around an error, and how to take them off.
+"""Error wrappers of Argo CD, gRPC, kubectl and shells, and functions that remove them from a message.
 
 `Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown
-desc = Manifest generation error (cached): …` is four wrappers and then the thing that a person should read.
-All wrappers that stand in front are alternatives of one regex, so taking one off is one match.
+desc = Manifest generation error (cached): …` has four wrappers in front of the actual error. All wrappers in
+front of an error are alternatives of one regex, so each is removed by one match.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class LayerKind(StrEnum):
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
-    """One wrapper: the words it added, and what it names. What a kind does not name is empty."""
+    """A wrapper: its text and its values; values that a kind does not have are empty."""
 
     kind: LayerKind
     text: str
@@ -78,7 +78,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 _URL = r"[^\s\"']{1,300}"
 
-# Longer wordings stand before their beginnings.
+# A longer wording comes before a wording that is its beginning.
 _FRONT: dict[LayerKind, tuple[str, ...]] = {
     LayerKind.LOG: (
         r"(?:FATA|ERRO|WARN|INFO)\[\d{4}\] ",
@@ -248,7 +248,7 @@ def _front() -> re.Pattern[str]:
 
 
 def _or_cut(wording: str) -> str:
-    """A wrapper may be the end of a text that was cut off behind it."""
+    """Also match a wrapper at the end of a truncated text."""
     return f"{wording[:-2]}(?:: |:?$)" if wording.endswith(": ") else wording
 
 
@@ -279,7 +279,7 @@ def peel_front(text: str, *, folded: bool = False) -> tuple[tuple[Layer, ...], s
 
 
 def peel_back(text: str) -> tuple[tuple[Layer, ...], str]:
-    """What the retry logic appended: at most one of each, read on the last few hundred characters."""
+    """The text that the retry logic appended, searched in the last few hundred characters."""
     begins = _BEGIN.match(text[:200])
     if begins:
         return (Layer(kind=LayerKind.RETRYING, text=text, attempt=int(begins["next"])),), ""
@@ -335,7 +335,7 @@ def _wrapper(text: str, front: re.Pattern[str]) -> tuple[Layer | None, str]:
 
 
 def _command(text: str) -> tuple[Layer | None, str]:
-    """Mirrors how Argo CD's `util/exec` words it: the command in backticks, ` failed `, the cause, stderr."""
+    """A failed command in the format of Argo CD's `util/exec`: "`command` failed cause: stderr"."""
     end = text.find("` failed")
     if end < 0:
         return None, text
