@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Finding, concluded
+from whysync.diagnosis.finding import Finding, with_already_fixed
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import AnyRule, Rule, diagnosis_rules
 from whysync.diagnosis.snapshot_index import SnapshotIndex
@@ -39,7 +39,7 @@ def load_case(folder: Path) -> Case:
 
 
 def findings_of(rule: Rule[Case], case: Case) -> tuple[Finding, ...]:
-    return tuple(concluded(finding, case.application.ref) for finding in rule.check(case))
+    return tuple(with_already_fixed(finding, case.application.ref) for finding in rule.check(case))
 
 
 def patches(fixes: Iterable[Fix]) -> tuple[Fix, ...]:

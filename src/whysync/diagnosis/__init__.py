@@ -1,4 +1,4 @@
-"""The words of a diagnosis: Case, Symptom, Rule, Finding, Evidence, Fix; and what runs the rules."""
+"""The values of a diagnosis (Case, Symptom, Rule, Finding, Evidence, Fix) and the rule runner."""
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift

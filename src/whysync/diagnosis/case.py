@@ -1,7 +1,7 @@
-"""All that is known of one Application at one instant. Rules ask it questions by name.
+"""Case: the facts about one Application at one point in time, with lookups for rules.
 
-A Case is never changed: what it answers follows from the facts that it was made of. `now` and the
-version of Argo CD are among them, so the same facts give the same answers at any time.
+A Case is immutable and computes on demand. `now` and the version of Argo CD are part of the facts, so the
+same facts always give the same results.
 """
 
 from __future__ import annotations
@@ -73,23 +73,23 @@ class Case:
 
     @cached_property
     def source_is_empty(self) -> bool:
-        """Argo CD itself says that the source is empty: then no manifests are all there is to know."""
+        """Does Argo CD report an empty source? Then missing manifests are not a gap."""
         return not self.desired and bool(self.failures(AutosyncWipeRefused))
 
     @cached_property
     def desired_is_marked(self) -> bool:
-        """Do the rendered manifests carry Argo CD's tracking ids, as those that it rendered itself do?"""
+        """Do the manifests have Argo CD's tracking ids, as those rendered by Argo CD do?"""
         return any(TRACKING_ID in manifest.annotations for manifest in self.desired)
 
     @cached_property
     def desired_by_key(self) -> dict[Key, Manifest]:
-        """Under the key that Argo CD gives them: without a namespace of their own, the destination's."""
-        found: dict[Key, Manifest] = {}
+        """By the key that Argo CD uses: a manifest without a namespace is in the destination's."""
+        by_key: dict[Key, Manifest] = {}
         for manifest in self.desired:
-            found[manifest.key] = manifest
+            by_key[manifest.key] = manifest
             if not manifest.ref.namespace:
-                found.setdefault(manifest.key._replace(namespace=self.destination_namespace), manifest)
-        return found
+                by_key.setdefault(manifest.key._replace(namespace=self.destination_namespace), manifest)
+        return by_key
 
     @property
     def destination_namespace(self) -> str:
@@ -110,19 +110,19 @@ class Case:
 
     @cached_property
     def argocd(self) -> Settings:
-        """What Argo CD is told by its ConfigMaps; its defaults where they are not at hand."""
+        """Argo CD's settings from its ConfigMaps, or its defaults if these are not available."""
         return self.index.argocd
 
     @cached_property
     def own_ignore_rules(self) -> Normalizer | None:
-        """The Application's own ignore rules alone."""
+        """The ignore rules of the Application itself, without those of argocd-cm."""
         try:
             return Normalizer.build(self.app.spec.ignore_differences)
         except BadRule:
             return None
 
     def health_of(self, manifest: Manifest) -> HealthVerdict | None:
-        """How healthy Argo CD would call this object; `None` where it has no opinion."""
+        """The health that Argo CD would report for this object; `None` if it has no health check."""
         return health_of(manifest.body, self.argocd.overrides, now=self.now.timestamp())
 
     def has(self, fact: Fact) -> bool:
@@ -147,7 +147,7 @@ class Case:
             case Fact.GIT:
                 return bool(snapshot.heads)
 
-    # --- what Argo CD says -----------------------------------------------------------------------
+    # --- status of the Application ---------------------------------------------------------------
 
     @property
     def operation(self) -> OperationState | None:
@@ -179,14 +179,15 @@ class Case:
 
     @property
     def synced_recently(self) -> bool:
-        """Within the time that Kubernetes itself grants a rollout (600 s): it may still be on its way."""
+        """Less than 600 s ago, the default progress deadline of a Deployment: a rollout may still be
+        running."""
         operation = self.operation
         age = self.age(operation.finished_at or operation.started_at) if operation is not None else None
         return age is not None and age < timedelta(seconds=600)
 
     @property
     def being_deleted_for(self) -> timedelta | None:
-        """How long ago somebody asked to delete the Application itself."""
+        """How long the Application itself has been terminating."""
         return self.age(self.app.metadata.deletion_timestamp)
 
     def has_sync_option(self, option: str) -> bool:
@@ -198,46 +199,47 @@ class Case:
     # --- the objects -----------------------------------------------------------------------------
 
     def live_of(self, key: Key) -> Manifest | None:
-        """The live object of that name; an object without a namespace is looked for in the destination's."""
+        """The live object with this key; one without a namespace may be in the destination's."""
         by_key = self.index.live_by_key
         copies = by_key.get(key)
         if not copies:
             namespaces = (self.destination_namespace, "")
-            places = (by_key.get(key._replace(namespace=namespace)) for namespace in namespaces)
-            copies = next(filter(None, places), ())
+            candidates = (by_key.get(key._replace(namespace=namespace)) for namespace in namespaces)
+            copies = next(filter(None, candidates), ())
         return copies[0] if copies else None
 
     def desired_of(self, key: Key) -> Manifest | None:
-        found = self.desired_by_key.get(key) or self.desired_by_key.get(key._replace(namespace=""))
-        if found is None and not key.namespace:  # a row without one: as for live objects
-            found = self.desired_by_key.get(key._replace(namespace=self.destination_namespace))
-        return found
+        desired = self.desired_by_key.get(key) or self.desired_by_key.get(key._replace(namespace=""))
+        if desired is None and not key.namespace:
+            desired = self.desired_by_key.get(key._replace(namespace=self.destination_namespace))
+        return desired
 
     def as_in_row(self, ref: Ref) -> Ref:
-        """A sync's result gives the destination's namespace to what has none of its own; its row does not."""
+        """The ref as in the app's resources: sync results set the destination's namespace on cluster-scoped
+        refs."""
         bare = ref.key._replace(namespace="")
         if ref.namespace and ref.key not in self.rows and bare in self.rows:
             return msgspec.structs.replace(ref, namespace="")
         return ref
 
     def live_named(self, kind: str, namespace: str, name: str) -> Manifest | None:
-        """By kind alone, where the text at hand does not tell the API group."""
+        """The live object by kind and name, for messages that do not contain the API group."""
         for key in self.index.live_keys_by_name.get(name, ()):
             if key.kind == kind and key.namespace in ("", namespace):
                 return self.index.live_by_key[key][0]
         return None
 
     def live_of_kind(self, *kinds: str) -> tuple[Manifest, ...]:
-        """All live objects of these kinds, wherever they are."""
+        """All live objects of these kinds, in all namespaces."""
         return tuple(manifest for kind in kinds for manifest in self.index.live_by_kind.get(kind, ()))
 
     def owned_by(self, ref: Ref) -> tuple[Manifest, ...]:
         return tuple(self.index.children_by_owner.get((ref.namespace, ref.kind, ref.name), ()))
 
     def concerns(self, ref: Ref) -> bool:
-        """Does an event about this object concern this app: a row, or something that bears a row's name?
+        """Is this object a resource of the app, owned by one, or named after one?
 
-        With one Application at hand, so does what happens in its namespace to objects that nobody knows.
+        If the facts have only one Application, unknown objects in its namespace also count.
         """
         live = self.live_named(ref.kind, ref.namespace, ref.name)
         if live is not None and owning_row(self, live) is not None:
@@ -258,7 +260,7 @@ class Case:
         return tuple(self.index.logs_by_pod.get((ref.namespace, ref.name), ()))
 
     def pods_of(self, ref: Ref) -> tuple[PodHistory, ...]:
-        """The Pods below a workload, with what each container went through: the worst first."""
+        """The Pods of a workload with the states of their containers; those with most failures first."""
         return pod_histories(self, ref)
 
     def autoscaler_of(self, ref: Ref) -> Manifest | None:
@@ -269,11 +271,12 @@ class Case:
                 return manifest
         return None
 
-    # --- what follows ----------------------------------------------------------------------------
+    # --- derived ---------------------------------------------------------------------------------
 
     @cached_property
     def reported_texts(self) -> tuple[ReportedText, ...]:
-        """Every text in which Argo CD or Kubernetes says what went wrong, the most telling place first."""
+        """Every text in which Argo CD or Kubernetes reports a problem; see `reported_texts_of` for the
+        order."""
         return tuple(reported_texts_of(self))
 
     @cached_property
@@ -286,23 +289,25 @@ class Case:
 
     @cached_property
     def comparison(self) -> Comparison | NotCompared:
-        """What Argo CD 3.6 would find; a second opinion next to what it reports in the app's status."""
+        """The result of comparing as Argo CD 3.6 does, independent of the app's status."""
         return comparison_of(self)
 
     def compared(self, key: Key) -> ComparedResource | None:
         """The comparison of one resource; an object without a namespace may be in the destination's."""
         namespaces = (key.namespace, self.destination_namespace, "")
-        places = (key._replace(namespace=namespace) for namespace in namespaces)
-        return next((self._compared[place] for place in places if place in self._compared), None)
+        candidates = (key._replace(namespace=namespace) for namespace in namespaces)
+        return next((self._compared[other] for other in candidates if other in self._compared), None)
 
     @cached_property
     def _compared(self) -> dict[Key, ComparedResource]:
-        found = self.comparison
-        return {} if isinstance(found, NotCompared) else {one.key: one for one in found.resources}
+        comparison = self.comparison
+        if isinstance(comparison, NotCompared):
+            return {}
+        return {resource.key: resource for resource in comparison.resources}
 
     @cached_property
     def drifts(self) -> tuple[Drift, ...]:
-        """Every field in which Git and the cluster differ, of the resources that Argo CD calls OutOfSync."""
+        """The differing fields of all resources that Argo CD reports as OutOfSync."""
         return drifts_of(self)
 
     def drifts_at(self, pointer: str) -> tuple[Drift, ...]:
@@ -320,20 +325,20 @@ class Case:
 
     @cached_property
     def _drifts_by_mechanism(self) -> dict[Mechanism, tuple[Drift, ...]]:
-        found: dict[Mechanism, tuple[Drift, ...]] = {}
+        by_mechanism: dict[Mechanism, tuple[Drift, ...]] = {}
         for drift in self.drifts:
             mechanism = mechanism_of(self, drift)
-            found[mechanism] = (*found.get(mechanism, ()), drift)
-        return found
+            by_mechanism[mechanism] = (*by_mechanism.get(mechanism, ()), drift)
+        return by_mechanism
 
     @cached_property
     def reported_failures(self) -> tuple[ReportedFailure[Failure], ...]:
-        """Every failure that some text names, each once, with all the places that say it."""
+        """Every recognized failure, each once, with all texts that report it."""
         return reported_failures_of(self)
 
     @cached_property
     def confidence_of_texts(self) -> dict[tuple[Ref, str], Confidence]:
-        """By object and pointer: the most that a finding from this text may claim."""
+        """The highest confidence of a finding that cites a text, by the text's object and pointer."""
         cited = ((reported.cite(says=""), reported.confidence) for reported in self.reported_failures)
         return {(evidence.ref, evidence.pointer): confidence for evidence, confidence in cited}
 
@@ -343,10 +348,12 @@ class Case:
         )
 
     def compared_with(self, index: int) -> bool:
-        """Is the repository of this source the one that Argo CD compared with last, as far as it tells?"""
-        told = self.app.status.sync.compared_to
-        known = (told.sources or ((told.source,) if told.source else ())) if told is not None else ()
-        repo = known[index].repo_url if index < len(known) else ""
+        """Did Argo CD last compare with the repository of this source? True if unknown."""
+        compared = self.app.status.sync.compared_to
+        if compared is None:
+            return True
+        sources = compared.sources or ((compared.source,) if compared.source else ())
+        repo = sources[index].repo_url if index < len(sources) else ""
         return not repo or same_repo(repo, self.app.sources[index].repo_url)
 
     def head_of(self, repo: str, revision: str) -> Head | None:

@@ -43,16 +43,16 @@ def comparison_of(case: Case) -> Comparison | NotCompared:
 
 
 def would_be_written(case: Case, manifest: Manifest) -> bool:
-    """Does this manifest ask for something else than the live object, so that a sync would write it?"""
+    """Does this manifest differ from the live object, so that a sync would write it?"""
     inputs = inputs_of(case, (manifest,))
     if isinstance(inputs, NotCompared):
         return True
-    asked = (resource for resource in compare(inputs).resources if resource.target is not None)
-    return any(resource.live is None or resource.is_modified for resource in asked)
+    targets = (resource for resource in compare(inputs).resources if resource.target is not None)
+    return any(resource.live is None or resource.is_modified for resource in targets)
 
 
 def inputs_of(case: Case, desired: Sequence[Manifest] | None = None) -> Inputs | NotCompared:
-    """`desired` are other manifests than those of the facts."""
+    """The inputs of the comparison; `desired` replaces the manifests of the facts."""
     desired = case.desired if desired is None else desired
     if not desired:
         return NotCompared(
@@ -67,12 +67,12 @@ def inputs_of(case: Case, desired: Sequence[Manifest] | None = None) -> Inputs |
             problem="the facts have no live objects of its cluster",
             next="add them as live/: kubectl get … -o yaml --show-managed-fields",
         )
-    home = _control_plane(case)
+    control_plane = _control_plane(case)
     targets = [manifest.body for manifest in desired]
     marked = any(_owner(target, settings) for target in targets)
     if not marked and index.has_marks:
         # Argo CD marks everything that it renders; manifests rendered by hand have no marks.
-        instance = instance_name(case.app.name, case.app.namespace, home)
+        instance = instance_name(case.app.name, case.app.namespace, control_plane)
         targets = [_marked(target, case, instance) for target in targets]
         marked = True
     return Inputs(
@@ -86,7 +86,7 @@ def inputs_of(case: Case, desired: Sequence[Manifest] | None = None) -> Inputs |
         scopes=world.scopes,
         cluster=cluster,
         project_clusters=_clusters_of(case.app.project, world.clusters) or [cluster],
-        control_plane_namespace=home,
+        control_plane_namespace=control_plane,
         revisions=case.app.revisions,
         marks_targets=marked,
         schemas=world.schemas,
@@ -142,16 +142,16 @@ def _marked(target: Object, case: Case, instance: str) -> Object:
 
 
 class _WithRows:
-    """Live objects without tracking marks: the app's own rows tell which are its objects."""
+    """Live objects without tracking labels or annotations: the app's status lists its resources."""
 
     def __init__(self, index: LiveIndex, case: Case) -> None:
         self._index = index
         self._rows = [row.key for row in case.app.status.resources]
 
     def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:
-        found = self._index.managed(instance, targets)
+        managed = self._index.managed(instance, targets)
         for key in self._rows:
             body = self._index.get(key)
             if body is not None:
-                found.setdefault(key, body)
-        return found
+                managed.setdefault(key, body)
+        return managed

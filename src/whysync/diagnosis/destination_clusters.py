@@ -1,6 +1,7 @@
-"""Which cluster an Application goes to, and which of the live objects are on it.
+"""Destination clusters of Applications, and the live objects of each cluster.
 
-Argo CD knows clusters by server and name; a bundle of several has their live objects in folders of that name.
+Argo CD identifies clusters by server and name; a bundle of several clusters has a folder of live objects
+per name.
 """
 
 from __future__ import annotations
@@ -17,42 +18,44 @@ IN_CLUSTER = Cluster(server="https://kubernetes.default.svc", name="in-cluster")
 
 
 def known_clusters(settings: Iterable[Manifest]) -> list[Cluster]:
-    """Of Argo CD's cluster Secrets; the one that it runs in needs none."""
-    told = [_cluster_of(setting.body) for setting in settings if setting.ref.kind == "Secret"]
-    clusters = [cluster for cluster in told if cluster is not None]
+    """The clusters of Argo CD's cluster Secrets, and the one that it runs in, which needs none."""
+    registered = [_cluster_of(setting.body) for setting in settings if setting.ref.kind == "Secret"]
+    clusters = [cluster for cluster in registered if cluster is not None]
     if not any(cluster.server == IN_CLUSTER.server for cluster in clusters):
         clusters.append(IN_CLUSTER)
     return clusters
 
 
 def cluster_for(destination: Destination, clusters: Iterable[Cluster]) -> Cluster:
-    """A cluster that the facts do not describe is known by what the app calls it."""
+    """The cluster of a destination; if it is not registered, one with the destination's server and name."""
     try:
         return destination_cluster(destination, list(clusters))
     except NoCluster:
         return Cluster(server=destination.server, name=destination.name)
 
 
-def live_objects_cluster(cluster: Cluster, destination: Destination, places: Collection[str]) -> str | None:
-    """Under which of these names its live objects are; `None` where under none of them."""
+def live_objects_cluster(
+    cluster: Cluster, destination: Destination, cluster_names: Collection[str]
+) -> str | None:
+    """The name under which the facts have the cluster's live objects; `None` if they have none."""
     names = (cluster.name, cluster.server, destination.name, "")
-    return next((name for name in names if name in places), None)
+    return next((name for name in names if name in cluster_names), None)
 
 
 def managed_namespaces(
     settings: Iterable[Manifest], cluster: Cluster
 ) -> tuple[Manifest, tuple[str, ...]] | None:
-    """The Secret of a cluster that Argo CD manages in part, and the namespaces that it names."""
+    """The Secret of a cluster that is registered with a list of namespaces, and these namespaces."""
     for setting in settings:
-        told = cluster_secret_data(setting.body) if setting.ref.kind == "Secret" else {}
-        spaces = namespaces_in(told)
-        if spaces and told.get("server") == cluster.server:
-            return setting, spaces
+        data = cluster_secret_data(setting.body) if setting.ref.kind == "Secret" else {}
+        namespaces = namespaces_in(data)
+        if namespaces and data.get("server") == cluster.server:
+            return setting, namespaces
     return None
 
 
 def _cluster_of(secret: Object) -> Cluster | None:
-    """A cluster Secret of Argo CD's; its name and server are no secrets, and not masked."""
+    """The cluster of an Argo CD cluster Secret; its name and server are not masked."""
     values = cluster_secret_data(secret)
     server = values.get("server", "")
     if not server:

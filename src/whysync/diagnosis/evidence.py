@@ -1,4 +1,4 @@
-"""Evidence is cited, not typed: its value is read from the object that it points into."""
+"""Evidence: a value cited from an object, a log or a file, with a short explanation."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 
-# What is written anew for every container, whatever happens to it.
-_OWN = frozenset({"containerID", "startedAt", "finishedAt", "restartCount"})
+# Fields that differ for every container run.
+_PER_RUN = frozenset({"containerID", "startedAt", "finishedAt", "restartCount"})
 
-LONGEST_VALUE = 2_000
+MAX_VALUE_LENGTH = 2_000
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """`source` is the role of the object, or `log`, `git`, `tree`; `pointer` leads to `value` inside it."""
+    """`source` is the role of the object, or `log`, `git`, `tree`; `value` is at `pointer` in it."""
 
     source: str
     ref: Ref
@@ -30,7 +30,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cite(manifest: Manifest, pointer: str, *, says: str) -> Evidence:
-    """The value at `pointer`; `null` where there is none, which can be what matters."""
+    """The value at `pointer`; `null` if the field is missing."""
     value = manifest.at(pointer)
     return Evidence(
         source=manifest.role.value,
@@ -55,41 +55,42 @@ def cite_line(log: Log, line: int, *, says: str) -> Evidence:
 
 
 def shortened(value: Json) -> Json:
-    """Evidence is to be read by a person: a long text is cut, and says so."""
-    if isinstance(value, str) and len(value) > LONGEST_VALUE:
-        return f"{value[:LONGEST_VALUE]}… ({len(value)} characters)"
+    """A long text is truncated, with its length appended."""
+    if isinstance(value, str) and len(value) > MAX_VALUE_LENGTH:
+        return f"{value[:MAX_VALUE_LENGTH]}… ({len(value)} characters)"
     return value
 
 
 def without_repeats(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-    """Evidence that says the same about several objects once, with their number: "4 Pods alike".
+    """Merge equal evidence about several objects and append their number: "4 Pods alike".
 
-    Objects are alike if they differ only in names, instants and ids.
+    Evidence is equal if it differs only in names, times and ids.
     """
     if len(evidence) < 2:
         return evidence
     groups: dict[tuple[str, ...], list[Evidence]] = {}
     for citation in evidence:
-        groups.setdefault(_likeness(citation), []).append(citation)
-    return tuple(_told_once(alike) for alike in groups.values())
+        groups.setdefault(_merge_key(citation), []).append(citation)
+    return tuple(_merged(group) for group in groups.values())
 
 
-def _told_once(alike: list[Evidence]) -> Evidence:
-    first = alike[0]
-    objects = len({one.ref for one in alike})
+def _merged(group: list[Evidence]) -> Evidence:
+    first = group[0]
+    objects = len({evidence.ref for evidence in group})
     if objects < 2:
         return first
     return msgspec.structs.replace(first, says=f"{first.says}; {objects} {first.ref.kind}s alike")
 
 
-def _likeness(one: Evidence) -> tuple[str, ...]:
-    """Evidence about one object at two places stays two; that of two objects at one place may be one."""
-    return one.source, one.ref.kind, one.ref.namespace, one.pointer, one.says, _plain(one.value)
+def _merge_key(evidence: Evidence) -> tuple[str, ...]:
+    """Equal for evidence at the same pointer of several objects of one kind and namespace."""
+    ref = evidence.ref
+    return evidence.source, ref.kind, ref.namespace, evidence.pointer, evidence.says, _plain(evidence.value)
 
 
 def _plain(value: Json) -> str:
     if isinstance(value, dict):
-        return str(sorted((key, _plain(inner)) for key, inner in value.items() if key not in _OWN))
+        return str(sorted((key, _plain(inner)) for key, inner in value.items() if key not in _PER_RUN))
     if isinstance(value, list):
         return str([_plain(inner) for inner in value])
     return _names().sub("*", value) if isinstance(value, str) else str(value)
@@ -97,5 +98,5 @@ def _plain(value: Json) -> str:
 
 @cache
 def _names() -> re.Pattern[str]:
-    """Words that end as generated names do: `shop-6c9d5f7b8-x9p2k`."""
+    """Matches generated names such as `shop-6c9d5f7b8-x9p2k`."""
     return re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,200}[a-z0-9])?-[a-z0-9]{5}\b")

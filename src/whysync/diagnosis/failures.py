@@ -1,7 +1,7 @@
-"""Reported failures: each once, with all the places that report it.
+"""Reported failures: each once, with all texts that report it.
 
-The same failure is in a condition, in the operation's message and in a resource's result. Rules
-see it once; the place closest to the resource is cited.
+The same failure can be in a condition, in the operation's message and in a resource's sync result. Rules
+get it once; the text closest to the resource is cited.
 """
 
 from __future__ import annotations
@@ -29,51 +29,52 @@ F = TypeVar("F", covariant=True)
 
 
 class ReportedFailure(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
-    """`ref` is the resource whose message it was, if any; `symptoms` are all that this failure explains.
+    """`ref` is the resource that the message is about, if any; `symptoms` are those that the failure
+    explains.
 
-    `confidence` is the most that a finding from this text may claim: less if it was recognized only by its
+    `confidence` is the upper limit for findings from this text: lower if it was recognized only by its
     family, without its quotes, or although it is cut off.
     """
 
     failure: F
     message: Message
-    spoken: ReportedText
+    reported_text: ReportedText
     ref: Ref | None
     symptoms: tuple[SymptomId, ...]
     confidence: Confidence
 
     def cite(self, *, says: str) -> Evidence:
-        return cite_text(self.spoken, says=says)
+        return cite_text(self.reported_text, says=says)
 
 
-def cite_text(spoken: ReportedText, *, says: str) -> Evidence:
-    if spoken.log is not None:
-        return cite_line(spoken.log, spoken.line, says=says)
-    assert isinstance(spoken.manifest, Manifest)
-    return cite(spoken.manifest, spoken.pointer, says=says)
+def cite_text(reported_text: ReportedText, *, says: str) -> Evidence:
+    if reported_text.log is not None:
+        return cite_line(reported_text.log, reported_text.line, says=says)
+    assert isinstance(reported_text.manifest, Manifest)
+    return cite(reported_text.manifest, reported_text.pointer, says=says)
 
 
-class _Place(NamedTuple):
+class _Occurrence(NamedTuple):
     failure: Failure
     message: Message
-    spoken: ReportedText
+    reported_text: ReportedText
 
 
 def reported_failures_of(case: Case) -> tuple[ReportedFailure[Failure], ...]:
-    merged: dict[tuple[Json | object, ...], list[_Place]] = {}
-    for place in _places(case):
-        merged.setdefault(_identity(place.failure), []).append(place)
-    return tuple(_merge(places) for places in merged.values())
+    merged: dict[tuple[Json | object, ...], list[_Occurrence]] = {}
+    for occurrence in _occurrences(case):
+        merged.setdefault(_identity(occurrence.failure), []).append(occurrence)
+    return tuple(_merge(occurrences) for occurrences in merged.values())
 
 
-def _places(case: Case) -> Iterator[_Place]:
-    for spoken in case.reported_texts:
-        if spoken.symptom not in case.symptom_ids:
-            continue  # history: nothing that is wrong now
-        message = spoken.message
+def _occurrences(case: Case) -> Iterator[_Occurrence]:
+    for reported_text in case.reported_texts:
+        if reported_text.symptom not in case.symptom_ids:
+            continue  # no current symptom
+        message = reported_text.message
         for failure in message.failures:
             if is_recognized(failure):
-                yield _Place(failure, message, spoken)
+                yield _Occurrence(failure, message, reported_text)
 
 
 def is_recognized(failure: Failure) -> bool:
@@ -81,31 +82,46 @@ def is_recognized(failure: Failure) -> bool:
     return not isinstance(failure, Unknown) or isinstance(failure, FamilyFailure)
 
 
-_MOST = {Reading.EXACT: Confidence.HIGH, Reading.FOLDED: Confidence.MEDIUM, Reading.CUT: Confidence.MEDIUM}
+_MAX_CONFIDENCE = {
+    Reading.EXACT: Confidence.HIGH,
+    Reading.FOLDED: Confidence.MEDIUM,
+    Reading.CUT: Confidence.MEDIUM,
+}
 
 
-def _confidence(place: _Place) -> Confidence:
-    if isinstance(place.failure, FamilyFailure):
+def _confidence(occurrence: _Occurrence) -> Confidence:
+    if isinstance(occurrence.failure, FamilyFailure):
         return Confidence.LOW
-    return _MOST.get(place.message.reading, Confidence.HIGH)
+    return _MAX_CONFIDENCE.get(occurrence.message.reading, Confidence.HIGH)
 
 
 def _identity(failure: Failure) -> tuple[object, ...]:
-    """All that it names; the words around it may differ from place to place."""
+    """The failure's type and fields without its text, which may differ between occurrences."""
     named = (getattr(failure, name) for name in failure.__struct_fields__ if name != "text")
     return (type(failure), *named)
 
 
-def _merge(places: list[_Place]) -> ReportedFailure[Failure]:
-    """The most telling place comes first: a resource's own result before the operation's message."""
-    first = places[0]
-    symptoms = tuple(dict.fromkeys(place.spoken.symptom for place in places if place.spoken.symptom))
-    ref = next((place.spoken.ref for place in places if place.spoken.ref is not None), None)
+def _merge(occurrences: list[_Occurrence]) -> ReportedFailure[Failure]:
+    """The first occurrence is cited: a resource's sync result before the operation's message."""
+    first = occurrences[0]
+    symptoms = tuple(
+        dict.fromkeys(
+            occurrence.reported_text.symptom for occurrence in occurrences if occurrence.reported_text.symptom
+        )
+    )
+    ref = next(
+        (
+            occurrence.reported_text.ref
+            for occurrence in occurrences
+            if occurrence.reported_text.ref is not None
+        ),
+        None,
+    )
     return ReportedFailure(
         failure=first.failure,
         message=first.message,
-        spoken=first.spoken,
+        reported_text=first.reported_text,
         ref=ref,
         symptoms=symptoms,
-        confidence=max(map(_confidence, places), key=lambda confidence: confidence.weight),
+        confidence=max(map(_confidence, occurrences), key=lambda confidence: confidence.weight),
     )

@@ -1,4 +1,4 @@
-"""A finding: one cause, the symptoms that it explains, the evidence for it, and the ways out."""
+"""Finding: one cause, the symptoms that it explains, the evidence for it, and fixes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Severity(StrEnum):
 
 
 class Confidence(StrEnum):
-    """High: nothing else fits the evidence. Medium: it fits best. Low: it would explain it."""
+    """High: no other cause matches the evidence. Medium: the best match. Low: a possible cause."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -41,21 +41,21 @@ _CONFIDENCES = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 
 
 class RejectedFix(msgspec.Struct, frozen=True, kw_only=True):
-    """A way out that was tried on a model of the cluster, and does not help."""
+    """A fix that does not help in the simulation."""
 
     title: str
     why: str
 
 
 class AlreadyFixed(msgspec.Struct, frozen=True, kw_only=True):
-    """Git or a setting is already right; Argo CD has not acted on it: a sync or a refresh is left."""
+    """Git or a setting is already correct, but Argo CD has not used it yet: sync or refresh."""
 
     fixes: tuple[Fix, ...]
     verdict: str = ""
 
 
 class FileLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """A place in a file. `line` is 0 if unknown; `document` and `inside` (a List) lead to the object."""
+    """A location in a file. `line` is 0 if unknown; `document` and `inside` (a List) identify the object."""
 
     path: str
     line: int = 0
@@ -67,16 +67,16 @@ class FileLocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_OBJECT: Final = Ref(kind="", name="")
-"""What a finding is about if it is about a file, not about an object."""
+"""The `about` of a finding about a file instead of an object."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule yields. The runner adds `id`, `rule`, `side`, `caused_by`, and `cause` if the rule has one.
 
-    A rule on files sets `location`, and a `hint` where the way out is not a fix. `because` names symptoms
-    whose cause is also the cause of this finding (a stalled wave waits for a Deployment: whatever explains
-    that Deployment's health is the root). A rule sets `already_fixed` where it sees that the cause is gone:
-    the runner then replaces the fixes.
+    A rule on files sets `location`, and a `hint` if there is no fix. `because` names symptoms whose cause
+    is also the cause of this finding (a stalled wave waits for a Deployment: the cause of that Deployment's
+    health is the root cause). A rule sets `already_fixed` if the cause no longer exists: the runner then
+    replaces the fixes.
     """
 
     about: Ref
@@ -113,8 +113,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.location) if self.location else ""
 
 
-def concluded(finding: Finding, application: Ref) -> Finding:
-    """The finding as it is reported: one that is already fixed is about the Application, which is late."""
+def with_already_fixed(finding: Finding, application: Ref) -> Finding:
+    """If the cause is already fixed, the finding is about the Application, which has not used the fix yet."""
     fixed = finding.already_fixed
     if fixed is None:
         return finding

@@ -1,4 +1,4 @@
-"""A fix is data: what to change, where, and what it costs. `fixes/` turns it into text."""
+"""Fix: what to change, where, and its risk. `fixes/` turns it into patches and commands."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class FixKind(StrEnum):
 
 
 class ProofStatus(StrEnum):
-    """Proven: on a model of this cluster, the trouble came back without the fix and was gone with it.
+    """Proven: in the simulation, the symptom occurs without the fix and does not occur with it.
 
-    Likely: it helps there too, but the answer hangs on something that the facts do not tell.
+    Likely: the same, but the result depends on something that is not in the facts.
     """
 
     PROVEN = "proven"
@@ -31,7 +31,7 @@ class ProofStatus(StrEnum):
 
 
 class ProofKind(StrEnum):
-    """What a proof rests on, or why there is none."""
+    """The basis of a proof, or why there is none."""
 
     HOLDS = "holds"
     FACTS_MISSING = "facts-missing"
@@ -54,9 +54,9 @@ class ProofKind(StrEnum):
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """`rounds` of reconcile, sync and self-heal in which it held; `why` names the gap, or why it was not run.
+    """`rounds`: reconciliations in which the fix lasted; `why`: the missing fact, or why it was not run.
 
-    `trace` is what happened, line by line: without the fix, then with it.
+    `trace` lists the simulated events without the fix, then with it.
     """
 
     status: ProofStatus = ProofStatus.NOT_RUN
@@ -70,7 +70,7 @@ NOT_TRIED = Proof(why="it was not tried on a model")
 
 
 class Set(msgspec.Struct, frozen=True, kw_only=True):
-    """Put `value` at `pointer`, making the maps on the way."""
+    """Set `value` at `pointer`, creating missing maps."""
 
     pointer: str
     value: Json
@@ -81,7 +81,7 @@ class Remove(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Add(msgspec.Struct, frozen=True, kw_only=True):
-    """Append `value` to the list at `pointer`, unless it is in there already."""
+    """Append `value` to the list at `pointer`, unless the list contains it."""
 
     pointer: str
     value: Json
@@ -91,12 +91,11 @@ Edit = Set | Remove | Add
 
 
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
-    """One way out. Exactly one of `edits`, `drops`, `create`, `line` and `commands` says what it does.
+    """One fix. Exactly one of `edits`, `drops`, `create`, `line` and `commands` is set.
 
-    `edits` change the object `target`; with `drops` its manifest goes from Git; `create` is a new object for
-    Git; `line` is added to `policy.csv`. `afterwards` are commands without which the change has no effect, to
-    be run once it is synced. A fix that `keeps_meaning` only writes the same thing differently: `lint --fix`
-    applies it.
+    `edits` change the object `target`; `drops` deletes its manifest from Git; `create` is a new object for
+    Git; `line` is added to `policy.csv`. `afterwards` are commands to run after the sync, without which the
+    change has no effect. A fix that `keeps_meaning` only changes the notation: `lint --fix` applies it.
     """
 
     title: str
@@ -154,15 +153,15 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def new(manifest: Object, *, title: str, risk: str = "") -> Fix:
-        """A small new object, to be committed to Git."""
+        """Add a new object to Git."""
         return Fix(title=title, kind=FixKind.MANIFEST, create=manifest, risk=risk)
 
     @staticmethod
     def policy(line: str, *, title: str, risk: str = "") -> Fix:
-        """One more line of `policy.csv` in `argocd-rbac-cm`."""
+        """Add a line to `policy.csv` in `argocd-rbac-cm`."""
         return Fix(title=title, kind=FixKind.POLICY, line=line, risk=risk)
 
     @staticmethod
     def run(*commands: str, title: str, risk: str = "", destroys: tuple[str, ...] = ()) -> Fix:
-        """Commands for a person to run, in order."""
+        """Commands for the user to run, in order."""
         return Fix(title=title, kind=FixKind.COMMAND, commands=commands, risk=risk, destroys=destroys)

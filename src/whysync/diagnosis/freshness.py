@@ -1,7 +1,8 @@
-"""Is what Argo CD says of the app still true? Whether somebody looks at it, and how often it was synced.
+"""Whether the app's status is current: overdue reconciliations, skipped apps, failing ApplicationSets, sync
+loops.
 
-Argo CD compares every app anew after `timeout.reconciliation` (120 s) and up to 60 s of jitter, and writes
-`reconciledAt` each time. Only an instant at which the facts were taken tells how old that is.
+Argo CD reconciles every app after `timeout.reconciliation` (120 s) plus up to 60 s of jitter, and writes
+`reconciledAt` each time. Its age is known only if the facts have the time of collection.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ SKIP_RECONCILE = "argocd.argoproj.io/skip-reconcile"
 REFRESH = "argocd.argoproj.io/refresh"
 # Go's `strconv.ParseBool`
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-_FAR = 10
-_FIRST_LOOK = timedelta(minutes=10)
-_LEAST = timedelta(hours=1)
-# The interval may be set to hours; without Argo CD's settings at hand, only a day is surely too long.
-_LEAST_UNTOLD = timedelta(hours=24)
-_ATTEMPTS = 3
-_ROUNDS = 4
-_ONE_LOOP = timedelta(hours=1)
+_OVERDUE_INTERVALS = 10
+_FIRST_RECONCILIATION = timedelta(minutes=10)
+_MIN_OVERDUE = timedelta(hours=1)
+# The interval may be hours; without Argo CD's settings, only a day is certainly too long.
+_MIN_OVERDUE_WITHOUT_SETTINGS = timedelta(hours=24)
+_MIN_SELF_HEAL_ATTEMPTS = 3
+_MIN_REPEATED_SYNCS = 4
+_MAX_LOOP_PERIOD = timedelta(hours=1)
 
 
 def skips_reconcile(case: Case) -> bool:
-    """Is the annotation set by which the controller leaves the app alone?"""
+    """Is the annotation `skip-reconcile` set?"""
     return text(case.application.annotations.get(SKIP_RECONCILE)) in _TRUE
 
 
 def overdue(case: Case) -> timedelta | None:
-    """How long ago the app was last compared, if that is far longer than the interval explains.
+    """The time since the last reconciliation, if it is much longer than the interval.
 
-    The controller takes up a refresh annotation within seconds and removes it: one that is still there when
-    the next comparison is minutes late shows that nobody compares.
+    The controller removes a refresh annotation within seconds: if it is still there and the next
+    reconciliation is minutes late, no controller reconciles the app.
     """
     if case.index.snapshot.collected_at is None or case.argocd.reconciliation_seconds <= 0:
         return None
@@ -50,23 +51,26 @@ def overdue(case: Case) -> timedelta | None:
     interval = timedelta(
         seconds=case.argocd.reconciliation_seconds + case.argocd.reconciliation_jitter_seconds
     )
-    least = max(_LEAST if case.has(Fact.SETTINGS) else _LEAST_UNTOLD, _FAR * interval)
+    min_age = max(
+        _MIN_OVERDUE if case.has(Fact.SETTINGS) else _MIN_OVERDUE_WITHOUT_SETTINGS,
+        _OVERDUE_INTERVALS * interval,
+    )
     if REFRESH in case.application.annotations:
-        least = interval + _FIRST_LOOK
-    return age if age is not None and age > least else None
+        min_age = interval + _FIRST_RECONCILIATION
+    return age if age is not None and age > min_age else None
 
 
 def never_reconciled(case: Case) -> timedelta | None:
-    """How long the app has been there without a status: a controller that serves it writes one in seconds."""
+    """How long the app has existed without a status: its controller would write one within seconds."""
     status = case.app.status
     if status.reconciled_at or status.sync.status or status.conditions or status.operation_state:
         return None
     age = case.age(case.app.metadata.creation_timestamp)
-    return age if age is not None and age >= _FIRST_LOOK else None
+    return age if age is not None and age >= _FIRST_RECONCILIATION else None
 
 
 def is_served(case: Case) -> bool | None:
-    """Does Argo CD serve the Application's own namespace? `None` where its settings do not tell."""
+    """Does Argo CD reconcile Applications in this namespace? `None` if its settings are unknown."""
     settings, params = case.settings("argocd-cm"), case.settings("argocd-cmd-params-cm")
     own = next((known.ref.namespace for known in (settings, params) if known is not None), "")
     if case.app.namespace in (own, case.app.status.controller_namespace):
@@ -77,7 +81,7 @@ def is_served(case: Case) -> bool | None:
 
 
 class ApplicationSetError(msgspec.Struct, frozen=True, kw_only=True):
-    """An ApplicationSet with a condition that says so; `pointer` leads to the condition."""
+    """The error condition of an ApplicationSet, at `pointer`."""
 
     manifest: Manifest
     pointer: str
@@ -86,7 +90,7 @@ class ApplicationSetError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def failing_application_set(case: Case) -> ApplicationSetError | None:
-    """The ApplicationSet that owns the app, where it is at hand and in trouble."""
+    """The error of the ApplicationSet that owns the app, if it is available and has one."""
     for owner in case.app.metadata.owner_references:
         if owner.kind != "ApplicationSet":
             continue
@@ -106,7 +110,7 @@ def failing_application_set(case: Case) -> ApplicationSetError | None:
 
 
 class SyncLoop(msgspec.Struct, frozen=True, kw_only=True):
-    """So many syncs to one commit; `pointer` leads to what tells it, `period` is the time between two."""
+    """Repeated syncs of one commit, shown at `pointer`; `period` is the time between two."""
 
     times: int
     pointer: str
@@ -114,28 +118,28 @@ class SyncLoop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sync_loop_of(case: Case) -> SyncLoop | None:
-    """Self-heal counts its attempts; else the history shows one commit deployed again and again."""
+    """A sync loop: by the count of self-heal attempts, or by one commit repeated in the history."""
     operation = case.operation
     ended = case.age(operation.finished_at) if operation is not None else None
-    if not case.self_heals or ended is None or ended > _ONE_LOOP:
-        return None  # it was long ago: the fight is over
+    if not case.self_heals or ended is None or ended > _MAX_LOOP_PERIOD:
+        return None  # the last sync was too long ago
     sync = operation.operation.sync if operation is not None else None
     healed = sync is not None and operation is not None and operation.phase == "Succeeded"
-    if sync is not None and healed and sync.auto_heal_attempts_count >= _ATTEMPTS:
+    if sync is not None and healed and sync.auto_heal_attempts_count >= _MIN_SELF_HEAL_ATTEMPTS:
         return SyncLoop(
             times=sync.auto_heal_attempts_count,
             pointer="/status/operationState/operation/sync/autoHealAttemptsCount",
             period=_period(case),
         )
-    rounds = _rounds(case)
+    repeated = _repeated_syncs(case)
     period = _period(case)
-    if len(rounds) >= _ROUNDS and period is not None and period <= _ONE_LOOP:
-        return SyncLoop(times=len(rounds), pointer="/status/history", period=period)
+    if len(repeated) >= _MIN_REPEATED_SYNCS and period is not None and period <= _MAX_LOOP_PERIOD:
+        return SyncLoop(times=len(repeated), pointer="/status/history", period=period)
     return None
 
 
-def _rounds(case: Case) -> list[float]:
-    """When the newest commit of the history was deployed, each time; oldest first."""
+def _repeated_syncs(case: Case) -> list[float]:
+    """The times of consecutive automated syncs of the newest commit in the history, oldest first."""
     history = case.app.status.history
     newest = (history[-1].revision, history[-1].revisions) if history else None
     times: list[float] = []
@@ -149,5 +153,5 @@ def _rounds(case: Case) -> list[float]:
 
 
 def _period(case: Case) -> timedelta | None:
-    times = _rounds(case)
+    times = _repeated_syncs(case)
     return timedelta(seconds=(times[-1] - times[0]) / (len(times) - 1)) if len(times) > 1 else None

@@ -10,7 +10,7 @@ import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import without_repeats
-from whysync.diagnosis.finding import Confidence, Finding, Severity, concluded
+from whysync.diagnosis.finding import Confidence, Finding, Severity, with_already_fixed
 from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
 from whysync.diagnosis.rule import Rule, diagnosis_rules
 from whysync.diagnosis.symptom import Side, Symptom, SymptomId, SymptomKind
@@ -44,7 +44,7 @@ def run_rules(rules: Iterable[Rule[Input]], facts: Input) -> RuleRun:
 
 def _signed(rule: Rule[Input], finding: Finding, ids: set[str], facts: object) -> Finding:
     if isinstance(facts, Case):
-        finding = _bounded(concluded(finding, facts.application.ref), facts)
+        finding = _bounded(with_already_fixed(finding, facts.application.ref), facts)
     id = f"{rule.id}:{finding.about.key}:{finding.field or ''}".rstrip(":")
     if id in ids:
         id = f"{id}#{len(ids)}"

@@ -1,4 +1,4 @@
-"""Is it the same value, written differently? Then nothing really differs."""
+"""Equivalent values: equal in meaning, but written differently."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whysync.kubernetes.api import pointer as pointers
 
 
 class Equivalence(StrEnum):
-    """In what two spellings of one value differ."""
+    """How two equivalent values differ."""
 
     QUANTITY = "a quantity in another notation"
     NUMBER = "a number written as text"
@@ -27,102 +27,103 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+")
 _QUANTITY = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+|[KMGTPE]i|[numkMGTPE])?")
 
 
-def equivalence_of(wanted: Json | Missing, found: Json | Missing) -> Equivalence | None:
-    """How the two spell one value; `None` where the values differ."""
-    if isinstance(found, Missing):
-        return _kept_by_nobody(wanted)
-    if isinstance(wanted, Missing):
-        return Equivalence.EMPTY if found in (None, "", [], {}) else None
-    if wanted in (None, "", [], {}) and found in (None, "", [], {}):
+def equivalence_of(desired: Json | Missing, live: Json | Missing) -> Equivalence | None:
+    """How the values are equivalent; `None` if they are not."""
+    if isinstance(live, Missing):
+        return _dropped_by_server(desired)
+    if isinstance(desired, Missing):
+        return Equivalence.EMPTY if live in (None, "", [], {}) else None
+    if desired in (None, "", [], {}) and live in (None, "", [], {}):
         return Equivalence.EMPTY
-    if isinstance(wanted, list) and isinstance(found, list):
-        return Equivalence.ORDER if _same_elements(wanted, found) else None
-    if isinstance(wanted, str) and isinstance(found, str):
-        return _same_text(wanted, found)
-    if isinstance(wanted, str | int | float) and isinstance(found, str | int | float):
-        if isinstance(wanted, bool) or isinstance(found, bool):
-            return Equivalence.NUMBER if str(wanted).lower() == str(found).lower() else None
-        if str(wanted) == str(found):
+    if isinstance(desired, list) and isinstance(live, list):
+        return Equivalence.ORDER if _same_elements(desired, live) else None
+    if isinstance(desired, str) and isinstance(live, str):
+        return _same_text(desired, live)
+    if isinstance(desired, str | int | float) and isinstance(live, str | int | float):
+        if isinstance(desired, bool) or isinstance(live, bool):
+            return Equivalence.NUMBER if str(desired).lower() == str(live).lower() else None
+        if str(desired) == str(live):
             return Equivalence.NUMBER
-        return Equivalence.QUANTITY if _same_quantity(str(wanted), str(found)) else None
+        return Equivalence.QUANTITY if _same_quantity(str(desired), str(live)) else None
     return None
 
 
 def reordered_list_of(desired: Json, live: Json, pointer: str) -> str | None:
-    """The list around a field that holds the same elements on both sides, in another order."""
+    """The list that contains the field, if both sides have its elements in another order."""
     parts = pointers.split(pointer)
     for end in range(len(parts), -1, -1):
-        around = pointers.join(parts[:end])
-        wanted, found = pointers.resolve(desired, around), pointers.resolve(live, around)
-        if isinstance(wanted, list) and isinstance(found, list) and wanted != found:
-            return around if _same_elements(wanted, found) else None
+        list_pointer = pointers.join(parts[:end])
+        desired_list = pointers.resolve(desired, list_pointer)
+        live_list = pointers.resolve(live, list_pointer)
+        if isinstance(desired_list, list) and isinstance(live_list, list) and desired_list != live_list:
+            return list_pointer if _same_elements(desired_list, live_list) else None
     return None
 
 
 def list_with_duplicate_keys(desired: Json, live: Json, pointer: str) -> str | None:
-    """The list around a field in which Git gives one name twice and the cluster keeps it once.
+    """The list that contains the field, if Git repeats a name in it and the cluster has it once.
 
-    Client-side apply merges such a list by its names: of two elements with one name, one is left.
+    Client-side apply merges such a list by name and keeps one of two elements with the same name.
     """
     parts = pointers.split(pointer)
     for end in range(len(parts), -1, -1):
-        around = pointers.join(parts[:end])
-        mine, theirs = (_names(pointers.resolve(side, around)) for side in (desired, live))
-        if mine and theirs and len(set(mine)) < len(mine):
-            return around if sorted(set(mine)) == sorted(theirs) else None
+        list_pointer = pointers.join(parts[:end])
+        desired_names, live_names = (_names(pointers.resolve(side, list_pointer)) for side in (desired, live))
+        if desired_names and live_names and len(set(desired_names)) < len(desired_names):
+            return list_pointer if sorted(set(desired_names)) == sorted(live_names) else None
     return None
 
 
 def duplicate_keys(elements: Json | Missing) -> tuple[str, ...]:
-    """The names that more than one element of the list has."""
+    """The names that are repeated in the list."""
     names = _names(elements)
     return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
 
 
 def _names(elements: Json | Missing) -> list[str]:
-    """The name of each element; nothing where one has none."""
+    """The names of the elements; empty if one has none."""
     names = [text(fields(element).get("name")) for element in items(elements)]
     return names if all(names) else []
 
 
-def _kept_by_nobody(wanted: Json | Missing) -> Equivalence | None:
-    if wanted is None or wanted == [] or wanted == {} or wanted == "":
+def _dropped_by_server(desired: Json | Missing) -> Equivalence | None:
+    if desired is None or desired == [] or desired == {} or desired == "":
         return Equivalence.EMPTY
-    if wanted is False or (wanted == 0 and not isinstance(wanted, bool)):
+    if desired is False or (desired == 0 and not isinstance(desired, bool)):
         return Equivalence.ZERO
-    if isinstance(wanted, dict) and all(_kept_by_nobody(value) for value in wanted.values()):
+    if isinstance(desired, dict) and all(_dropped_by_server(value) for value in desired.values()):
         return Equivalence.EMPTY
     return None
 
 
-def _same_text(wanted: str, found: str) -> Equivalence | None:
-    if wanted.split() == found.split():
+def _same_text(desired: str, live: str) -> Equivalence | None:
+    if desired.split() == live.split():
         return Equivalence.SPACE
-    if _DURATION.fullmatch(wanted) and _DURATION.fullmatch(found):
-        return Equivalence.DURATION if _same_duration(wanted, found) else None
-    return Equivalence.QUANTITY if _same_quantity(wanted, found) else None
+    if _DURATION.fullmatch(desired) and _DURATION.fullmatch(live):
+        return Equivalence.DURATION if _same_duration(desired, live) else None
+    return Equivalence.QUANTITY if _same_quantity(desired, live) else None
 
 
-def _same_duration(wanted: str, found: str) -> bool:
+def _same_duration(desired: str, live: str) -> bool:
     try:
-        return parse_nanoseconds(wanted) == parse_nanoseconds(found)
+        return parse_nanoseconds(desired) == parse_nanoseconds(live)
     except BadDuration:
         return False
 
 
-def _same_quantity(wanted: str, found: str) -> bool:
-    if not (_QUANTITY.fullmatch(wanted) and _QUANTITY.fullmatch(found)):
+def _same_quantity(desired: str, live: str) -> bool:
+    if not (_QUANTITY.fullmatch(desired) and _QUANTITY.fullmatch(live)):
         return False
     try:
-        return canonical_quantity(wanted) == canonical_quantity(found)
+        return canonical_quantity(desired) == canonical_quantity(live)
     except BadQuantity:
         return False
 
 
-def _same_elements(wanted: list[Json], found: list[Json]) -> bool:
-    rest = list(found)
-    for item in wanted:
+def _same_elements(desired: list[Json], live: list[Json]) -> bool:
+    rest = list(live)
+    for item in desired:
         if item not in rest:
             return False
         rest.remove(item)
-    return not rest and len(wanted) > 1
+    return not rest and len(desired) > 1

@@ -1,4 +1,4 @@
-"""Which mutating webhook of the cluster sees an object on its way in?"""
+"""The mutating webhook that is called for an object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def mutating_webhook(case: Case, ref: Ref) -> tuple[Manifest, str] | None:
-    """Its configuration, and the pointer to the webhook in there; the first that covers the kind."""
+    """The first configuration with a webhook for the kind, and the pointer to that webhook."""
     for configuration in case.live_of_kind("MutatingWebhookConfiguration"):
         for index, raw in enumerate(items(configuration.body.get("webhooks"))):
             if any(_covers(fields(rule), ref) for rule in items(fields(raw).get("rules"))):
@@ -31,6 +31,6 @@ def _covers(rule: dict[str, Json], ref: Ref) -> bool:
 
 
 def _plurals(kind: str) -> tuple[str, ...]:
-    """What a kind may be called in a URL; without its definition, English has to do."""
+    """Possible resource names of a kind, by the rules of English plurals."""
     word = kind.lower()
     return (f"{word}s", f"{word}es", f"{word[:-1]}ies", word)
