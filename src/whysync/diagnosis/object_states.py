@@ -1,8 +1,8 @@
-"""What live objects report about themselves: conditions, phases, and the states of containers.
+"""Problems in the status of live objects: conditions, phases, and container states.
 
-Conditions are read as kstatus does: `Ready` and its kind report trouble when they are `False`, `Stalled` and
-its kind when they are `True`. Only objects of the app count, and what they own, while Argo CD does not call
-the resource above them Healthy: an old Pod may be unready while its Deployment is fine.
+Conditions are read as in kstatus: types such as `Ready` report a problem if they are `False`, types such as
+`Stalled` if they are `True`. Only resources of the app and the objects that they own count, and only if the
+resource is not Healthy: an old Pod may be unready while its Deployment is Healthy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BAD_IF_TRUE = frozenset(
         *("NamespaceFinalizersRemaining", "ModifyVolumeError", "ControllerResizeError", "NodeResizeError"),
     }
 )
-# Reasons with which a condition is not met although nothing is wrong, or that only repeat it.
+# Reasons of conditions that are not met although nothing is wrong, or that only repeat the condition.
 _EXPECTED = frozenset(
     {
         *("PodCompleted", "Completed", "Suspended", "Paused", "DeploymentPaused", "Disabled"),
@@ -52,15 +52,15 @@ _BAD_PHASES = frozenset(
 )
 _PHASES = ("phase", "state")
 _GROUPS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-# Waiting for these is the normal way up.
-PATIENT = frozenset({"ContainerCreating", "PodInitializing"})
-_DEEPEST = 5
+# Reasons of a container that is starting normally.
+STARTING = frozenset({"ContainerCreating", "PodInitializing"})
+_MAX_DEPTH = 5
 
 
 class ObjectState(msgspec.Struct, frozen=True, kw_only=True):
-    """One report of trouble in the status of a live object; `pointer` is where its words are.
+    """One problem in the status of a live object; its text is at `pointer`.
 
-    `quoted`: the words are those of the program in a container, from its termination message.
+    `quoted`: the text is a container's termination message, written by the program in it.
     """
 
     manifest: Manifest
@@ -80,7 +80,7 @@ def object_states_of(case: Case) -> Iterator[ObjectState]:
 
 
 def _is_healthy(case: Case, live: Manifest) -> bool:
-    """By Argo CD's own check of what is live now; where it has none, the object's status is all there is."""
+    """Does Argo CD's health check report Healthy? False if it has none."""
     verdict = case.health_of(live)
     return verdict is not None and verdict.code == "Healthy"
 
@@ -93,7 +93,7 @@ def _below(case: Case, manifest: Manifest, seen: set[Key], depth: int = 0) -> It
         yield from _conditions(manifest)
         yield from _phase(manifest)
         yield from _containers(manifest)
-    if depth < _DEEPEST:
+    if depth < _MAX_DEPTH:
         for child in case.owned_by(manifest.ref):
             yield from _below(case, child, seen, depth + 1)
 
@@ -118,25 +118,25 @@ def _containers(pod: Manifest) -> Iterator[ObjectState]:
         for index, raw in enumerate(items(pod.status.get(group))):
             status = fields(raw)
             for run in ("state", "lastState"):
-                for way, state in fields(status.get(run)).items():
-                    if _is_trouble(
-                        way, fields(state), is_up=run == "lastState" and status.get("ready") is True
+                for state_name, state in fields(status.get(run)).items():
+                    if _is_problem(
+                        state_name, fields(state), is_up=run == "lastState" and status.get("ready") is True
                     ):
-                        pointer = f"/status/{group}/{index}/{run}/{way}"
+                        pointer = f"/status/{group}/{index}/{run}/{state_name}"
                         name = text(status.get("name"))
                         yield from _state(pod, _with_exit_code(fields(state), name), f"{name} {run}", pointer)
 
 
-def _is_trouble(way: str, state: Object, *, is_up: bool) -> bool:
+def _is_problem(state_name: str, state: Object, *, is_up: bool) -> bool:
     if is_up:
-        return False  # it was restarted, and works
-    if way == "waiting":
-        return text(state.get("reason")) not in PATIENT
-    return way == "terminated" and integer(state.get("exitCode")) != 0
+        return False  # it was restarted and is ready
+    if state_name == "waiting":
+        return text(state.get("reason")) not in STARTING
+    return state_name == "terminated" and integer(state.get("exitCode")) != 0
 
 
 def _with_exit_code(state: Object, name: str) -> Object:
-    """`Error` alone tells less than the code that the container ended with."""
+    """Add the exit code if the reason is only `Error`."""
     code = integer(state.get("exitCode"))
     if not code or text(state.get("reason")) not in ("", "Error"):
         return state
@@ -144,7 +144,7 @@ def _with_exit_code(state: Object, name: str) -> Object:
 
 
 def _state(manifest: Manifest, report: Object, detail: str, pointer: str) -> Iterator[ObjectState]:
-    """Only what has words: a bare `Ready: False` says no more than the health of the object."""
+    """Only states with a reason or message: a bare `Ready: False` adds nothing to the health."""
     reason, message = text(report.get("reason")), text(report.get("message"))
     if reason or message:
         yield ObjectState(

@@ -1,4 +1,4 @@
-"""From a Pod up to the resource of the Application that it belongs to."""
+"""The resource of the Application that owns an object, such as the Deployment of a Pod."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from whysync.kubernetes.api.ref import Ref
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-_HIGHEST = 6
+_MAX_OWNERS = 6
 
 
 def owning_row(case: Case, manifest: Manifest) -> Ref | None:
-    """The row or hook at the top of its chain of owners; itself, where it is one."""
+    """The resource or hook of the app in the object's chain of owners, or the object itself."""
     at: Manifest | None = manifest
-    for _ in range(_HIGHEST):
+    for _ in range(_MAX_OWNERS):
         if at is None:
             return None
         own = _row(case, at.ref.kind, at.ref.namespace, at.ref.name)
@@ -34,13 +34,13 @@ def owning_row(case: Case, manifest: Manifest) -> Ref | None:
 
 
 def owning_row_of(case: Case, ref: Ref) -> Ref | None:
-    """The row or hook that an object, known by name from an event, belongs to."""
+    """The resource or hook of the app that owns an object known only by name, as from an event."""
     live = case.live_named(ref.kind, ref.namespace, ref.name)
     return (owning_row(case, live) if live is not None else None) or row_named(case, ref)
 
 
 def row_named(case: Case, ref: Ref) -> Ref | None:
-    """The row or hook of that kind and name: events do not always tell the API group."""
+    """The resource or hook with this kind and name: events may omit the API group."""
     return _row(case, ref.kind, ref.namespace, ref.name)
 
 
@@ -52,7 +52,7 @@ def _row(case: Case, kind: str, namespace: str, name: str) -> Ref | None:
 
 
 def symptoms_about(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
-    """All that is wrong with one resource, and the operation where that waits for it."""
+    """The symptoms of one resource, and of the operation if it waits for this resource."""
     own = [symptom.id for symptom in case.symptoms if symptom.ref is not None and symptom.ref.key == ref.key]
     operation = case.operation
     waits = (

@@ -1,4 +1,4 @@
-"""What the Pods below a workload went through: the way from an app to the last line of a log."""
+"""Pods of a workload: the states of their containers, and the log line with the root cause."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from whysync.messages.logs import LogFailure, log_failure
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-_DEEPEST = 5
+_MAX_DEPTH = 5
 
 
 class ContainerHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """One container. `pointer` leads to its entry in the Pod's status."""
+    """The states of one container; `pointer` is its entry in the Pod's status."""
 
     name: str
     pointer: str
@@ -35,11 +35,11 @@ class ContainerHistory(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_failing(self) -> bool:
-        return bool(self.waiting and self.waiting not in _PATIENT) or self.exit_code not in (None, 0)
+        return bool(self.waiting and self.waiting not in _STARTING) or self.exit_code not in (None, 0)
 
 
-# Waiting for these is the normal way up.
-_PATIENT = frozenset({"ContainerCreating", "PodInitializing"})
+# Reasons of a container that is starting normally.
+_STARTING = frozenset({"ContainerCreating", "PodInitializing"})
 
 
 class PodHistory(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class PodHistory(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(container for container in self.containers if container.is_failing)
 
     def log_of(self, container: ContainerHistory) -> Log | None:
-        """The log that tells how it ended: of the run before, where the present one has not failed yet."""
+        """The log of the failed run: the previous one if available, else the current one."""
         own = [log for log in self.logs if log.container == container.name]
         return next((log for log in own if log.previous), own[0] if own else None)
 
@@ -65,15 +65,15 @@ class LogRootCause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pod_histories(case: Case, ref: Ref) -> tuple[PodHistory, ...]:
-    stories = [
+    histories = [
         PodHistory(pod=pod, containers=tuple(_containers(pod)), logs=case.logs_of(pod.ref))
         for pod in _pods_below(case, ref)
     ]
-    return tuple(sorted(stories, key=lambda story: (-len(story.failing), story.pod.ref)))
+    return tuple(sorted(histories, key=lambda history: (-len(history.failing), history.pod.ref)))
 
 
 def log_root_cause(logs: tuple[Log, ...]) -> LogRootCause | None:
-    """What the logs name as the root cause; the run before the present one speaks first."""
+    """The root cause in the logs; logs of the previous run come first."""
     for log in sorted(logs, key=lambda log: not log.previous):
         failure = log_failure(log.lines)
         if failure is not None:
@@ -82,7 +82,7 @@ def log_root_cause(logs: tuple[Log, ...]) -> LogRootCause | None:
 
 
 def logs_below(case: Case, ref: Ref) -> tuple[Log, ...]:
-    """The logs of a workload's Pods; where the Pods are unknown, of those that bear its name."""
+    """The logs of a workload's Pods; if the Pods are unknown, of Pods with its name as prefix."""
     pods = {pod.ref.name for pod in _pods_below(case, ref)}
     return tuple(
         log
@@ -97,7 +97,7 @@ def _pods_below(case: Case, ref: Ref, depth: int = 0) -> Iterator[Manifest]:
         if pod is not None:
             yield pod
         return
-    if depth < _DEEPEST:
+    if depth < _MAX_DEPTH:
         for child in case.owned_by(ref):
             yield from _pods_below(case, child.ref, depth + 1)
 

@@ -1,4 +1,4 @@
-"""What a diagnosis comes to: one `AppReport` per Application, and causes that many of them share."""
+"""Report: one `AppReport` per Application, and groups of Applications with the same cause."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SyncOutcome(StrEnum):
 
 
 class ReasonKind(StrEnum):
-    """What one sentence about a sync is about; code branches on this, never on the sentence."""
+    """The kind of a reason; code branches on this, never on the text."""
 
     # the outcome
     REFUSED = "refused"
@@ -75,7 +75,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Safety(msgspec.Struct, frozen=True, kw_only=True):
-    """Is it safe to sync now, and would the sync work? `unknown` has a reason that says why."""
+    """Is it safe to sync now, and would the sync succeed? `unknown` has a reason."""
 
     sync: SyncSafety
     outcome: SyncOutcome = SyncOutcome.UNKNOWN
@@ -122,7 +122,7 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def not_understood(self) -> tuple[Symptom, ...]:
-        """Texts that whysync does not understand, and that no finding explains or quotes."""
+        """Texts that whysync does not recognize and that no finding explains or quotes."""
         explained = {id for finding in self.findings for id in finding.explains}
         unread = [s for s in self.case.symptoms if s.unread and s.id not in explained]
         quoted = (
@@ -136,7 +136,7 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_unsure(self) -> bool:
-        """Evidence that matters was missing: then nothing found does not mean nothing wrong."""
+        """Was relevant evidence missing, so that no findings does not mean no problem?"""
         return bool(self.gaps or self.crashed) or not self.was_compared
 
 
@@ -156,7 +156,7 @@ def _strings(value: Json) -> Iterator[str]:
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause that several Applications share, with the one fix for all of them where there is one.
+    """One cause that several Applications share, with a common fix if there is one.
 
     `what` says it without the names of single objects; `checked`: each of the apps was diagnosed again with
     the fix, and none of them had the cause any more.

@@ -1,8 +1,8 @@
 """Every text in which Argo CD or Kubernetes reports a problem, with the place where it was read.
 
-The place closest to the resource comes first: its own sync result, then conditions of the Application, the
-operation's message, health messages, events, the states of live objects and their containers, and last the
-logs of Argo CD and of failed containers. Nothing is judged here: `symptoms` decides what is current.
+The place closest to the resource comes first: its own sync result, then conditions of the Application,
+the operation's message, health messages, events, the states of live objects and their containers, and last
+the logs of Argo CD and of failed containers. Nothing is judged here: `symptoms` decides what is current.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 FAILED_PHASES = frozenset({"Failed", "Error"})
-_MOST_LOG_LINES = 200
+_MAX_LOG_LINES = 200
 _OF_OBJECTS = frozenset({SymptomKind.EVENT, SymptomKind.STATE})
 _ONLY_OF_ARGOCD = frozenset(module.__name__ for module in (argocd, cluster, git, helm, manifests, projects))
-# Where Kubernetes records events about objects without a namespace.
+# The namespace of events about cluster-scoped objects.
 _EVENTS_OF_CLUSTER_OBJECTS = "default"
 
 
 class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
-    """`ref` is the object that the text is about; `because` are symptoms whose cause is also its cause.
+    """`ref` is the object that the text is about; `because` are symptoms with the same cause.
 
     `reason` is the reason next to a message: of an event, a condition or a container state. `quoted`: the
-    words of a program of the user, which are not parsed, because they are not those of Argo CD or Kubernetes.
+    output of a user's program, which is not parsed, because it is not a message of Argo CD or Kubernetes.
     """
 
     text: str
@@ -70,14 +70,14 @@ class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_unread(self) -> bool:
-        """Does it say something that whysync does not understand? A harmless text does not."""
+        """Does it contain anything that whysync does not recognize? A harmless text does not."""
         return any(type(failure) is Unknown for failure in self.message.failures)
 
 
 def _is_of_argocd(failure: Failure) -> bool:
-    """Is it a failure that only Argo CD itself can have, such as of reading a Git repository?
+    """Is it a failure that only Argo CD can have, such as reading a Git repository?
 
-    A controller that reports a refused login means a login of its own.
+    If another controller reports rejected credentials, they are its own.
     """
     if isinstance(failure, FamilyFailure):
         return failure.component is not Component.EVENT_SOURCE
@@ -98,7 +98,7 @@ def reported_texts_of(case: Case) -> Iterator[ReportedText]:
 
 
 def _results(case: Case) -> Iterator[ReportedText]:
-    """Also of entries that are not marked as failed: a text may be all that reports the failure."""
+    """Also of entries without a failed status: the message may be the only report of the failure."""
     for index, result in enumerate(case.results):
         if result.message:
             key = case.as_in_row(result.ref).key
@@ -120,15 +120,15 @@ def _conditions(case: Case) -> Iterator[ReportedText]:
     for index, condition in enumerate(case.app.status.conditions):
         if condition.message:
             yield ReportedText(
-                text=_of_argocd(condition.type, condition.message),
+                text=_with_type(condition.type, condition.message),
                 symptom=SymptomId.condition(condition.type, index),
                 manifest=case.application,
                 pointer=f"/status/conditions/{index}/message",
             )
 
 
-def _of_argocd(type: str, message: str) -> str:
-    """With the type in front, as Argo CD logs it: then a bare `dial tcp …:6379` is about its own Redis."""
+def _with_type(type: str, message: str) -> str:
+    """Prefixed with the type, as Argo CD logs it: a bare `dial tcp …:6379` is then its own Redis."""
     return message if message.startswith(type) or not type.endswith("Error") else f"{type}: {message}"
 
 
@@ -195,7 +195,7 @@ def _events(case: Case) -> Iterator[ReportedText]:
             symptom=SymptomId(SymptomKind.EVENT, detail=manifest.ref.place),
             ref=event.about,
             reason=event.reason,
-            because=_symptoms_above(case, event.about),
+            because=_owner_symptoms(case, event.about),
             manifest=manifest,
             pointer="/message" if event.message else "/note" if event.note else "/reason",
         )
@@ -208,7 +208,7 @@ def _states(case: Case) -> Iterator[ReportedText]:
             symptom=state.symptom,
             ref=state.manifest.ref,
             reason=state.reason,
-            because=_symptoms_above(case, state.manifest.ref),
+            because=_owner_symptoms(case, state.manifest.ref),
             manifest=state.manifest,
             pointer=state.pointer,
             quoted=state.quoted,
@@ -216,22 +216,22 @@ def _states(case: Case) -> Iterator[ReportedText]:
 
 
 def _argocd_logs(case: Case) -> Iterator[ReportedText]:
-    """Lines that report a failure of this app, or of no app in particular; the latest of equal ones."""
+    """Log lines that report a failure of this app or of no specific app; the latest of equal ones."""
     lines = case.index.argocd_log_lines
     concerning = [line for name in ("", case.app.name) for line in lines.get(name, ())]
-    latest = {found.line.text: found for found in concerning}
-    for found in list(latest.values())[-_MOST_LOG_LINES:]:
-        log = found.log
+    latest = {log_line.line.text: log_line for log_line in concerning}
+    for log_line in list(latest.values())[-_MAX_LOG_LINES:]:
+        log = log_line.log
         yield ReportedText(
-            text=log.lines[found.number - 1],
-            symptom=SymptomId(SymptomKind.LOG, detail=f"{log.pod}/{log.container}", number=found.number),
+            text=log.lines[log_line.number - 1],
+            symptom=SymptomId(SymptomKind.LOG, detail=f"{log.pod}/{log.container}", number=log_line.number),
             log=log,
-            line=found.number,
+            line=log_line.number,
         )
 
 
 def _container_logs(case: Case) -> Iterator[ReportedText]:
-    """The line that names the root cause in the log of each failed hook and each Degraded workload."""
+    """The log line with the root cause of each failed hook and each Degraded workload."""
     for ref, symptom in _failed_workloads(case) if case.index.snapshot.logs else ():
         root = log_root_cause(logs_below(case, ref))
         if root is not None:
@@ -260,10 +260,10 @@ def _symptoms_of_row(key: Key) -> tuple[SymptomId, ...]:
     return (SymptomId.unhealthy(key), SymptomId.missing(key), SymptomId.extra(key), SymptomId.differs(key))
 
 
-def _symptoms_above(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
-    """That the object is unhealthy, or the resource or hook of the app that it belongs to."""
-    above = owning_row_of(case, ref)
-    own = (SymptomId.unhealthy(ref.key),)
-    if above is None:
-        return own
-    return tuple(dict.fromkeys((*own, SymptomId.unhealthy(above.key), SymptomId.result(above.key))))
+def _owner_symptoms(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
+    """The health symptoms of the object, and of the resource or hook of the app that owns it."""
+    owner = owning_row_of(case, ref)
+    symptoms = (SymptomId.unhealthy(ref.key),)
+    if owner is None:
+        return symptoms
+    return tuple(dict.fromkeys((*symptoms, SymptomId.unhealthy(owner.key), SymptomId.result(owner.key))))

@@ -1,4 +1,4 @@
-"""What a rule is, and how rules are found: by walking `whysync.rules`. There is no central list."""
+"""Rule: a cause and how to find it. Rules are discovered by walking the packages of `whysync.rules`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VARIES: Final = "varies"
 
 
 class Fact(StrEnum):
-    """What a rule needs to look at. A rule whose facts are absent is listed as skipped, not run."""
+    """The facts that a rule needs. A rule without its facts is skipped and reported as such."""
 
     APPLICATION = "application"
     DESIRED = "desired objects"
@@ -113,7 +113,7 @@ class Rule(msgspec.Struct, Generic[Input_contra], frozen=True, kw_only=True):
     topic: Topic | None = None
     # reports only symptoms that no other rule explains
     last_resort: bool = False
-    # concludes from what is not there: dropped while an unread text or difference may be the true reason
+    # infers from missing information: its findings are dropped if an unrecognized text or difference remains
     on_absence: bool = False
 
     @property
@@ -140,9 +140,9 @@ def rule(
     last_resort: bool = False,
     on_absence: bool = False,
 ) -> Callable[[Check[Input_contra]], Rule[Input_contra]]:
-    """Make a function a rule. Its module's name is its id and the docstring its page."""
+    """Turn a function into a rule. Its module's name is the id, its docstring the documentation page."""
 
-    def of(check: Check[Input_contra]) -> Rule[Input_contra]:
+    def decorator(check: Check[Input_contra]) -> Rule[Input_contra]:
         module = inspect.getmodule(check)
         package, _, name = check.__module__.rpartition(".")
         group = package.rpartition(".")[2]
@@ -164,11 +164,11 @@ def rule(
             on_absence=on_absence,
         )
 
-    return of
+    return decorator
 
 
 def registry() -> tuple[AnyRule, ...]:
-    """Every rule, by id; the one on a Case comes before others of the same id."""
+    """All rules by id; of equal ids, the rule on a Case comes first."""
     return tuple(sorted(rules_in(*GROUPS), key=lambda rule: rule.id))
 
 
@@ -179,7 +179,7 @@ def diagnosis_rules() -> tuple[Rule[Case], ...]:
 
 @cache
 def rules_in(*groups: str) -> tuple[AnyRule, ...]:
-    """Only these folders are imported."""
+    """The rules in these packages; no others are imported."""
     return tuple(rule for group in groups for rule in _walk(f"whysync.rules.{group}"))
 
 

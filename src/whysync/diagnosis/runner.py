@@ -1,4 +1,4 @@
-"""Runs rules, and orders the findings about a Case: root causes first, what follows from them below."""
+"""The rule runner: runs rules on a Case and orders the findings, root causes first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 Input = TypeVar("Input")
 
-# What stops Argo CD from looking comes before what it would see.
+# A failed comparison comes before its possible results.
 _ORDER_OF_SIDES = (Side.COMPARE, Side.APPLY, Side.DRIFT, Side.HEALTH, Side.FRESH, Side.NONE)
 
 
@@ -30,21 +30,21 @@ class RuleRun(NamedTuple):
 
 
 def run_rules(rules: Iterable[Rule[Input]], facts: Input) -> RuleRun:
-    """What the rules find in these facts; one that crashes is named, and does not stop the others."""
+    """The findings of the rules. A rule that crashes is reported and does not stop the others."""
     run = RuleRun([], [])
     for rule in rules:
         ids: set[str] = set()
         try:
-            run.findings.extend([_signed(rule, finding, ids, facts) for finding in rule.check(facts)])
+            run.findings.extend([_completed(rule, finding, ids, facts) for finding in rule.check(facts)])
         except Exception as problem:
             log.debug("rule %s crashed", rule.id, exc_info=True)
             run.crashed.append(Crashed(rule=rule.id, error=f"{type(problem).__name__}: {problem}"))
     return run
 
 
-def _signed(rule: Rule[Input], finding: Finding, ids: set[str], facts: object) -> Finding:
+def _completed(rule: Rule[Input], finding: Finding, ids: set[str], facts: object) -> Finding:
     if isinstance(facts, Case):
-        finding = _bounded(with_already_fixed(finding, facts.application.ref), facts)
+        finding = _with_bounded_confidence(with_already_fixed(finding, facts.application.ref), facts)
     id = f"{rule.id}:{finding.about.key}:{finding.field or ''}".rstrip(":")
     if id in ids:
         id = f"{id}#{len(ids)}"
@@ -59,8 +59,8 @@ def _signed(rule: Rule[Input], finding: Finding, ids: set[str], facts: object) -
     )
 
 
-def _bounded(finding: Finding, case: Case) -> Finding:
-    """At most as confident as the most certain text that the finding cites."""
+def _with_bounded_confidence(finding: Finding, case: Case) -> Finding:
+    """Limit the confidence to that of the most certain text that the finding cites."""
     known = case.confidence_of_texts
     cited = [known[place] for one in finding.evidence if (place := (one.ref, one.pointer)) in known]
     most = max((confidence.weight for confidence in cited), default=finding.confidence.weight)
@@ -71,16 +71,18 @@ def _bounded(finding: Finding, case: Case) -> Finding:
 
 
 def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
-    able: list[Rule[Case]] = []
+    runnable: list[Rule[Case]] = []
     skipped: list[Skipped] = []
     for rule in sorted(rules, key=lambda rule: (rule.on_absence, rule.last_resort)):
         unmet = sorted(fact.value for fact in rule.needs if not case.has(fact))
         if unmet:
             skipped.append(Skipped(rule=rule.id, needs=tuple(unmet)))
         else:
-            able.append(rule)
-    found, crashed = run_rules((rule for rule in able if not rule.last_resort and not rule.on_absence), case)
-    for rule in able:
+            runnable.append(rule)
+    found, crashed = run_rules(
+        (rule for rule in runnable if not rule.last_resort and not rule.on_absence), case
+    )
+    for rule in runnable:
         if rule.last_resort or rule.on_absence:
             more = run_rules((rule,), case)
             explained = explained_by(found, case.symptoms)
@@ -109,9 +111,10 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
 def _open_symptoms(
     findings: list[Finding], symptoms: tuple[Symptom, ...], explained: frozenset[SymptomId]
 ) -> list[Symptom]:
-    """What may be the true reason while a rule concludes from absence.
+    """Symptoms that may have the true cause, while a rule infers from missing information.
 
-    These are texts that nothing explains but by what they echo, and fields that differ for no known reason.
+    These are unrecognized texts that no finding explains directly, and differing fields without a known
+    cause.
     """
     directly = {id for finding in findings for id in finding.explains}
     return [
@@ -123,10 +126,10 @@ def _open_symptoms(
 
 
 def _is_about_the_same(symptom: Symptom, finding: Finding, case: Case) -> bool:
-    """Is it about the object of the finding, one whose symptoms it explains, or one that belongs to these?
+    """Is the symptom about the finding's object, an object whose symptoms it explains, or one owned by these?
 
-    A finding about single fields says nothing about the others. A resource that is coming up may report in
-    words of its own how far it is.
+    A finding about single fields does not cover other fields. A resource that is starting may report its
+    progress in an unrecognized text.
     """
     if symptom.kind is SymptomKind.DIFFERS and any(_is_field(id) for id in finding.explains):
         return False
@@ -143,29 +146,31 @@ def _is_field(id: SymptomId) -> bool:
 
 
 def linked(findings: list[Finding]) -> list[Finding]:
-    """`because` names symptoms; `caused_by` names the findings that explain them. News cause no trouble."""
+    """Set `caused_by` to the findings that explain the symptoms in `because`; INFO findings cause no
+    others."""
     by_symptom: dict[str, list[Finding]] = {}
     for finding in findings:
         for symptom in finding.explains:
             by_symptom.setdefault(symptom, []).append(finding)
     out: list[Finding] = []
     for finding in findings:
-        trouble = finding.severity is not Severity.INFO
-        explaining = (one for symptom in finding.because for one in by_symptom.get(symptom, ()))
+        is_problem = finding.severity is not Severity.INFO
+        explaining = (cause for symptom in finding.because for cause in by_symptom.get(symptom, ()))
         causes = sorted(
-            {one.id for one in explaining if not (trouble and one.severity is Severity.INFO)} - {finding.id}
+            {cause.id for cause in explaining if not (is_problem and cause.severity is Severity.INFO)}
+            - {finding.id}
         )
         out.append(msgspec.structs.replace(finding, caused_by=tuple(causes)))
     return out
 
 
 def in_order(findings: list[Finding]) -> tuple[Finding, ...]:
-    """The first is the root cause that whysync would bet on."""
+    """The most likely root cause comes first."""
 
     def rank(finding: Finding) -> tuple[object, ...]:
         return (
             bool(finding.caused_by),
-            finding.severity is Severity.INFO,  # news never hide trouble
+            finding.severity is Severity.INFO,  # never before a problem
             -finding.severity.weight,
             _ORDER_OF_SIDES.index(finding.side),
             -finding.confidence.weight,
@@ -178,19 +183,19 @@ def in_order(findings: list[Finding]) -> tuple[Finding, ...]:
 
 
 def explained_by(findings: Iterable[Finding], symptoms: Iterable[Symptom]) -> frozenset[SymptomId]:
-    """What the findings explain, and what only echoes an explained symptom."""
+    """The symptoms that the findings explain, and those that only repeat explained ones."""
     explained = {id for finding in findings for id in finding.explains}
     waiting = [symptom for symptom in symptoms if symptom.id not in explained]
     while True:
-        echoes = [s for s in waiting if s.id not in explained and not explained.isdisjoint(s.because)]
-        if not echoes:
+        repeating = [s for s in waiting if s.id not in explained and not explained.isdisjoint(s.because)]
+        if not repeating:
             return frozenset(explained)
-        explained.update(symptom.id for symptom in echoes)
+        explained.update(symptom.id for symptom in repeating)
 
 
 def _side(findings: tuple[Finding, ...], symptoms: tuple[Symptom, ...]) -> Side:
     if findings:
-        # The same cause stops a comparison here, a sync there: what it explains tells which.
+        # One cause can affect the comparison or the sync: the explained symptoms decide.
         explained = {symptom.side for symptom in symptoms if symptom.id in findings[0].explains}
         return next((side for side in _ORDER_OF_SIDES[:-1] if side in explained), findings[0].side)
     sides = {symptom.side for symptom in symptoms}
@@ -198,33 +203,33 @@ def _side(findings: tuple[Finding, ...], symptoms: tuple[Symptom, ...]) -> Side:
 
 
 def groups_of(reports: Iterable[AppReport]) -> tuple[Group, ...]:
-    """The causes that whysync would bet on, each with all the Applications it explains; the largest first."""
+    """The most likely causes, each with all Applications that it affects; the largest group first."""
     found: dict[tuple[str, ...], list[AppReport]] = {}
     for report in reports:
         if report.first is not None:
-            found.setdefault(likeness(report.first), []).append(report)
+            found.setdefault(group_key(report.first), []).append(report)
     groups = [
         Group(
             cause=key[0],
             rule=key[1],
-            apps=tuple(report.case.app.qualified_name for report in alike),
-            what=_in_common([report.first for report in alike if report.first is not None]),
+            apps=tuple(report.case.app.qualified_name for report in reports_of_group),
+            what=_common_verdict([report.first for report in reports_of_group if report.first is not None]),
         )
-        for key, alike in found.items()
+        for key, reports_of_group in found.items()
     ]
     return tuple(sorted(groups, key=lambda group: (-len(group.apps), group.cause, group.rule, group.what)))
 
 
-def likeness(finding: Finding) -> tuple[str, ...]:
-    """What makes findings of several apps one cause: for a drift also the field, and who writes it."""
+def group_key(finding: Finding) -> tuple[str, ...]:
+    """Findings with equal keys have one cause: rule and, for a drift, the field and its writer."""
     if finding.side is not Side.DRIFT or not finding.field:
         return finding.cause, finding.rule
     field = "/".join("*" if index_of(part) is not None else part for part in finding.field.split("/"))
     return finding.cause, finding.rule, finding.writer.manager if finding.writer else "", field
 
 
-def _in_common(findings: list[Finding]) -> str:
-    """The verdict without the names of objects, where that is the same for all; else what the rule says."""
+def _common_verdict(findings: list[Finding]) -> str:
+    """The verdict without object names if it is the same for all, else the title of the rule."""
     if len(findings) == 1:
         return findings[0].verdict
     kinds = {finding.about.kind for finding in findings}

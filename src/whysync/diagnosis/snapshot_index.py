@@ -1,4 +1,4 @@
-"""One snapshot with its indexes: what all the Cases of a fleet share."""
+"""SnapshotIndex: a snapshot with lookups that all Cases share."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ class FoundLine(NamedTuple):
 
 
 class SnapshotIndex:
-    """Look-ups are built once, on first use, whatever the number of Applications."""
+    """Lookups are built on first use and shared by all Applications."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
 
     def with_settings(self, settings: tuple[Manifest, ...]) -> SnapshotIndex:
-        """The same facts under other settings of Argo CD; what was indexed already stays so."""
+        """The same facts with other settings of Argo CD; existing lookups are kept."""
         other = SnapshotIndex(msgspec.structs.replace(self.snapshot, settings=settings))
-        changed = ("snapshot", "argocd", "_by_place")  # what depends on the settings
+        changed = ("snapshot", "argocd", "_by_live_cluster")  # what depends on the settings
         kept = {name: value for name, value in vars(self).items() if name not in changed}
         vars(other).update(kept)
         return other
 
     @cached_property
     def decoded(self) -> tuple[tuple[Manifest, Application], ...]:
-        """Every Application that could be read, in the order of their names."""
+        """Every Application that could be decoded, sorted by name."""
         found: list[tuple[Manifest, Application]] = []
         for manifest in self.snapshot.applications:
             app, _ = decode(manifest.body, Application)
@@ -72,21 +72,21 @@ class SnapshotIndex:
         return tuple(sorted(found, key=lambda pair: (pair[1].name, pair[1].namespace)))
 
     def for_app(self, app: Application) -> SnapshotIndex:
-        """The same facts, as they concern one app: without what lives on clusters that it does not go to.
+        """The facts that concern one app: without the live objects of other clusters.
 
-        Objects of one name may be on many clusters; those of another one prove nothing.
+        Objects of the same name may exist on several clusters.
         """
-        if len(self._places) < 2:
+        if len(self._live_clusters) < 2:
             return self
         destination = app.spec.destination
         cluster = cluster_for(destination, self.clusters)
-        place = live_objects_cluster(cluster, destination, self._places)
-        if place not in self._by_place:
-            self._by_place[place] = self._narrowed(place)
-        return self._by_place[place]
+        cluster_name = live_objects_cluster(cluster, destination, self._live_clusters)
+        if cluster_name not in self._by_live_cluster:
+            self._by_live_cluster[cluster_name] = self._narrowed(cluster_name)
+        return self._by_live_cluster[cluster_name]
 
     @cached_property
-    def _places(self) -> frozenset[str]:
+    def _live_clusters(self) -> frozenset[str]:
         return frozenset(manifest.cluster for manifest in self.snapshot.live)
 
     @cached_property
@@ -94,38 +94,40 @@ class SnapshotIndex:
         return known_clusters(self.snapshot.settings)
 
     @cached_property
-    def _by_place(self) -> dict[str | None, SnapshotIndex]:
+    def _by_live_cluster(self) -> dict[str | None, SnapshotIndex]:
         return {}
 
-    def _narrowed(self, place: str | None) -> SnapshotIndex:
-        """Argo CD's own workloads stay in sight, wherever the app goes."""
+    def _narrowed(self, cluster_name: str | None) -> SnapshotIndex:
+        """Only one cluster, and Argo CD's own namespace."""
         snapshot = self.snapshot
-        homes = {setting.ref.namespace for setting in snapshot.settings if setting.ref.kind == "ConfigMap"}
-        hub = live_objects_cluster(IN_CLUSTER, Destination(), self._places)
+        argocd_namespaces = {
+            setting.ref.namespace for setting in snapshot.settings if setting.ref.kind == "ConfigMap"
+        }
+        hub = live_objects_cluster(IN_CLUSTER, Destination(), self._live_clusters)
 
-        def counts(cluster: str, namespace: str) -> bool:
-            return cluster == place or (cluster == hub and namespace in homes)
+        def is_included(cluster: str, namespace: str) -> bool:
+            return cluster == cluster_name or (cluster == hub and namespace in argocd_namespaces)
 
-        here = SnapshotIndex(
+        narrowed = SnapshotIndex(
             msgspec.structs.replace(
                 snapshot,
                 live=tuple(
                     live_object
                     for live_object in snapshot.live
-                    if counts(live_object.cluster, live_object.ref.namespace)
+                    if is_included(live_object.cluster, live_object.ref.namespace)
                 ),
                 events=tuple(
                     event
                     for event in snapshot.events
-                    if not event.cluster or counts(event.cluster, event.ref.namespace)
+                    if not event.cluster or is_included(event.cluster, event.ref.namespace)
                 ),
                 logs=tuple(
-                    log for log in snapshot.logs if not log.cluster or counts(log.cluster, log.namespace)
+                    log for log in snapshot.logs if not log.cluster or is_included(log.cluster, log.namespace)
                 ),
             )
         )
-        here.decoded, here.now = self.decoded, self.now
-        return here
+        narrowed.decoded, narrowed.now = self.decoded, self.now
+        return narrowed
 
     @cached_property
     def apps_by_name(self) -> dict[str, tuple[Manifest, Application]]:
@@ -144,7 +146,7 @@ class SnapshotIndex:
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
-        """What the source could not get, and the parts of Applications that do not decode."""
+        """What could not be read, and parts of Applications that cannot be decoded."""
         unread: list[Gap] = []
         for manifest in self.snapshot.applications:
             app, problems = decode(manifest.body, Application)
@@ -153,7 +155,7 @@ class SnapshotIndex:
                 unread.append(
                     Gap(
                         kind=GapKind.UNREADABLE,
-                        what=f"a part of Application {name}",
+                        what=f"part of Application {name}",
                         why=problem,
                         how_to_get="kubectl get -o yaml",
                     )
@@ -162,23 +164,23 @@ class SnapshotIndex:
 
     @cached_property
     def argocd(self) -> Settings:
-        """What Argo CD is told by its ConfigMaps; its defaults where they are not at hand."""
+        """Argo CD's settings from its ConfigMaps, or its defaults if these are not available."""
         by_name = {manifest.ref.name: manifest.body for manifest in self.snapshot.settings}
         return Settings.from_config_maps(by_name.get("argocd-cm"), by_name.get("argocd-cmd-params-cm"))
 
-    # --- what comparisons share ------------------------------------------------------------------
+    # --- for comparisons -------------------------------------------------------------------------
 
     def live_index(self, cluster: Cluster, destination: Destination) -> LiveIndex | None:
-        """The live objects of one cluster; `None` where the facts have none of it."""
-        place = live_objects_cluster(cluster, destination, self._places)
-        if place is None:
+        """The live objects of one cluster; `None` if the facts have none."""
+        cluster_name = live_objects_cluster(cluster, destination, self._live_clusters)
+        if cluster_name is None:
             return None
         settings = self.argocd
         tracking = settings.tracking_method, settings.instance_label_key, settings.installation_id
-        index = self._live_indexes.get((place, tracking))
+        index = self._live_indexes.get((cluster_name, tracking))
         if index is None:
-            bodies = (manifest.body for manifest in self.snapshot.live if manifest.cluster == place)
-            index = self._live_indexes[place, tracking] = LiveIndex(bodies, settings)
+            bodies = (manifest.body for manifest in self.snapshot.live if manifest.cluster == cluster_name)
+            index = self._live_indexes[cluster_name, tracking] = LiveIndex(bodies, settings)
         return index
 
     @cached_property
@@ -221,7 +223,7 @@ class SnapshotIndex:
 
     @cached_property
     def live_names(self) -> dict[tuple[str, str], set[str]]:
-        """What is there, by kind and namespace."""
+        """The names of live objects by kind and namespace."""
         found: dict[tuple[str, str], set[str]] = defaultdict(set)
         for key in self.live_by_key:
             found[key.kind, key.namespace].add(key.name)
@@ -236,9 +238,9 @@ class SnapshotIndex:
 
     @cached_property
     def autoscalers(self) -> dict[tuple[str, str], list[Manifest]]:
-        """What scales workloads (an HPA, a KEDA ScaledObject, another `*Autoscaler`), by its target.
+        """Autoscalers (HPAs, KEDA ScaledObjects, other `*Autoscaler` kinds) by namespace and target name.
 
-        One that does not tell its target (a dump that was cut) is taken for that of its own name.
+        One without a target (a truncated dump) is assumed to scale the workload of its own name.
         """
         found: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
         for kind, manifests in self.live_by_kind.items():
@@ -251,7 +253,7 @@ class SnapshotIndex:
 
     @cached_property
     def being_deleted(self) -> tuple[Manifest, ...]:
-        """Live objects that somebody has deleted and that are still there."""
+        """Live objects with a deletion timestamp."""
         return tuple(manifest for manifest in self.snapshot.live if manifest.meta.get("deletionTimestamp"))
 
     @cached_property
@@ -316,7 +318,7 @@ class SnapshotIndex:
 
     @cached_property
     def now(self) -> datetime:
-        """When the facts were taken; without that, the latest instant that they speak of."""
+        """The time of collection; if unknown, the latest time in the facts."""
         return self.snapshot.collected_at or max(self._instants(), default=LONG_AGO)
 
     def _instants(self) -> Iterator[datetime]:

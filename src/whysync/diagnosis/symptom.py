@@ -1,4 +1,4 @@
-"""Something that a person would ask about, read off the Case by code that does not guess."""
+"""Symptom: something that is wrong with an Application, before its cause is known."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from whysync.kubernetes.api.ref import Key, Ref
 
 
 class Side(StrEnum):
-    """Where it went wrong: the question that must be answered before all others.
+    """The step at which it went wrong.
 
-    Argo CD could not compare, compared and differs, applied and failed, applied and is unhealthy, or has
-    not looked (lately, or at the right thing).
+    Argo CD could not compare; compared and found differences; failed to apply; applied but the app is
+    unhealthy; or has not reconciled recently.
     """
 
     COMPARE = "compare"
@@ -50,16 +50,16 @@ SIDE_OF_KIND = {
     SymptomKind.UNHEALTHY: Side.HEALTH,
     SymptomKind.EVENT: Side.HEALTH,
     SymptomKind.STATE: Side.HEALTH,
-    SymptomKind.LOG: Side.NONE,  # the rule that explains a line knows the side
+    SymptomKind.LOG: Side.NONE,  # depends on the rule that explains the line
     SymptomKind.BEHIND: Side.FRESH,
     SymptomKind.STALE: Side.FRESH,
 }
 
 
 class SymptomId(str):
-    """Which symptom: its kind, the resource, and what tells it from others of that resource.
+    """The id of a symptom: its kind, the resource, and a detail that makes it unique.
 
-    It is the text under which reports show it. Only this class formats that text, and nothing parses it.
+    Reports show it as text. Only this class formats that text, and nothing parses it.
     """
 
     __slots__ = ("detail", "key", "kind", "number")
@@ -84,9 +84,9 @@ class SymptomId(str):
             text = f"{text}:{detail}"
         if number is not None:
             text = f"{text}:{number}"
-        made = super().__new__(cls, text)
-        made.kind, made.key, made.detail, made.number = kind, key, detail, number
-        return made
+        id = super().__new__(cls, text)
+        id.kind, id.key, id.detail, id.number = kind, key, detail, number
+        return id
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (str(self), self.kind, self.key, self.detail, self.number)
@@ -117,12 +117,12 @@ class SymptomId(str):
 
 
 def _restored(text: str, kind: SymptomKind, key: Key | None, detail: str, number: int | None) -> SymptomId:
-    made = str.__new__(SymptomId, text)
-    made.kind, made.key, made.detail, made.number = kind, key, detail, number
-    return made
+    id = str.__new__(SymptomId, text)
+    id.kind, id.key, id.detail, id.number = kind, key, detail, number
+    return id
 
 
-# Of the app as a whole.
+# Symptoms of the app as a whole.
 OPERATION: Final = SymptomId(SymptomKind.OPERATION)
 DELETION: Final = SymptomId(SymptomKind.OPERATION, name="deletion")
 NO_CONDITION: Final = SymptomId(SymptomKind.CONDITION, detail="none")
@@ -137,9 +137,9 @@ APPLICATION_SET_FAILED: Final = SymptomId(SymptomKind.STALE, detail="set")
 
 
 class Symptom(msgspec.Struct, frozen=True, kw_only=True):
-    """`because` names symptoms of which this one is only the echo: it is explained when they are.
+    """`because` names symptoms that this one only repeats: it is explained when they are.
 
-    `raw` is the text as it was reported. `unread`: whysync does not understand it; reports quote it unless a
+    `raw` is the text as reported. `unread`: whysync does not recognize the text; reports quote it unless a
     finding explains it.
     """
 
@@ -157,5 +157,5 @@ class Symptom(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """The text without the object that it is about, for a place that names the object already."""
+        """The text without its object, for output that already names the object."""
         return self.text.removeprefix(f"{self.ref}").lstrip(": ") if self.ref is not None else self.text

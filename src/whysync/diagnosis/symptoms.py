@@ -1,7 +1,7 @@
 """Reads the symptoms of a Case: conditions, the operation, rows, health, Git heads, events, states, logs.
 
-Nothing is guessed here. A symptom that only repeats another one says so (`because`), so that explaining
-the other explains it too.
+Symptoms are read, not inferred. A symptom that only repeats another one names it in `because`, so that
+explaining the other one explains it too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from whysync.messages.patterns.projects import ArgocdDenied
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-# Conditions that do not speak of comparing.
+# Conditions that are not about the comparison.
 _SIDE_OF_CONDITION = {
     "SyncError": Side.APPLY,
     "DeletionError": Side.APPLY,
@@ -60,31 +60,31 @@ _SIDE_OF_CONDITION = {
     "ExcludedResourceWarning": Side.DRIFT,
     "OrphanedResourceWarning": Side.DRIFT,
 }
-# For so long an event about an object that nobody can look at is taken for news.
-_NEWS = timedelta(minutes=15)
-# Deleting all that belongs to an app takes minutes; Pods are given 30 seconds, volumes somewhat more.
+# An event about an object that is not available counts as current for this long.
+_RECENT_EVENT = timedelta(minutes=15)
+# Deleting the resources of an app takes minutes; Pods have 30 seconds, volumes a little more.
 _LONG_DELETION = timedelta(minutes=10)
-_BEFORE_THE_START = frozenset(
+_BEFORE_CONTAINER_START = frozenset(
     {"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume"}
 )
-_QUIET_HEALTH = frozenset({"", "Healthy", "Missing"})
+_NO_HEALTH_SYMPTOM = frozenset({"", "Healthy", "Missing"})
 
 
 def symptoms_of(case: Case) -> tuple[Symptom, ...]:
-    symptoms = {symptom.id: symptom for symptom in _without_texts(case)}
-    for spoken in case.reported_texts:
-        if spoken.symptom not in symptoms and (symptom := _reported(case, spoken)) is not None:
+    symptoms = {symptom.id: symptom for symptom in _status_symptoms(case)}
+    for reported in case.reported_texts:
+        if reported.symptom not in symptoms and (symptom := _reported(case, reported)) is not None:
             symptoms[symptom.id] = symptom
-    understood = {spoken.symptom for spoken in case.reported_texts if spoken.is_understood}
-    for spoken in case.reported_texts:
-        symptom = symptoms.get(spoken.symptom)
-        if symptom is not None and spoken.is_unread and symptom.id not in understood:
-            symptoms[symptom.id] = msgspec.structs.replace(symptom, raw=spoken.text.strip(), unread=True)
+    understood = {reported.symptom for reported in case.reported_texts if reported.is_understood}
+    for reported in case.reported_texts:
+        symptom = symptoms.get(reported.symptom)
+        if symptom is not None and reported.is_unread and symptom.id not in understood:
+            symptoms[symptom.id] = msgspec.structs.replace(symptom, raw=reported.text.strip(), unread=True)
     return tuple(symptoms.values())
 
 
-def _without_texts(case: Case) -> Iterator[Symptom]:
-    """What the fields of the Application show, whatever their texts say."""
+def _status_symptoms(case: Case) -> Iterator[Symptom]:
+    """Symptoms from the fields of the Application, independent of their messages."""
     yield from (
         *_conditions(case),
         *_hydration(case),
@@ -126,11 +126,11 @@ def _conditions(case: Case) -> Iterator[Symptom]:
         )
     errors = [c for c in case.app.status.conditions if c.type.endswith("Error")]
     if case.app.status.sync.status == "Unknown" and not errors:
-        yield _symptom(NO_CONDITION, "sync status is Unknown, and no condition says why")
+        yield _symptom(NO_CONDITION, "sync status is Unknown, but no condition reports why")
 
 
 def _hydration(case: Case) -> Iterator[Symptom]:
-    """The hydrator writes how it went into a field of its own, and no condition."""
+    """The hydrator reports its result in a status field, not in a condition."""
     hydrator = case.app.status.source_hydrator
     last = hydrator.current_operation if hydrator is not None else None
     if last is not None and last.phase == "Failed":
@@ -142,12 +142,12 @@ def _hydration(case: Case) -> Iterator[Symptom]:
 
 
 def _deletion(case: Case) -> Iterator[Symptom]:
-    """An Application that is being deleted and still there: no condition says so."""
+    """An Application that has been terminating for too long, which no condition reports."""
     age = case.being_deleted_for
     if age is not None and age >= _LONG_DELETION:
         yield _symptom(
             DELETION,
-            "the Application is being deleted, and stays",
+            "the Application is being deleted, but the deletion does not complete",
             because=tuple(symptom.id for symptom in _conditions(case)),
         )
 
@@ -184,40 +184,40 @@ def _results(case: Case) -> Iterator[Symptom]:
 
 
 def _rows(case: Case) -> Iterator[Symptom]:
-    """A row that a failed or running sync has not reached yet is the echo of that sync."""
-    held_up = (OPERATION,) if _sync_is_open(case) else ()
+    """Differences of resources; while a sync runs or has failed, they follow from that sync."""
+    because_of_sync = (OPERATION,) if _sync_is_open(case) else ()
     out_of_sync = [row for row in case.app.status.resources if row.status == "OutOfSync"]
-    told = {drift.key for drift in case.drifts}
+    with_drifts = {drift.key for drift in case.drifts}
     for drift in case.drifts:
         yield _symptom(
             SymptomId.differs(drift.key, drift.pointer),
             f"{drift.ref} differs at {drift.pointer}",
             ref=drift.ref,
-            because=held_up,
+            because=because_of_sync,
         )
     for row in out_of_sync:
         if needs_pruning(case, row):
-            yield _symptom(SymptomId.extra(row.key), f"{row.ref} is not in Git any more", ref=row.ref)
+            yield _symptom(SymptomId.extra(row.key), f"{row.ref} is no longer in Git", ref=row.ref)
         elif is_gone(case, row):
             yield _symptom(
                 SymptomId.missing(row.key),
-                f"{row.ref} is declared and not in the cluster",
+                f"{row.ref} is declared but not in the cluster",
                 ref=row.ref,
-                because=held_up,
+                because=because_of_sync,
             )
-        elif row.key not in told:
+        elif row.key not in with_drifts:
             yield _symptom(
                 SymptomId.differs(row.key),
                 f"{row.ref} is OutOfSync",
                 ref=row.ref,
-                because=held_up,
+                because=because_of_sync,
             )
     if case.app.status.sync.status == "OutOfSync" and not out_of_sync:
-        yield _symptom(APP_DIFFERS, "the app is OutOfSync, and no resource is", because=held_up)
+        yield _symptom(APP_DIFFERS, "the app is OutOfSync, but no resource is", because=because_of_sync)
 
 
 def needs_pruning(case: Case, row: ResourceRow) -> bool:
-    """Argo CD marks the row, or the last sync left the object in place because it did not prune."""
+    """Does the app's status require pruning, or did the last sync skip it because pruning is off?"""
     if row.requires_pruning:
         return True
     skipped = (result for result in case.results if case.as_in_row(result.ref).key == row.key)
@@ -230,9 +230,9 @@ def needs_pruning(case: Case, row: ResourceRow) -> bool:
 
 
 def _sync_is_open(case: Case) -> bool:
-    """Has the last operation at this very revision not succeeded (yet)?
+    """Has the last operation for the compared revision not succeeded (yet)?
 
-    One that runs holds up all others, and one that waits for its next try does so too.
+    A running operation, also one that waits for its next retry, blocks all others.
     """
     operation = case.operation
     if operation is None or operation.phase == "Succeeded":
@@ -244,7 +244,7 @@ def _sync_is_open(case: Case) -> bool:
 
 
 def is_gone(case: Case, row: ResourceRow) -> bool:
-    """Argo CD says so, or: others of its objects are at hand, this one is not."""
+    """Does Argo CD report it as Missing? Without its health: is it the only one that is not live?"""
     if row.health is not None and row.health.status:
         return row.health.status == "Missing"
     if case.live_of(row.key) is not None or case.desired_of(row.key) is None:
@@ -253,9 +253,10 @@ def is_gone(case: Case, row: ResourceRow) -> bool:
 
 
 def _health(case: Case) -> Iterator[Symptom]:
-    """Since Argo CD 3 a row may come without its health: then it is judged here, as Argo CD would."""
+    """Since Argo CD 3 the health of a resource may not be in the status: then it is computed as Argo CD
+    does."""
     unhealthy = [(row, *health_of_row(case, row)) for row in case.app.status.resources if not row.hook]
-    unhealthy = [(row, code, message) for row, code, message in unhealthy if code not in _QUIET_HEALTH]
+    unhealthy = [(row, code, message) for row, code, message in unhealthy if code not in _NO_HEALTH_SYMPTOM]
     for row, code, message in unhealthy:
         yield _symptom(
             SymptomId.unhealthy(row.key),
@@ -263,7 +264,7 @@ def _health(case: Case) -> Iterator[Symptom]:
             ref=row.ref,
         )
     health = case.app.status.health
-    if health.status not in _QUIET_HEALTH and not unhealthy:
+    if health.status not in _NO_HEALTH_SYMPTOM and not unhealthy:
         because = tuple(s.id for s in _conditions(case)) if health.status == "Unknown" else ()
         yield _symptom(
             APP_UNHEALTHY,
@@ -273,7 +274,7 @@ def _health(case: Case) -> Iterator[Symptom]:
 
 
 def health_of_row(case: Case, row: ResourceRow) -> tuple[str, str]:
-    """Code and message: Argo CD's own where it gives them."""
+    """The health status and message: from the app's status, or computed."""
     if row.health is not None:
         return row.health.status, row.health.message
     if case.app.status.health.status in ("", "Healthy"):
@@ -287,124 +288,132 @@ def _behind(case: Case) -> Iterator[Symptom]:
     for index, source in enumerate(case.app.sources):
         head = case.head_of(source.repo_url, source.target_revision)
         if head is not None and not case.compared_with(index):
-            continue  # it has looked at another repository so far: whose commit is older says nothing
+            continue  # Argo CD compared another repository, so the commits cannot be compared
         compared = case.app.revisions[index] if index < len(case.app.revisions) else ""
-        # Where rendering fails, Argo CD keeps the branch's name: it has compared with no commit at all.
+        # If rendering fails, Argo CD keeps the branch name: no commit was compared.
         unresolved = head is not None and compared == head.revision
         if head is not None and compared and not unresolved and not _same_commit(head.commit, compared):
             yield _symptom(
                 SymptomId(SymptomKind.BEHIND, number=index),
-                f"{head.revision} is at {head.commit[:8]}, Argo CD compared with {compared[:8]}",
+                f"{head.revision} is at {head.commit[:8]}, but Argo CD compared {compared[:8]}",
             )
 
 
 def _stale(case: Case) -> Iterator[Symptom]:
-    """Nobody looks at the app, or what makes it is in trouble: the status may be about the past."""
+    """The app is not reconciled, or its ApplicationSet has an error: its status may be stale."""
     if skips_reconcile(case):
-        yield _symptom(RECONCILIATION_SKIPPED, "reconciling is switched off for this app")
+        yield _symptom(RECONCILIATION_SKIPPED, "reconciliation is disabled for this app")
     elif never_reconciled(case) is not None:
-        yield _symptom(NEVER_RECONCILED, "nothing has ever looked at this app")
+        yield _symptom(NEVER_RECONCILED, "this app has never been reconciled")
     elif overdue(case) is not None:
-        yield _symptom(OVERDUE, "nothing has looked at this app for far longer than usual")
+        yield _symptom(OVERDUE, "this app has not been reconciled for much longer than the interval")
     if failing_application_set(case) is not None:
         yield _symptom(APPLICATION_SET_FAILED, "the ApplicationSet of this app reports an error")
     if sync_loop_of(case) is not None:
-        yield _symptom(SYNC_LOOP, "Argo CD syncs one commit again and again, and it does not hold")
+        yield _symptom(SYNC_LOOP, "Argo CD syncs the same commit in a loop")
 
 
-def _same_commit(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+def _same_commit(first: str, second: str) -> bool:
+    return first.startswith(second) or second.startswith(first)
 
 
-def _reported(case: Case, spoken: ReportedText) -> Symptom | None:
-    """The symptom of a text that has none of its own; `None` if the text is history or harmless."""
-    failures = spoken.message.failures
-    if not failures or is_history(case, spoken):
+def _reported(case: Case, reported: ReportedText) -> Symptom | None:
+    """The symptom of a text without one of its own; `None` if the text is outdated or harmless."""
+    failures = reported.message.failures
+    if not failures or is_history(case, reported):
         return None
-    if not spoken.is_understood and not _counts_unread(case, spoken):
+    if not reported.is_understood and not _counts_unread(case, reported):
         return None
-    refused = any(isinstance(failure, ArgocdDenied) for failure in failures)
-    words = spoken.text.strip()
+    is_denied = any(isinstance(failure, ArgocdDenied) for failure in failures)
+    text_shown = reported.text.strip()
     return _symptom(
-        spoken.symptom,
-        f"{spoken.reason}: {words}" if spoken.reason and spoken.reason not in words else words,
-        ref=spoken.ref,
-        because=spoken.because,
-        side=_side(spoken, refused=refused),
+        reported.symptom,
+        f"{reported.reason}: {text_shown}"
+        if reported.reason and reported.reason not in text_shown
+        else text_shown,
+        ref=reported.ref,
+        because=reported.because,
+        side=_side(reported, is_denied=is_denied),
     )
 
 
-def _side(spoken: ReportedText, *, refused: bool) -> Side | None:
-    if refused:
+def _side(reported: ReportedText, *, is_denied: bool) -> Side | None:
+    if is_denied:
         return Side.APPLY
-    return Side.HEALTH if spoken.quoted else None
+    return Side.HEALTH if reported.quoted else None
 
 
-def _counts_unread(case: Case, spoken: ReportedText) -> bool:
-    """A line of a log that names no Application may be about any of them: it counts if there is only one."""
-    if spoken.symptom.kind is SymptomKind.RESULT:
-        return _result_failed(case, spoken)
-    if spoken.symptom.kind is SymptomKind.LOG and spoken.ref is None:
-        line = parse_log_line(spoken.text)
+def _counts_unread(case: Case, reported: ReportedText) -> bool:
+    """Does an unrecognized text count? A log line without an Application counts if there is only one app."""
+    if reported.symptom.kind is SymptomKind.RESULT:
+        return _result_failed(case, reported)
+    if reported.symptom.kind is SymptomKind.LOG and reported.ref is None:
+        line = parse_log_line(reported.text)
         return line.application == case.app.name or len(case.index.decoded) == 1
     return True
 
 
-def _result_failed(case: Case, spoken: ReportedText) -> bool:
-    """Does the entry lack both a status and a phase? Else these say that the resource was applied."""
+def _result_failed(case: Case, reported: ReportedText) -> bool:
+    """Does the entry have neither status nor phase? With one, the resource was applied."""
     return any(
-        result.key == spoken.symptom.key and not result.status and not result.hook_phase
+        result.key == reported.symptom.key and not result.status and not result.hook_phase
         for result in case.results
     )
 
 
-def is_history(case: Case, spoken: ReportedText) -> bool:
-    """Is the problem over? What is live now counts for more than what was reported before."""
-    match spoken.symptom.kind:
+def is_history(case: Case, reported: ReportedText) -> bool:
+    """Is the problem over? The live state takes precedence over earlier reports."""
+    match reported.symptom.kind:
         case SymptomKind.EVENT:
-            return _event_is_over(case, spoken)
+            return _event_is_over(case, reported)
         case SymptomKind.RESULT:
-            row = case.rows.get(spoken.ref.key) if spoken.ref is not None else None
-            return row is None or (row.status == "Synced" and health_of_row(case, row)[0] in _QUIET_HEALTH)
+            row = case.rows.get(reported.ref.key) if reported.ref is not None else None
+            return row is None or (
+                row.status == "Synced" and health_of_row(case, row)[0] in _NO_HEALTH_SYMPTOM
+            )
         case _:
             return False
 
 
-def _event_is_over(case: Case, spoken: ReportedText) -> bool:
-    ref = spoken.ref
+def _event_is_over(case: Case, reported: ReportedText) -> bool:
+    ref = reported.ref
     if ref is None:
         return True
     live = case.live_named(ref.kind, ref.namespace, ref.name)
-    if live is not None and live.ref.kind == "Pod" and _is_past(live, spoken):
+    if live is not None and live.ref.kind == "Pod" and _is_outdated(live, reported):
         return True
     if live is not None:
-        above = owning_row(case, live)
-        row = case.rows.get(above.key) if above is not None else None
-        if row is not None:  # a ReplicaSet without Pods is content with itself: the row above it tells
+        owner = owning_row(case, live)
+        row = case.rows.get(owner.key) if owner is not None else None
+        if row is not None:  # a ReplicaSet without Pods is healthy itself: the owning resource decides
             return _is_ready(live) or health_of_row(case, row)[0] == "Healthy"
         return _is_ready(live) or _is_healthy(case, live)
     if ref.kind == "Pod" and any(pod.ref.namespace == ref.namespace for pod in case.live_of_kind("Pod")):
-        return True  # the Pods are at hand, and this one is gone
-    return _is_fine(case) and not _is_recent(case, spoken)
+        return True  # the Pods are available, and this one no longer exists
+    return _is_fine(case) and not _is_recent(case, reported)
 
 
-def _is_past(pod: Manifest, spoken: ReportedText) -> bool:
-    """With a node, trouble with scheduling is over; with a first container, that with volumes and network."""
-    reason = text(spoken.manifest.body.get("reason")) if spoken.manifest is not None else ""
+def _is_outdated(pod: Manifest, reported: ReportedText) -> bool:
+    """A scheduled Pod has no scheduling problem; one with a started container has no volume or network
+    problem."""
+    reason = text(reported.manifest.body.get("reason")) if reported.manifest is not None else ""
     if reason == "FailedScheduling":
         return bool(pod.spec.get("nodeName"))
-    if reason in _BEFORE_THE_START:
-        told = (*items(pod.status.get("initContainerStatuses")), *items(pod.status.get("containerStatuses")))
-        return any(fields(one).get("containerID") for one in told)
+    if reason in _BEFORE_CONTAINER_START:
+        relevant = (
+            *items(pod.status.get("initContainerStatuses")),
+            *items(pod.status.get("containerStatuses")),
+        )
+        return any(fields(status).get("containerID") for status in relevant)
     return False
 
 
 def _is_ready(live: Manifest) -> bool:
     conditions = [fields(condition) for condition in items(live.status.get("conditions"))]
-    told = [
+    relevant = [
         condition for condition in conditions if condition.get("type") in ("Ready", "Available", "Complete")
     ]
-    return bool(told) and all(one.get("status") == "True" for one in told)
+    return bool(relevant) and all(condition.get("status") == "True" for condition in relevant)
 
 
 def _is_healthy(case: Case, live: Manifest) -> bool:
@@ -416,7 +425,7 @@ def _is_fine(case: Case) -> bool:
     return case.app.status.sync.status == "Synced" and case.app.status.health.status == "Healthy"
 
 
-def _is_recent(case: Case, spoken: ReportedText) -> bool:
-    seen = [event.seen_at for manifest, event in case.index.events if manifest is spoken.manifest]
+def _is_recent(case: Case, reported: ReportedText) -> bool:
+    seen = [event.seen_at for manifest, event in case.index.events if manifest is reported.manifest]
     age = case.age(seen[0]) if seen else None
-    return age is None or age < _NEWS
+    return age is None or age < _RECENT_EVENT

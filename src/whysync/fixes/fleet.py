@@ -12,7 +12,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Add, Fix, FixKind, Set
 from whysync.diagnosis.report import AppReport, Group
 from whysync.diagnosis.rule import Rule, diagnosis_rules
-from whysync.diagnosis.runner import groups_of, likeness, run_rules
+from whysync.diagnosis.runner import group_key, groups_of, run_rules
 from whysync.fixes.apply import compared_anew, with_settings_of
 from whysync.fixes.edit import edited
 from whysync.fixes.patches import object_of
@@ -184,5 +184,5 @@ def _first(report: AppReport) -> Finding:
 
 def _alike(report: AppReport) -> list[Finding]:
     """All findings of the app with the group's cause."""
-    wanted = likeness(_first(report))
-    return [finding for finding in report.findings if likeness(finding) == wanted]
+    wanted = group_key(_first(report))
+    return [finding for finding in report.findings if group_key(finding) == wanted]

@@ -1,8 +1,8 @@
-"""Where Git and the cluster differ, field by field, each with its writer.
+"""Drift: the fields in which Git and the cluster differ, each with its writer.
 
-What Argo CD reports in a row is a fact; the comparison of the Case is a second opinion. Where it shows
-nothing although the row is OutOfSync (another version, another setting, a stale status), the cause is
-sought in the raw difference of the two objects, and each such field is marked with what hides it.
+The fields come from the comparison of the Case. If it shows no difference although Argo CD reports the
+resource as OutOfSync (another version, another setting, a stale status), they come from the raw difference
+of the two objects, and `hidden_by` is why the comparison does not show them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from whysync.kubernetes.field_writers import Writer, WriterKind, writers_of
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-# Written by the API server; a live object always has them, and nobody wants them in Git.
+# Set by the API server: every live object has them.
 _SERVER_FIELDS = (
     "/metadata/creationTimestamp",
     "/metadata/generation",
@@ -41,10 +41,10 @@ _SERVER_FIELDS = (
     "/metadata/uid",
     "/status",
 )
-# Maps whose entries have nothing to do with each other: each key is a difference of its own.
-_OPEN_MAPS = ("annotations", "labels", "data", "stringData")
-# Major versions of Argo CD that compare by other rules than those that are known here.
-_OLDER = ("0", "1", "2")
+# Maps with independent entries: each key is a separate difference.
+_MAPS_OF_ENTRIES = ("annotations", "labels", "data", "stringData")
+# Major versions of Argo CD that compare by other rules.
+_OLDER_MAJOR_VERSIONS = ("0", "1", "2")
 
 
 class HiddenBy(StrEnum):
@@ -61,9 +61,10 @@ class HiddenBy(StrEnum):
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
-    """One field that differs. `wanted` is missing where only the cluster has it, `found` where only Git.
+    """One field that differs. `desired_value` or `live_value` is `Missing` if that side does not have the
+    field.
 
-    `key` is the row's, as Argo CD names the resource.
+    `key` is the key of the resource in the app's status.
     """
 
     ref: Ref
@@ -87,9 +88,9 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def writer(self) -> Writer | None:
-        """Who wrote the live value according to managedFields: the latest manager that owns the field.
+        """The writer of the live value according to managedFields: the latest manager that owns the field.
 
-        Of two that wrote at the same time it is the one that is not Argo CD: the value is not Git's.
+        Of two managers that wrote at the same time, it is the one that is not Argo CD.
         """
         owners = writers_of(self.live.body, self.pointer)
         latest = [owner for owner in owners if owner.time == owners[0].time]
@@ -98,13 +99,13 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_key(self) -> str:
-        """The field's own name; for an element of a list, the list's."""
-        named = [part for part in pointers.split(self.pointer) if not part.isdecimal()]
-        return named[-1] if named else ""
+        """The name of the field; for a list element, the name of the list."""
+        names = [part for part in pointers.split(self.pointer) if not part.isdecimal()]
+        return names[-1] if names else ""
 
     @property
     def is_required(self) -> bool:
-        """Without it the API server takes no manifest at all: it can be left to others, not left out."""
+        """Is the manifest invalid without the field, so that it cannot be removed from Git?"""
         if self.pointer.endswith(("/clientConfig/service/name", "/clientConfig/service/namespace")):
             return True
         return self.last_key in ("image", "name") and "ontainers/" in self.pointer
@@ -130,11 +131,13 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def drifts_of(case: Case) -> tuple[Drift, ...]:
-    return tuple(drift for key, desired, live in _pairs(case) for drift in _of_pair(case, key, desired, live))
+    return tuple(
+        drift for key, desired, live in _pairs(case) for drift in _drifts_of_pair(case, key, desired, live)
+    )
 
 
 def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
-    """The resources that Argo CD calls OutOfSync and whose two sides are known."""
+    """The OutOfSync resources of which both manifests are available."""
     for row in case.app.status.resources:
         if row.status != "OutOfSync" or row.requires_pruning:
             continue
@@ -143,19 +146,19 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
             yield row.key, desired, live
 
 
-def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
+def _drifts_of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
     resource = case.compared(key)
     if resource is not None and resource.live is None:
         if _is_reported_missing(case, key):
-            return  # the project hides the live object from Argo CD
-        resource = None  # Argo CD saw the object, so it compared with other facts than these
+            return  # the project does not permit the live object, so Argo CD does not see it
+        resource = None  # Argo CD saw the object, so its facts were different
     target = desired
     if resource is not None and resource.target is not None:
         target = desired.with_body(resource.target)
     shown = list(per_map_entry(_shown(resource)))
     hidden = _hidden(case, resource, target, live) if not shown else _version(desired, live)
     declared = target if desired.ref.namespace else _without_namespace(target)
-    for difference, hidden_by in (*((one, None) for one in shown), *hidden):
+    for difference, hidden_by in (*((difference, None) for difference in shown), *hidden):
         yield Drift(
             ref=live.ref,
             key=key,
@@ -175,7 +178,7 @@ def _is_reported_missing(case: Case, key: Key) -> bool:
 
 
 def _without_namespace(target: Manifest) -> Manifest:
-    """As Git declares it: the comparison adds the destination's namespace."""
+    """The manifest as in Git: the comparison adds the destination's namespace."""
     meta = {key: value for key, value in target.meta.items() if key != "namespace"}
     return target.with_body({**target.body, "metadata": meta})
 
@@ -187,22 +190,24 @@ def _shown(resource: ComparedResource | None) -> Iterator[Difference]:
 
 
 def _version(desired: Manifest, live: Manifest) -> list[tuple[Difference, HiddenBy]]:
-    """Argo CD reads the live object in Git's API version, so it never shows this difference."""
-    wanted, found = desired.body.get("apiVersion"), live.body.get("apiVersion")
-    return [(Difference("/apiVersion", wanted, found), HiddenBy.CONVERSION)] if wanted != found else []
+    """The difference of `apiVersion`, which Argo CD never shows: it reads the live object in this version."""
+    declared, served = desired.body.get("apiVersion"), live.body.get("apiVersion")
+    if declared == served:
+        return []
+    return [(Difference("/apiVersion", declared, served), HiddenBy.CONVERSION)]
 
 
 def _hidden(
     case: Case, resource: ComparedResource | None, desired: Manifest, live: Manifest
 ) -> Iterator[tuple[Difference, HiddenBy]]:
-    """The raw differences of a resource that Argo CD calls OutOfSync and whose comparison shows nothing."""
-    if resource is not None and resource.diff is not None and _is_sure(case, desired, live):
-        return  # it differed when Argo CD compared it, and does not differ now
+    """The raw differences of an OutOfSync resource for which the comparison shows none."""
+    if resource is not None and resource.diff is not None and _is_certain(case, desired, live):
+        return  # it differed when Argo CD compared it, but not now
     comparison = case.comparison
     ignored: set[str] = set()
     if resource is not None and isinstance(comparison, Comparison):
         ignored = {field.change.pointer for field in IgnoredFields(comparison).of(resource)}
-    for difference in per_map_entry(_plain(case, desired, live)):
+    for difference in per_map_entry(_raw_differences(case, desired, live)):
         if resource is None or resource.diff is None:
             yield difference, HiddenBy.FAILED_COMPARISON
         elif difference.pointer == "/apiVersion":
@@ -214,67 +219,74 @@ def _hidden(
             )
 
 
-def _is_sure(case: Case, desired: Manifest, live: Manifest) -> bool:
+def _is_certain(case: Case, desired: Manifest, live: Manifest) -> bool:
     """Are all facts available that Argo CD compares, and does it compare by the rules known here?"""
     major = case.argocd_version.removeprefix("v").partition(".")[0]
     comparison = case.comparison
     return (
         case.desired_is_marked
         and bool(live.meta.get("managedFields"))
-        and major not in _OLDER
+        and major not in _OLDER_MAJOR_VERSIONS
         and desired.body.get("apiVersion") == live.body.get("apiVersion")
         and isinstance(comparison, Comparison)
         and comparison.strategy is not Strategy.SERVER_SIDE
     )
 
 
-def _plain(case: Case, desired: Manifest, live: Manifest) -> list[Difference]:
-    """What Git declares counts first; fields that only the cluster has count when nothing else differs."""
-    raw = list(differences(_left(case, desired), _left(case, live)))
-    every = [difference for difference in raw if not _is_servers(difference)]
+def _raw_differences(case: Case, desired: Manifest, live: Manifest) -> list[Difference]:
+    """Differences of fields that Git declares; if there are none, of fields that only the live object has."""
+    raw = list(differences(_without_ignored(case, desired), _without_ignored(case, live)))
+    every = [difference for difference in raw if not _is_set_by_server(difference)]
     if not every and not case.app.spec.ignore_differences:
-        every = [difference for difference in raw if _is_shell(difference)]
+        every = [difference for difference in raw if _is_empty_and_only_live(difference)]
     declared = [d for d in every if not isinstance(d.desired_value, Missing)]
     in_lists = [d for d in every if isinstance(d.desired_value, Missing) and _in_list(d.pointer)]
     return sorted(declared + in_lists if declared else every, key=lambda d: d.pointer)
 
 
-def _left(case: Case, manifest: Manifest) -> Object:
-    """The object without what the Application's own rules ignore; argocd-cm's hide too much here."""
+def _without_ignored(case: Case, manifest: Manifest) -> Object:
+    """The object without the fields that the Application's own rules ignore; those of argocd-cm
+    hide too much."""
     rules = case.own_ignore_rules
     return rules.normalize(manifest.body) if rules is not None else manifest.body
 
 
 def per_map_entry(found: Iterable[Difference]) -> Iterator[Difference]:
-    """Annotations and labels that only one side has come as a whole map: each key has its own story."""
+    """Split differences of whole maps, such as annotations that only one side has, into their entries."""
     for difference in found:
         wanted, live = difference.desired_value, difference.live_value
         open_map = pointers.split(difference.pointer)[-1:] and (
-            pointers.split(difference.pointer)[-1] in _OPEN_MAPS
+            pointers.split(difference.pointer)[-1] in _MAPS_OF_ENTRIES
         )
         if open_map and isinstance(wanted, Missing | dict | None) and isinstance(live, Missing | dict | None):
-            mine = wanted if isinstance(wanted, dict) else {}
-            theirs = live if isinstance(live, dict) else {}
-            if mine or theirs:
-                for name in sorted(mine.keys() | theirs.keys()):
+            desired_entries = wanted if isinstance(wanted, dict) else {}
+            live_entries = live if isinstance(live, dict) else {}
+            if desired_entries or live_entries:
+                for name in sorted(desired_entries.keys() | live_entries.keys()):
                     below = pointers.child(difference.pointer, name)
-                    yield Difference(below, mine.get(name, MISSING), theirs.get(name, MISSING))
+                    yield Difference(
+                        below, desired_entries.get(name, MISSING), live_entries.get(name, MISSING)
+                    )
                 continue
         yield difference
 
 
-def _is_servers(difference: Difference) -> bool:
-    """Only the cluster has it, and it is the server's own or an empty shell (of ignored fields, perhaps)."""
+def _is_set_by_server(difference: Difference) -> bool:
+    """Does only the live object have it, and is it set by the API server or empty?"""
     return isinstance(difference.desired_value, Missing) and (
         difference.live_value in (None, {}, [])
         or any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
     )
 
 
-def _is_shell(difference: Difference) -> bool:
-    """An empty map or list that only the cluster has, and that is not the server's own."""
-    own = any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
-    return isinstance(difference.desired_value, Missing) and difference.live_value in ({}, []) and not own
+def _is_empty_and_only_live(difference: Difference) -> bool:
+    """Is it an empty map or list that only the live object has and that the API server does not set?"""
+    set_by_server = any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
+    return (
+        isinstance(difference.desired_value, Missing)
+        and difference.live_value in ({}, [])
+        and not set_by_server
+    )
 
 
 def _in_list(pointer: str) -> bool:

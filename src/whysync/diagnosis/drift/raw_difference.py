@@ -1,6 +1,6 @@
 """The raw difference of two trees, field by field: without defaults, ignore rules and normalization.
 
-`drift` uses it for resources that Argo CD calls OutOfSync although the comparison shows no difference.
+`drifts` uses it for resources that Argo CD reports as OutOfSync although the comparison shows no difference.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer as pointers
 
-# What identifies an element of a list, the most telling first.
+# Fields that identify a list element, in order of preference.
 LIST_KEYS = (
     "name",
     "mountPath",
@@ -27,7 +27,7 @@ LIST_KEYS = (
 
 
 class Difference(NamedTuple):
-    """`pointer` leads into the live object if it has the field, else into the desired one."""
+    """`pointer` is a pointer into the live object if it has the field, else into the desired one."""
 
     pointer: str
     desired_value: Json | Missing
@@ -35,54 +35,56 @@ class Difference(NamedTuple):
 
 
 def differences(desired: Json, live: Json, pointer: str = "") -> Iterator[Difference]:
-    """All differing fields. Iterative: a hostile tree may be deeper than Python's stack."""
+    """All differing fields. Iterative, because a hostile tree may be deeper than Python's stack."""
     stack: list[tuple[Json, Json, str]] = [(desired, live, pointer)]
     while stack:
-        wanted, found, at = stack.pop()
-        if isinstance(wanted, dict) and isinstance(found, dict):
-            pairs = list(_of_maps(wanted, found, at))
-        elif isinstance(wanted, list) and isinstance(found, list) and wanted and found:
-            pairs = list(_of_lists(wanted, found, at))
+        desired_value, live_value, at = stack.pop()
+        if isinstance(desired_value, dict) and isinstance(live_value, dict):
+            pairs = list(_of_maps(desired_value, live_value, at))
+        elif (
+            isinstance(desired_value, list) and isinstance(live_value, list) and desired_value and live_value
+        ):
+            pairs = list(_of_lists(desired_value, live_value, at))
         else:
-            if not same(wanted, found):
-                yield Difference(at, wanted, found)
+            if not same(desired_value, live_value):
+                yield Difference(at, desired_value, live_value)
             continue
-        for one, other, below in reversed(pairs):
-            if isinstance(one, Missing) or isinstance(other, Missing):
-                yield Difference(below, one, other)
+        for desired_child, live_child, child_pointer in reversed(pairs):
+            if isinstance(desired_child, Missing) or isinstance(live_child, Missing):
+                yield Difference(child_pointer, desired_child, live_child)
             else:
-                stack.append((one, other, below))
+                stack.append((desired_child, live_child, child_pointer))
 
 
 _Pair: TypeAlias = "tuple[Json | Missing, Json | Missing, str]"
 
 
-def _of_maps(wanted: Object, found: Object, at: str) -> Iterator[_Pair]:
-    for key in sorted(wanted.keys() | found.keys()):
-        yield wanted.get(key, MISSING), found.get(key, MISSING), pointers.child(at, key)
+def _of_maps(desired: Object, live: Object, at: str) -> Iterator[_Pair]:
+    for key in sorted(desired.keys() | live.keys()):
+        yield desired.get(key, MISSING), live.get(key, MISSING), pointers.child(at, key)
 
 
-def _of_lists(wanted: list[Json], found: list[Json], at: str) -> Iterator[_Pair]:
-    key = _common_key(wanted, found)
+def _of_lists(desired: list[Json], live: list[Json], at: str) -> Iterator[_Pair]:
+    key = _common_key(desired, live)
     if key is None:
-        for index in range(max(len(wanted), len(found))):
-            yield _nth(wanted, index), _nth(found, index), pointers.child(at, index)
+        for index in range(max(len(desired), len(live))):
+            yield _nth(desired, index), _nth(live, index), pointers.child(at, index)
         return
-    theirs = {_key_value(item, key): index for index, item in enumerate(found)}
-    for index, item in enumerate(wanted):
-        place = theirs.pop(_key_value(item, key), None)
-        if place is None:
+    live_index = {_key_value(item, key): index for index, item in enumerate(live)}
+    for index, item in enumerate(desired):
+        index_in_live = live_index.pop(_key_value(item, key), None)
+        if index_in_live is None:
             yield item, MISSING, pointers.child(at, index)
         else:
-            yield item, found[place], pointers.child(at, place)
-    for place in theirs.values():
-        yield MISSING, found[place], pointers.child(at, place)
+            yield item, live[index_in_live], pointers.child(at, index_in_live)
+    for index_in_live in live_index.values():
+        yield MISSING, live[index_in_live], pointers.child(at, index_in_live)
 
 
-def _common_key(wanted: list[Json], found: list[Json]) -> str | None:
-    """A field that every element of both lists has, with no value twice in one of them."""
+def _common_key(desired: list[Json], live: list[Json]) -> str | None:
+    """A field that every element of both lists has, with unique values in each list."""
     for key in LIST_KEYS:
-        values = [[_key_value(item, key) for item in side] for side in (wanted, found)]
+        values = [[_key_value(item, key) for item in side] for side in (desired, live)]
         if all(None not in side and len(set(side)) == len(side) for side in values) and any(values):
             return key
     return None
@@ -98,5 +100,5 @@ def _nth(side: list[Json], index: int) -> Json | Missing:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Equal as JSON scalars, or both empty: Python calls `1` and `True` equal, an API server does not."""
+    """Equal as JSON values: `1` and `True` are equal in Python, but not in JSON."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)

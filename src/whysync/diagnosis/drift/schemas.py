@@ -22,7 +22,7 @@ _ALWAYS = ("apiVersion", "kind", "metadata", "status")
 
 
 def crd_of(case: Case, ref: Ref) -> Manifest | None:
-    """The definition of this kind, live or in Git."""
+    """The CustomResourceDefinition of this kind, live or in Git."""
     desired = (manifest for manifest in case.desired if manifest.ref.kind == "CustomResourceDefinition")
     for manifest in (*case.live_of_kind("CustomResourceDefinition"), *desired):
         spec = manifest.spec
@@ -32,7 +32,7 @@ def crd_of(case: Case, ref: Ref) -> Manifest | None:
 
 
 def default_in_schema(case: Case, drift: Drift) -> tuple[Manifest, str] | None:
-    """The definition and the pointer of the default, where the schema names the very value that live has."""
+    """The CRD and the pointer of the default, if the live value is the default of the schema."""
     crd = crd_of(case, drift.ref)
     if crd is None:
         return None
@@ -52,7 +52,7 @@ def default_in_schema(case: Case, drift: Drift) -> tuple[Manifest, str] | None:
 
 
 def builtin_has_field(ref: Ref, pointer: str) -> bool | None:
-    """For kinds of Kubernetes itself, by its API description; `None` for other kinds."""
+    """Is the field in the API description of a built-in kind? `None` for other kinds."""
     at = type_of(ref.api_version, ref.kind)
     if at is None:
         return None
@@ -65,7 +65,7 @@ def builtin_has_field(ref: Ref, pointer: str) -> bool | None:
 
 
 def _below(at: Type, part: str) -> Type | bool:
-    """The type one step down; `True` where anything goes, `False` where nothing of that name is known."""
+    """The type of a field; `True` if any field is allowed, `False` if there is no such field."""
     if at.kind == "struct":
         field = at.struct.fields.get(part) or at.struct.folded.get(part.lower())
         return field.type if field is not None else False
@@ -73,24 +73,26 @@ def _below(at: Type, part: str) -> Type | bool:
 
 
 def missing_in_crd(case: Case, ref: Ref, pointer: str) -> tuple[Manifest, str] | None:
-    """The CRD, and where its schema lacks the field; `None`: it knows it, or nobody can tell."""
+    """The CRD, and the pointer at which its schema lacks the field; `None` if it has it or is unknown."""
     crd = crd_of(case, ref)
     if crd is None or pointers.split(pointer)[:1] == () or pointers.split(pointer)[0] in _ALWAYS:
         return None
     for index, raw in enumerate(items(crd.spec.get("versions"))):
         if text(fields(raw).get("name")) == ref.version:
             at = f"/spec/versions/{index}/schema/openAPIV3Schema"
-            lacking = _lacking(dig(fields(raw), "schema", "openAPIV3Schema"), at, pointers.split(pointer))
-            return (crd, lacking) if lacking is not None else None
+            missing_at = _missing_at(
+                dig(fields(raw), "schema", "openAPIV3Schema"), at, pointers.split(pointer)
+            )
+            return (crd, missing_at) if missing_at is not None else None
     return None
 
 
 def crd_has_field(case: Case, ref: Ref, pointer: str) -> bool:
-    """Is the CRD at hand, with this very field in it?"""
+    """Is the CRD available, and does its schema have the field?"""
     return crd_of(case, ref) is not None and missing_in_crd(case, ref, pointer) is None
 
 
-def _lacking(schema: Json | Missing, at: str, parts: tuple[str, ...]) -> str | None:
+def _missing_at(schema: Json | Missing, at: str, parts: tuple[str, ...]) -> str | None:
     for part in parts:
         node = fields(schema)
         if not node or any(node.get(mark) is True for mark in _OPEN):
