@@ -88,7 +88,7 @@ def test_each_cluster_on_which_it_fails_has_its_own_cause(whysync: Whysync, shop
     changed = DEPLOYMENT.replace("app: shop", "app: other").replace('image: "shop:1.0"', asks)
     shop.put("deployment.yaml", changed)
     ran = " ".join(whysync("plan", "--base", "main", "--no-proof").out.split())
-    assert "shop: Deployment shop/shop: spec.selector is fixed at creation" in ran
+    assert "shop: Deployment shop/shop: spec.selector is immutable" in ran
     rest = ran.partition("on an empty cluster would fail after")[2]
     assert "Deployment shop/shop needs Secret shop/payments-api, which does not exist" in rest
 
@@ -149,7 +149,7 @@ def test_a_refused_secret_is_not_shown(whysync: Whysync, shop: Shop, format: str
         (["--base", "nope"], "--base 'nope' is no commit"),
         (["nothing-here", "--base", "main"], "neither a path nor an Application 'nothing-here'"),
         (["--app", "README", "--base", "main"], "no such file in the head revision"),
-        (["--app", "apps/shop/config.yaml", "--base", "main"], "holds no Application"),
+        (["--app", "apps/shop/config.yaml", "--base", "main"], "contains no Application"),
         (["/", "--base", "main"], "in no Git checkout"),
         (["--live", "x", "--empty"], "mutually exclusive"),
         (["--live", "x", "--base", "main"], "there is no x"),

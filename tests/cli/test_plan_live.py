@@ -111,7 +111,7 @@ class TestArgoCD:
         argocd.fault("/managed-resources|/resource-tree|/resource[?]", Fault.FORBIDDEN)
         ran = whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof")
         flat = " ".join(ran.out.split())
-        assert "not seen: " in flat
+        assert "not available: " in flat
         assert "permission denied" in flat
         assert ran.code == 3, ran.out
         told = json.loads(whysync("plan", "--base", "main", *at(argocd), "--no-proof", "-o", "json").out)
@@ -158,7 +158,7 @@ class TestCluster:
             ran = whysync("plan", "--base", "main", "--live", *flags, "--no-proof")
         flat = " ".join(ran.out.split())
         assert ran.code == 3, ran
-        assert "not seen: live secrets in namespace shop: forbidden" in flat
+        assert "not available: live secrets in namespace shop: forbidden" in flat
 
     def test_a_context_that_is_not_there(self, whysync: Whysync, cluster: str) -> None:
         flags = ("--kubeconfig", cluster, "--context", "nope")

@@ -148,7 +148,7 @@ def test_a_namespace_that_nobody_brings_is_taken_to_exist_and_said(tmp_path: Pat
     shop.commit({"argocd/shop.yaml": APP.replace("    syncOptions: [CreateNamespace=true]\n", "")})
     app = only(made(shop))
     assert app.passed
-    assert "Namespace shop is taken to exist" in app.runs[-1].notes
+    assert "Namespace shop is assumed to exist" in app.runs[-1].notes
 
 
 def test_a_commit_is_planned_like_a_work_tree_and_always_alike(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_folder_without_an_application(tmp_path: Path) -> None:
     shop.commit({"other/thing/a.yaml": CONFIG})
     found = made(shop, path="other/thing")
     assert only(found).name == "argocd/thing"
-    assert "is imagined" in found.notes[0]
+    assert "assuming Application" in found.notes[0]
 
 
 def test_apps_that_another_app_renders(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_an_app_that_is_gone_is_told(tmp_path: Path) -> None:
     (shop.folder / "argocd/shop.yaml").unlink()
     (note,) = made(shop).notes
     assert "Application argocd/shop is not in Git any more" in note
-    assert "its objects stay in the cluster, and nobody manages them any more" in note
+    assert "its objects stay in the cluster and are no longer managed" in note
 
 
 @pytest.mark.parametrize("base", ["nope", "--upload-pack=touch x", "\x00", "main:apps"])

@@ -50,7 +50,7 @@ def planned(tmp_path: Path, policy: str = "") -> AppPlan:
 def test_what_comes_up_meanwhile_lets_the_second_try_pass(tmp_path: Path) -> None:
     (run,) = planned(tmp_path).runs
     assert run.passed, run.message
-    assert any("it passes at try 2" in note and _NOBODY in note for note in run.notes), run.notes
+    assert any("it succeeds on attempt 2" in note and _NOBODY in note for note in run.notes), run.notes
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def _parting(repo: Repo, head: str) -> str:
         except GitFailed:
             continue
     raise UsageError(
-        what="nothing says what the head is to be compared with",
+        what="the base revision is not known",
         why=f"none of {', '.join(_MAINS)} is a commit here that it shares history with",
         next="give --base, such as --base main",
     )

@@ -42,7 +42,7 @@ def is_application(body: Object) -> bool:
 def gone_in_words(app: FoundApp, objects: int) -> str:
     """What happens to the objects of an Application that is removed from Git: its finalizers decide."""
     if not Finalizers.of(app.body).cascades:
-        fate = "its objects stay in the cluster, and nobody manages them any more"
+        fate = "its objects stay in the cluster and are no longer managed"
     else:
         count = f"its {objects} objects are" if objects > 1 else "what it deployed is"
         fate = f"{count} deleted with it, and the data they hold (finalizer {RESOURCES})"

@@ -37,8 +37,8 @@ from whysync.plan.simulations import case_in, masked, on_empty, onto
 from whysync.plan.trial import Trial
 from whysync.proofs.simulated_case import NotSimulated
 
-_MOST_APPS: Final = 500
-_MOST_UNSEEN: Final = 10
+_MAX_APPS: Final = 500
+_MAX_GAPS: Final = 10
 _HEAD: Final = "the head/"
 
 
@@ -92,7 +92,7 @@ def plan(
     before = {app.name: app for app in apps_in(checkout, checkout.base)}
     known = {chosen.name for chosen in apps}
     waiting = list(apps)
-    while waiting and len(touched) + len(untouched) < _MOST_APPS:
+    while waiting and len(touched) + len(untouched) < _MAX_APPS:
         app = waiting.pop(0)
         old = before.get(app.name) or (app if not app.file else None)
         new = rendered(checkout, app, checkout.head)
@@ -131,7 +131,7 @@ def _chosen(
     if file:
         if not apps:
             raise Unreadable(
-                what=f"{file} holds no Application",
+                what=f"{file} contains no Application",
                 why="no object of kind Application (argoproj.io) with a name is in it",
                 next="name the file of an Application",
             )
@@ -161,16 +161,16 @@ def _chosen(
         raise NotFound(
             what="there is no Application here",
             why="; ".join(
-                ["no file of the head holds one: how the manifests are deployed is not known", *notes]
+                ["no file of the head contains one: how the manifests are deployed is not known", *notes]
             ),
             next="name the folder of the manifests, give --app FILE, or facts with --live BUNDLE",
         )
-    made = folder.name
-    notes.append(f"no Application deploys {path}: one with the name {made} is imagined, in namespace {made}")
-    return [FoundApp(body=_imagined(checkout, path, made), file="")]
+    assumed = folder.name
+    notes.append(f"no Application deploys {path}: assuming Application {assumed} in namespace {assumed}")
+    return [FoundApp(body=_assumed_application(checkout, path, assumed), file="")]
 
 
-def _imagined(checkout: Checkout, path: str, name: str) -> Object:
+def _assumed_application(checkout: Checkout, path: str, name: str) -> Object:
     policy: Object = {"automated": {"prune": True}, "syncOptions": ["CreateNamespace=true"]}
     source: Object = {"repoURL": checkout.repo.url, "path": path, "targetRevision": "HEAD"}
     target: Object = {"server": "https://kubernetes.default.svc", "namespace": name}
@@ -245,7 +245,7 @@ def _planned(
                 why=f"{base.gap}; all objects are listed as new",
             ),
         )
-    notes += [f"not seen: {gap.what}: {gap.why}" for gap in unseen[:_MOST_UNSEEN]]
+    notes += [f"not available: {gap.what}: {gap.why}" for gap in unseen[:_MAX_GAPS]]
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects
     planned_cluster = PlannedCluster.LIVE
@@ -253,7 +253,7 @@ def _planned(
         case, head_objects = _based(checkout, app, old, base, new)
         planned_cluster = PlannedCluster.BASE
         if case is None:
-            notes.append("the base itself does not come up on an empty cluster: nothing is told of a change")
+            notes.append("the base itself fails on an empty cluster: the change is not simulated on it")
     elif case is not None:
         head_objects = _as_seen(case, base.objects, new.objects)
     if trials is not None:

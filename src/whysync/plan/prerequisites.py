@@ -118,7 +118,7 @@ def rights(case: Case) -> tuple[list[Object], str]:
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": _EVERYTHING},
         "subjects": [{"kind": "Group", "apiGroup": group, "name": "system:serviceaccounts"}],
     }
-    return [role, binding], "the account of the sync is taken to have the rights that it needs"
+    return [role, binding], "the account of the sync is assumed to have the permissions that it needs"
 
 
 def let_webhooks_fail(case: Case, api_server: ApiServer) -> None:

@@ -17,11 +17,11 @@ from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
 
-_LONGEST: Final = timedelta(hours=1)
+_MAX_SYNC_TIME: Final = timedelta(hours=1)
 _HEALTH: Final = timedelta(minutes=15)
-_LOOKS: Final = (timedelta(seconds=15), timedelta(seconds=45))
-_FINE: Final = ("Healthy", "Suspended", "")
-_MOST_TRIES: Final = 10
+_LOG_TIMES: Final = (timedelta(seconds=15), timedelta(seconds=45))
+_ACCEPTABLE_HEALTH: Final = ("Healthy", "Suspended", "")
+_MAX_ATTEMPTS: Final = 10
 _EVENTS: Final = (("", "events"), ("events.k8s.io", "events"))
 
 
@@ -88,28 +88,28 @@ class _Sync:
                 first = ended(False, problem)
                 if not self._tried_again():
                     return first
-                notes.append(f"it passes at try {self.tries}: at first {_bare(problem)}")
-            self.simulation.until(lambda: argocd.sync_and_health(self.name)[1] in _FINE, _HEALTH)
+                notes.append(f"it succeeds on attempt {self.tries}; the first failed: {_bare(problem)}")
+            self.simulation.until(lambda: argocd.sync_and_health(self.name)[1] in _ACCEPTABLE_HEALTH, _HEALTH)
             health = argocd.sync_and_health(self.name)[1]
         except Denied as refusal:
             return ended(False, f"Argo CD refuses the sync: {str(refusal).rpartition('desc = ')[2]}")
-        except (TimelineNeverSettles, ControllersNeverSettle) as restless:
-            return ended(False, f"the cluster never comes to rest: {restless}")
-        if health in _FINE:
+        except (TimelineNeverSettles, ControllersNeverSettle) as problem:
+            return ended(False, f"the simulation does not settle: {problem}")
+        if health in _ACCEPTABLE_HEALTH:
             return ended(True, "", *notes)
         if health == before:
-            return ended(True, "", *notes, f"the app was {health} before, and stays so")
-        return ended(False, f"the sync succeeds, and the app ends {health}", *notes)
+            return ended(True, "", *notes, f"the app was {health} before and remains so")
+        return ended(False, f"the sync succeeds but the app becomes {health}", *notes)
 
     def _try(self) -> str:
         """One attempt; returns why it failed."""
         argocd = self.simulation.argocd
-        wanted: Object = {"sync": {"prune": self.prune}, "retry": {"limit": 0}}
+        operation: Object = {"sync": {"prune": self.prune}, "retry": {"limit": 0}}
         self.since = len(self.simulation.api_server.store.journal)
-        argocd.request_sync(self.name, wanted)
+        argocd.request_sync(self.name, operation)
         done = False
-        for while_ in (*_LOOKS, _LONGEST):
-            done = self.simulation.until(lambda: "operation" not in argocd.applications[self.name], while_)
+        for duration in (*_LOG_TIMES, _MAX_SYNC_TIME):
+            done = self.simulation.until(lambda: "operation" not in argocd.applications[self.name], duration)
             if done:
                 break
             self.logs |= {
@@ -118,7 +118,7 @@ class _Sync:
         state = fields(argocd.status(self.name).get("operationState"))
         message = text(state.get("message"))
         if not done:
-            return f"the sync never ends: {message}"
+            return f"the sync does not finish: {message}"
         return "" if state.get("phase") == "Succeeded" else f"the sync fails: {message}"
 
     def _tried_again(self) -> bool:
@@ -127,8 +127,8 @@ class _Sync:
 
         Otherwise the result would be the same.
         """
-        limit = self.retry.limit if 0 <= self.retry.limit < _MOST_TRIES else _MOST_TRIES
-        until = self.simulation.clock.now + _LONGEST
+        limit = self.retry.limit if 0 <= self.retry.limit < _MAX_ATTEMPTS else _MAX_ATTEMPTS
+        until = self.simulation.clock.now + _MAX_SYNC_TIME
         while self.tries <= limit and "operation" not in self.simulation.argocd.applications[self.name]:
             try:
                 pause = retry_delay(self.retry, self.tries - 1)

@@ -102,10 +102,12 @@ def on_empty(
             namespace=namespace,
         )
     )
-    notes = [f"Namespace {text(dig(space, 'metadata', 'name'))} is taken to exist" for space in spaces]
+    notes = [f"Namespace {text(dig(space, 'metadata', 'name'))} is assumed to exist" for space in spaces]
     notes += [f"{gap.what} is not known: taken to fit" for gap in kinds.gaps]
-    notes += [f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is taken to exist" for other in others]
-    notes += [f"the operator of {setting.rpartition('_')[2]} is taken to do its work" for setting in healthy]
+    notes += [
+        f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is assumed to exist" for other in others
+    ]
+    notes += [f"the operator of {setting.rpartition('_')[2]} is assumed to work" for setting in healthy]
     start = len(simulation.argocd.trace)
     ended = synced(simulation, name, prune=case.prunes, retry=retry_of(application))
     snapshot = _seen(simulation, application, ended, desired) if keep or not ended.passed else None
@@ -174,7 +176,7 @@ def onto(
         safety=_safety(world, effects, passed=ended.passed),
         notes=(
             *(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)),
-            *(f"the cluster is taken to know {text(dig(kind, 'spec', 'names', 'kind'))}" for kind in kinds),
+            *(f"the cluster is assumed to have {text(dig(kind, 'spec', 'names', 'kind'))}" for kind in kinds),
             *([granted] if granted else []),
             *ended.notes,
         ),

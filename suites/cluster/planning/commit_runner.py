@@ -28,7 +28,7 @@ from whysync.plan.planner import plan
 
 URL = "https://git.example.org/team/deploy.git"
 NAME = "argocd/app"
-_GRANTED = re.compile(r"Namespace (\S+) is taken to exist")
+_GRANTED = re.compile(r"Namespace (\S+) is assumed to exist")
 _CLASS: Object = {
     "apiVersion": "storage.k8s.io/v1",
     "kind": "StorageClass",
