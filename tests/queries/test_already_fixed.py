@@ -8,7 +8,8 @@ from tests.situations import application, case_of, row
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Object
 from whysync.messages.patterns.apply import NamespaceMissing, QuotaExceeded
-from whysync.queries.already_fixed import fixed_since_autosync_gave_up, has_room, proof_of_fix
+from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of_fix
+from whysync.queries.quotas import has_room
 
 TOLD = (
     'services "web" is forbidden: exceeded quota: team, requested: services=1, '

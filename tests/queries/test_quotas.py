@@ -11,8 +11,7 @@ from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.already_fixed import has_room
-from whysync.queries.quotas import ready_and_desired, required_hard_limits
+from whysync.queries.quotas import has_room, ready_and_desired, required_hard_limits
 
 
 def quota(hard: dict[str, Json], used: dict[str, Json]) -> Manifest:
@@ -40,18 +39,20 @@ def quota(hard: dict[str, Json], used: dict[str, Json]) -> Manifest:
 def test_what_it_would_have_to_allow(
     name: str, hard: Json, used: Json, asked: str, times: int, told: str
 ) -> None:
-    assert required_hard_limits(quota({name: hard}, {name: used}), f"{name}={asked}", times) == {name: told}
+    assert required_hard_limits(quota({name: hard}, {name: used}).body, f"{name}={asked}", times) == {
+        name: told
+    }
 
 
 def test_only_what_is_too_little() -> None:
     found = quota({"pods": "20", "requests.cpu": "2"}, {"pods": "2", "requests.cpu": "2"})
-    assert required_hard_limits(found, "pods=1,requests.cpu=1", 2) == {"requests.cpu": "4"}
-    assert required_hard_limits(found, "pods=1", 2) == {}
+    assert required_hard_limits(found.body, "pods=1,requests.cpu=1", 2) == {"requests.cpu": "4"}
+    assert required_hard_limits(found.body, "pods=1", 2) == {}
 
 
 @pytest.mark.parametrize("asked", ["", "pods", "pods=many", "services=1"])
 def test_what_cannot_be_counted(asked: str) -> None:
-    assert required_hard_limits(quota({"pods": "1"}, {"pods": "1"}), asked, 1) is None
+    assert required_hard_limits(quota({"pods": "1"}, {"pods": "1"}).body, asked, 1) is None
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.integers(1, 50), st.booleans())
@@ -60,7 +61,7 @@ def test_what_is_raised_so_has_room_and_no_more_than_a_thousandth_too_much(
 ) -> None:
     name, unit = ("requests.memory", "Ki") if memory else ("requests.cpu", "m")
     found = quota({name: "0"}, {name: f"{used}{unit}"})
-    raised = required_hard_limits(found, f"{name}={asked}{unit}", times)
+    raised = required_hard_limits(found.body, f"{name}={asked}{unit}", times)
     assert raised is not None
     after = quota({name: raised[name]}, {name: f"{used}{unit}"}).body
     assert has_room(after, f"{name}={asked * times}{unit}")

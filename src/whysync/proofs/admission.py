@@ -31,7 +31,8 @@ from whysync.messages.patterns.apply import AlreadyExists, LimitRange, QuotaExce
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SecretEncoding
 from whysync.proofs.partial_objects import unmasked
-from whysync.queries.already_fixed import has_room, proof_of_fix
+from whysync.queries.already_fixed import proof_of_fix
+from whysync.queries.quotas import has_room
 
 _MUTATING_WEBHOOK: Final = "seen.whysync.dev"
 _CONFIGURATIONS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")

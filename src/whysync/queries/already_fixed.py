@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.reported_texts import FAILED_PHASES
-from whysync.golang.quantity import quantity_value
-from whysync.json_tree import Missing, Object, dig
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.failure import Failure
 from whysync.messages.parse import understand
 from whysync.messages.patterns.apply import NamespaceMissing, QuotaExceeded
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.commands import hard_refresh, refresh, sync
+from whysync.queries.quotas import has_room
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -59,23 +58,6 @@ def proof_of_fix(case: Case, failure: Failure, namespace: str = "") -> Manifest 
         quota = case.live_named("ResourceQuota", namespace or case.destination_namespace, failure.quota)
         return quota if quota is not None and has_room(quota.body, failure.requested) else None
     return None
-
-
-def has_room(quota: Object, requested: str) -> bool:
-    """Does the quota have room for `services=1,requests.cpu=500m`?"""
-    for pair in requested.split(","):
-        name, _, amount = pair.strip().partition("=")
-        hard, used = dig(quota, "spec", "hard", name), dig(quota, "status", "used", name)
-        hard_value, used_value, requested_value = (
-            quantity_value(hard),
-            quantity_value(used),
-            quantity_value(amount),
-        )
-        if isinstance(hard, Missing) or hard_value is None or used_value is None or requested_value is None:
-            return False
-        if used_value + requested_value > hard_value:
-            return False
-    return True
 
 
 def fixed_since_autosync_gave_up(case: Case) -> tuple[Manifest, ...]:

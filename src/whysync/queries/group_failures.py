@@ -9,6 +9,7 @@ import msgspec
 
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.failures import ReportedFailure
+from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Failure
@@ -86,6 +87,17 @@ def grouped(
             resources=tuple(refs),
             hidden=all(hidden for _, hidden in group),
         )
+
+
+def pod_symptoms(case: Case, row: Ref, *kinds: type[Failure]) -> tuple[SymptomId, ...]:
+    """Symptoms of such failures that were reported for Pods of a row."""
+    reports = (
+        report
+        for kind in kinds
+        for report in case.failures(kind)
+        if report.ref is not None and owning_row_of(case, report.ref) == row
+    )
+    return tuple(dict.fromkeys(id for report in reports for id in report.symptoms if id in case.symptom_ids))
 
 
 def _reports(case: Case, kind: type[F]) -> Iterator[tuple[ReportedFailure[F], bool]]:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from whysync.diagnosis.evidence import Evidence, cite
-from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import app_argument
 from whysync.queries.sources import is_commit
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _REVISION: Final = "deployment.kubernetes.io/revision"
+_HASH: Final = "pod-template-hash"
 _ROUNDING: Final = timedelta(seconds=2)
 """Times in Kubernetes objects have whole seconds."""
 _SYNC_MARGIN: Final = timedelta(minutes=1)
@@ -36,6 +37,14 @@ def versions(case: Case, deployment: Manifest) -> list[Manifest]:
         replica_set for replica_set in case.owned_by(deployment.ref) if replica_set.ref.kind == "ReplicaSet"
     )
     return sorted(sets, key=lambda replica_set: -number_of(replica_set))
+
+
+def plain_template(value: Json | Missing) -> Object:
+    """The template without the pod-template-hash label, and without the `$patch` of a ControllerRevision."""
+    template = {key: part for key, part in fields(value).items() if key != "$patch"}
+    meta = fields(template.get("metadata"))
+    labels = {key: part for key, part in fields(meta.get("labels")).items() if key != _HASH}
+    return {**template, "metadata": {**meta, "labels": labels}}
 
 
 def number_of(replica_set: Manifest) -> int:

@@ -24,14 +24,18 @@ from whysync.kubernetes.api.pointer import child, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import on_object, with_comment
-from whysync.queries.introducing_commit import available_until, revision_introduced_by, versions
+from whysync.queries.introducing_commit import (
+    available_until,
+    plain_template,
+    revision_introduced_by,
+    versions,
+)
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _TEMPLATE = "/spec/template"
 _ANNOTATIONS = f"{_TEMPLATE}/metadata/annotations"
-_HASH = "pod-template-hash"
 _OF_CONTENT = ("checksum", "hash", "sha256")
 _NOT_OF_GIT = ("/creationTimestamp", "~1restartedAt")
 _MOST_EDITS = 12
@@ -143,17 +147,17 @@ def _previous_versions(case: Case, live: Manifest) -> Iterator[tuple[Manifest, O
     """Previous versions with their template: those with ready Pods, newest first, else the last available."""
     sets = versions(case, live)
     # The newest ReplicaSet is an older version if the one of the current version could not be created.
-    present = bool(sets) and same(_plain(sets[0].at(_TEMPLATE)), _plain(live.at(_TEMPLATE)))
+    present = bool(sets) and same(plain_template(sets[0].at(_TEMPLATE)), plain_template(live.at(_TEMPLATE)))
     commit = revision_introduced_by(case, sets[0]) if present else None
     introduced_by = (commit,) if commit is not None else ()
     running = [manifest for manifest in sets if integer(manifest.status.get("readyReplicas"))]
     for manifest in running:
         evidence = cite(manifest, "/status/readyReplicas", says="the previous version still runs")
-        yield manifest, _plain(manifest.at(_TEMPLATE)), (evidence, *introduced_by)
+        yield manifest, plain_template(manifest.at(_TEMPLATE)), (evidence, *introduced_by)
     if len(sets) > 1 and present and not running:
         available = available_until(live, sets[0])
         if available is not None:
-            yield sets[1], _plain(sets[1].at(_TEMPLATE)), (available, *introduced_by)
+            yield sets[1], plain_template(sets[1].at(_TEMPLATE)), (available, *introduced_by)
     current, new = text(live.status.get("currentRevision")), text(live.status.get("updateRevision"))
     if not current or current == new:
         return
@@ -166,7 +170,11 @@ def _previous_versions(case: Case, live: Manifest) -> Iterator[tuple[Manifest, O
                 )
                 if ready and _is_ready(history.pod):
                     evidence = cite(history.pod, "/status/phase", says="the previous version still runs")
-                    yield manifest, _plain(dig(manifest.body, "data", "spec", "template")), (evidence,)
+                    yield (
+                        manifest,
+                        plain_template(dig(manifest.body, "data", "spec", "template")),
+                        (evidence,),
+                    )
                     return
 
 
@@ -175,14 +183,6 @@ def _is_ready(pod: Manifest) -> bool:
     return any(
         condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions
     )
-
-
-def _plain(value: Json | Missing) -> Object:
-    """The template without the pod-template-hash label, and without the `$patch` of a ControllerRevision."""
-    template = {key: part for key, part in fields(value).items() if key != "$patch"}
-    meta = fields(template.get("metadata"))
-    labels = {key: part for key, part in fields(meta.get("labels")).items() if key != _HASH}
-    return {**template, "metadata": {**meta, "labels": labels}}
 
 
 def _steps(

@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from whysync.golang.quantity import canonical_quantity, quantity_value
-from whysync.json_tree import Missing, dig, integer
-from whysync.kubernetes.api.manifest import Manifest
+from whysync.json_tree import Missing, Object, dig, integer
 from whysync.kubernetes.api.ref import Ref
 
 if TYPE_CHECKING:
@@ -31,7 +30,12 @@ def ready_and_desired(case: Case, ref: Ref) -> tuple[int, int] | None:
     return (ready, desired) if ready == current < desired else None
 
 
-def required_hard_limits(quota: Manifest, requested: str, times: int) -> dict[str, str] | None:
+def has_room(quota: Object, requested: str) -> bool:
+    """Does the quota have room for `services=1,requests.cpu=500m`?"""
+    return required_hard_limits(quota, requested, 1) == {}
+
+
+def required_hard_limits(quota: Object, requested: str, times: int) -> dict[str, str] | None:
     """The hard limits that `times` more of the requested amounts need; only those that are too low.
 
     Empty if everything fits; `None` if an amount is unknown.
@@ -39,7 +43,7 @@ def required_hard_limits(quota: Manifest, requested: str, times: int) -> dict[st
     result: dict[str, str] = {}
     for pair in requested.split(","):
         name, _, amount = pair.strip().partition("=")
-        hard, used = dig(quota.body, "spec", "hard", name), dig(quota.body, "status", "used", name)
+        hard, used = dig(quota, "spec", "hard", name), dig(quota, "status", "used", name)
         hard_value, used_value, requested_value = (
             quantity_value(hard),
             quantity_value(used),

@@ -23,7 +23,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.queries.producers import producer_of
 from whysync.queries.reasons import Reason, is_ready, reason_of
 from whysync.queries.references import is_absent, references_of
-from whysync.queries.service_backends import is_selected
+from whysync.queries.service_backends import pods_behind
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -187,15 +187,8 @@ def _behind_services(case: Case, manifest: Manifest) -> Iterator[_Step]:
         service = fields(manifest.spec.get("service"))
         target = case.live_named("Service", text(service.get("namespace")), text(service.get("name")))
         if target is not None:
-            for pod in _selected(case, target):
+            for pod in pods_behind(case, target):
                 yield _Step(manifest=pod, how=f"Pod behind {target.ref}, which serves {manifest.ref.name}")
-
-
-def _selected(case: Case, service: Manifest) -> Iterator[Manifest]:
-    selector = fields(service.spec.get("selector"))
-    for pod in case.live_of_kind("Pod"):
-        if pod.ref.namespace == service.ref.namespace and is_selected(pod.labels, selector):
-            yield pod
 
 
 # --- child Applications --------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.kubernetes.field_writers.writer import writer_from
-from whysync.queries.introducing_commit import versions
+from whysync.queries.introducing_commit import plain_template, versions
 from whysync.queries.sources import is_commit, repository_secret
 from whysync.queries.timestamps import instant
 
@@ -61,7 +61,6 @@ _SETTINGS = (
     "argocd-ssh-known-hosts-cm",
 )
 _EVENTS = frozenset({"OperationStarted", "OperationCompleted", "ResourceActionRan", "ResourceDeleted"})
-_HASH = "pod-template-hash"
 
 
 class ChangeKind(StrEnum):
@@ -330,14 +329,11 @@ def _versions(case: Case, live: Manifest) -> tuple[Object, Object, datetime | No
         templates = [fields(dig(manifest.body, "data", "spec", "template")) for manifest in sets]
     if len(sets) < 2:
         return {}, {}, None
-    return _plain(templates[0]), _plain(templates[1]), instant(sets[0].meta.get("creationTimestamp"))
-
-
-def _plain(template: Object) -> Object:
-    """The template without the pod-template-hash label."""
-    meta = fields(template.get("metadata"))
-    labels = {key: value for key, value in fields(meta.get("labels")).items() if key != _HASH}
-    return {**template, "metadata": {**meta, "labels": labels}}
+    return (
+        plain_template(templates[0]),
+        plain_template(templates[1]),
+        instant(sets[0].meta.get("creationTimestamp")),
+    )
 
 
 # --- who wrote objects ----------------------------------------------------------------------------------

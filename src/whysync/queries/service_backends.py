@@ -36,6 +36,14 @@ def workloads_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
             yield workload
 
 
+def pods_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
+    """The Pods that a Service selects."""
+    selector = fields(service.spec.get("selector"))
+    for pod in case.live_of_kind("Pod"):
+        if pod.ref.namespace == service.ref.namespace and is_selected(pod.labels, selector):
+            yield pod
+
+
 def is_selected(labels: Object, selector: Object) -> bool:
     return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
-from whysync.json_tree import dig, fields, items, text
+from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Network
@@ -29,7 +29,7 @@ from whysync.messages.patterns.admission import WebhookDown
 from whysync.queries.commands import kubectl, on_object, sync
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.service_backends import scaled_to_zero
+from whysync.queries.service_backends import pods_behind, scaled_to_zero
 
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 
@@ -112,17 +112,8 @@ def _webhook_evidence(
     scaled_down = scaled_to_zero(case, service)
     if scaled_down is not None:
         yield cite(scaled_down[0], "/spec/replicas", says="the webhook's workload is scaled to zero")
-    for pod in _pods_behind(case, service):
+    for pod in pods_behind(case, service):
         yield cite(pod, "/status/phase", says="Pod of the Service")
-
-
-def _pods_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
-    selector = fields(service.spec.get("selector"))
-    pods = (live for live in case.index.snapshot.live if live.ref.kind == "Pod" and selector)
-    for pod in pods:
-        selected = all(dig(pod.labels, key) == value for key, value in selector.items())
-        if selected and pod.ref.namespace == service.ref.namespace:
-            yield pod
 
 
 def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | None) -> Iterator[Fix]:

@@ -35,15 +35,14 @@ from whysync.diagnosis import (
     cite_line,
     rule,
 )
-from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
+from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.pods import logs_below
-from whysync.diagnosis.symptom import OPERATION, SymptomId
+from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited, ResourceVanished
 from whysync.messages.patterns.pods import ImagePull, Unschedulable
 from whysync.queries.commands import app_argument, comment, on_object, refresh, sync, terminate, with_comment
-from whysync.queries.group_failures import grouped
+from whysync.queries.group_failures import grouped, pod_symptoms
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sidecars import (
     fixes_without_sidecar,
@@ -68,7 +67,10 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         return
     others = f" and {wait.others} more" if wait.others else ""
     last_line = None if stuck.certain else _last_line(case, wait)
-    related = (*symptoms_about(case, wait.ref), *(_pod_events(case, wait.ref) if stuck.certain else ()))
+    related = (
+        *symptoms_about(case, wait.ref),
+        *(pod_symptoms(case, wait.ref, ImagePull, Unschedulable) if stuck.certain else ()),
+    )
     yield Finding(
         about=wait.ref,
         explains=tuple(dict.fromkeys((OPERATION, *related))),
@@ -84,13 +86,6 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         already_fixed=sidecar_removed_in_git(case, wait.ref, stuck.sidecar),
     )
     yield from _missing_safeguards(case, wait)
-
-
-def _pod_events(case: Case, hook: Ref) -> Iterator[SymptomId]:
-    """Events about its Pods that report the same problem: the image, the node."""
-    for report in (*case.failures(ImagePull), *case.failures(Unschedulable)):
-        if report.ref is not None and owning_row_of(case, report.ref) == hook:
-            yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
 def _last_line(case: Case, wait: AwaitedObject) -> Evidence | None:

@@ -111,7 +111,7 @@ def _fixes(
     is_countable = replicas is not None or ref.kind not in _MAKERS
     missing_replicas = replicas[1] - replicas[0] if replicas is not None else 1
     hard_limits = (
-        required_hard_limits(quota, failure.requested, missing_replicas)
+        required_hard_limits(quota.body, failure.requested, missing_replicas)
         if quota is not None and is_countable
         else None
     )
@@ -138,7 +138,7 @@ def _fits_in_git(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExc
     raised = quota.with_body({**quota.body, "spec": declared_quota.spec})
     return (
         required_hard_limits(
-            raised, failure.requested, replicas[1] - replicas[0] if replicas is not None else 1
+            raised.body, failure.requested, replicas[1] - replicas[0] if replicas is not None else 1
         )
         == {}
     )

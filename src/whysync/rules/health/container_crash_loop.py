@@ -33,13 +33,13 @@ from whysync.diagnosis import (
     cite_line,
     rule,
 )
-from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.pods import ContainerHistory, LogRootCause, PodHistory, log_root_cause, logs_below
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop
 from whysync.queries.commands import kubectl
+from whysync.queries.group_failures import pod_symptoms
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.probes import killed_by_probe
 
@@ -52,7 +52,7 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
             continue
         crash = _crashing(case, symptom.ref)
         if crash is not None:
-            below = tuple(_pod_events(case, symptom.id))
+            below = pod_symptoms(case, symptom.ref, CrashLoop)
             explained.update((symptom.id, *below))
             finding = _from_pod(symptom.ref, (symptom.id, *below), *crash)
             if killed_by_probe(case, symptom.ref) is not None:
@@ -90,14 +90,6 @@ def _crashing(case: Case, ref: Ref) -> tuple[PodHistory, ContainerHistory] | Non
             if looping and container.exit_reason != "OOMKilled":
                 return history, container
     return None
-
-
-def _pod_events(case: Case, symptom: SymptomId) -> Iterator[SymptomId]:
-    """Events about the row's Pods that report the same crash."""
-    for report in case.failures(CrashLoop):
-        row = owning_row_of(case, report.ref) if report.ref is not None else None
-        if row is not None and SymptomId.unhealthy(row.key) == symptom:
-            yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
 def _from_pod(

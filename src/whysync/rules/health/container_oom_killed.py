@@ -32,6 +32,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop, OomKilled
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl
+from whysync.queries.group_failures import pod_symptoms
 from whysync.queries.previous_revision import with_revert
 
 CONTAINERS = "/spec/template/spec/containers"
@@ -46,7 +47,7 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
         for history in case.pods_of(symptom.ref):
             killed = next((c for c in history.containers if c.exit_reason == "OOMKilled"), None)
             if killed is not None:
-                explains = (symptom.id, *_pod_events(case, symptom.ref))
+                explains = (symptom.id, *pod_symptoms(case, symptom.ref, OomKilled, CrashLoop))
                 explained.update(explains)
                 yield _from_pod(case, symptom.ref, tuple(dict.fromkeys(explains)), history, killed)
                 break
@@ -102,13 +103,6 @@ def _from_pod(
             ),
         )
     return with_revert(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
-
-
-def _pod_events(case: Case, row: Ref) -> Iterator[SymptomId]:
-    """Events about the row's Pods that report the same kills, or the back-off after them."""
-    for report in (*case.failures(OomKilled), *case.failures(CrashLoop)):
-        if report.ref is not None and owning_row_of(case, report.ref) == row:
-            yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
 def _limit(manifest: Manifest, containers: str, name: str) -> str:

@@ -32,6 +32,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import ImagePull, PullProblem
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import comment, kubectl, with_comment
+from whysync.queries.group_failures import pod_symptoms
 from whysync.queries.images import (
     ImageRefusal,
     git_has_another_tag,
@@ -63,7 +64,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             refusal = image_refusal(case, history.pod, waiting)
             finding = Finding(
                 about=symptom.ref,
-                explains=(symptom.id, *_pod_events(case, symptom.ref)),
+                explains=(symptom.id, *pod_symptoms(case, symptom.ref, ImagePull)),
                 severity=Severity.CRITICAL,
                 confidence=Confidence.HIGH,
                 verdict=f"{history.pod.ref} cannot pull {waiting.image or 'its image'}{refusal.reason_text}",
@@ -127,13 +128,6 @@ def _with_running_tag(case: Case, finding: Finding, image: str, refusal: ImageRe
         risk="another version may be intended: check the tags in the registry",
     )
     return replace(finding, evidence=(*finding.evidence, running[1]), fixes=(use_running_tag, *finding.fixes))
-
-
-def _pod_events(case: Case, row: Ref) -> tuple[SymptomId, ...]:
-    """Events about the row's Pods that report the same problem."""
-    reports = (report for report in case.failures(ImagePull) if report.ref is not None)
-    below = (report for report in reports if report.ref and owning_row_of(case, report.ref) == row)
-    return tuple(dict.fromkeys(id for one in below for id in one.symptoms if id in case.symptom_ids))
 
 
 def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
