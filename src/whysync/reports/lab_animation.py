@@ -1,7 +1,7 @@
-"""The picture of a run: phases and waves, what of them is done, and where the clock stands.
+"""The animation of `lab run`: phases and waves, their progress, and the simulated clock.
 
-It is fed with what Argo CD did, moment by moment, and can be drawn at any time: again and again on a
-terminal, once at the end elsewhere.
+It is fed with trace events of Argo CD and can be drawn at any time: repeatedly on a terminal, otherwise once
+at the end.
 """
 
 from __future__ import annotations

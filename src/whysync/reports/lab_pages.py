@@ -1,4 +1,4 @@
-"""The lab's catalogue: a list of scenarios, and one of them as a page."""
+"""`lab list`, `lab show` and the results of `lab test`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def listing(entries: list[Entry], terminal: Terminal, *, format: str) -> Safe:
             rows += [(entry.name, entry.cause, entry.title) for entry in entries]
             most = None if format == "wide" else terminal.width
             lines = table([tuple(row) for row in rows], terminal, most=most)
-            return output.text([*lines, "", "whysync lab run NAME plays one; whysync lab show NAME tells it"])
+            return output.text([*lines, "", "see whysync lab run NAME and whysync lab show NAME"])
 
 
 def _data(entry: Entry) -> Object:

@@ -1,4 +1,4 @@
-"""What happened in a run, line by line, with the simulated time; rounds of a loop are told once."""
+"""The timeline of `lab run`, line by line with the simulated time; repeated rounds of a loop are counted."""
 
 from __future__ import annotations
 

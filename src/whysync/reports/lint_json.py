@@ -1,4 +1,4 @@
-"""What lint found, as data: version 1, in which fields are only ever added."""
+"""`lint -o json`, version 1. Within a version fields are only added."""
 
 from __future__ import annotations
 

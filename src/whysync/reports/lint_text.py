@@ -1,4 +1,4 @@
-"""What lint found, for a terminal: by file, the worst said plainly, each with what to do about it."""
+"""`lint` as text: findings by file, each with a hint."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Phases and waves of a run as a picture: lanes, a line from wave to wave, a box for each resource.
+"""The SVG diagram of a sync: lanes for phases, a line from wave to wave, a box for each resource.
 
-Text is set in a face whose letters are all of one width, so that boxes fit without knowing the font. The
-picture is bounded: of a wave of thousands so many boxes are drawn, those that fail before all others.
+Text is monospaced, so that boxes fit whatever the font. The number of boxes per wave is limited; resources
+that fail are drawn first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A plan as one page that needs nothing else: no script, no font, no picture from anywhere.
+"""`plan -o html`: a self-contained page without scripts, fonts or requests.
 
-It may hold the names of thousands of resources, all of them hostile: whatever came from outside goes through
-`markup`, and the page's own policy forbids scripts and requests. Its size is bounded.
+Values are escaped by `xml_text`, the Content-Security-Policy of the page forbids scripts and requests, and
+its size is limited.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from whysync.reports.terminal import Terminal, one_line
 from whysync.reports.xml_text import BREAK, Xml, document, joined, lines_of, tag
 
 LARGEST: Final = 1_500_000
-"""Characters; what does not fit is named at the end."""
+"""Characters; apps that do not fit are listed at the end."""
 _MOST_CHANGES: Final = 300
 _MOST_WAVES: Final = 40
 _MOST_NOTES: Final = 40
@@ -44,7 +44,7 @@ _MOST_EVIDENCE: Final = 12
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CAPTION: Final = (
     "A wave waits until all of the wave before it is healthy, and its hooks have ended. "
-    "Marks in the boxes: + made, ~ changed, ± made anew, − pruned."
+    "Marks in the boxes: + created, ~ changed, ± recreated, − pruned."
 )
 _SAFETY: Final = {SyncSafety.SAFE: "good", SyncSafety.UNSAFE: "bad", SyncSafety.UNKNOWN: "wait"}
 
@@ -151,7 +151,7 @@ def _clusters(app: AppPlan) -> Iterator[Xml]:
 
 
 def _figure(run: Run, app: AppPlan, number: int, *, open: bool) -> Iterator[Xml]:
-    """The picture, and the same in words. That of another cluster is folded away."""
+    """The diagram and the same as a list; collapsed unless `open`."""
     title = f"Phases and waves, {GROUNDS[run.cluster]}"
     picture = drawn(run, marks_of(app.changes), top=2)
     name = f"waves-{number}-{run.cluster.value}"

@@ -1,4 +1,4 @@
-"""A plan as data: the report of a diagnosis, with the plan beside it."""
+"""`plan -o json`: the report of `diagnose -o json`, with the plan added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan as a comment on a pull request: the verdict first, and never too long for one."""
+"""`plan -o markdown`: a comment on a pull request, the verdict first, within GitHub's size limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a plan looks as a page and as a picture: colours by day, by night, and on paper."""
+"""CSS of the plan's HTML page and SVG diagram, for light and dark mode and for print."""
 
 from __future__ import annotations
 

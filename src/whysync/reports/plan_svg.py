@@ -1,4 +1,4 @@
-"""A plan as one picture: the verdict, then phases and waves of each app, what changes, and the fix."""
+"""`plan -o svg`: the verdict, then phases and waves, changes and fixes of each app."""
 
 from __future__ import annotations
 

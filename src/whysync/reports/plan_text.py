@@ -1,4 +1,4 @@
-"""A plan on a screen: the verdict, phases and waves, the clusters, the changes, then the diagnosis."""
+"""`plan` as text: the verdict, phases and waves, the clusters, the changes, then the diagnosis."""
 
 from __future__ import annotations
 

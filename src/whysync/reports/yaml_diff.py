@@ -1,4 +1,4 @@
-"""Two objects as YAML, line against line: what is live, and what a sync would make of it."""
+"""Line diff of two objects as YAML: the live object, and the object after a sync."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_LINES: Final = 20_000
 
 
 class TooLong(Exception):
-    """Line by line it would take too long; the fields are told anyway."""
+    """The objects are too long for a line diff."""
 
 
 class Line(NamedTuple):
