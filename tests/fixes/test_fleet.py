@@ -204,7 +204,7 @@ def test_the_fix_for_all_can_be_had_alone(whysync: Whysync, tmp_path: Path) -> N
     arguments = ("fix", "--for-all", "--cause", "controller-owned", "--bundle", str(tmp_path / "facts"))
     ran = whysync(*arguments)
     assert ran.code == 0
-    assert "tried on each of them: argocd/one, argocd/three, argocd/two" in ran.out
+    assert "argocd/one, argocd/three, argocd/two" in ran.out
     data = fields(json.loads(whysync(*arguments, "-o", "json").out))
     assert dig(items(data["fixes"])[0], "apps") == ["argocd/one", "argocd/three", "argocd/two"]
     file = tmp_path / "checkout" / "argocd" / "cm.yaml"
@@ -254,4 +254,4 @@ def test_a_health_check_for_a_kind_helps_every_app_that_has_it(tmp_path: Path) -
     assert (group.cause, group.checked) == ("no-health-check", True)
     assert group.fix is not None
     assert group.fix.kind is FixKind.SETTINGS
-    assert group.what == "A custom resource says that it is not well, and Argo CD has no check to read it"
+    assert group.what == "A custom resource reports a failure, but Argo CD has no health check for its kind"

@@ -1,16 +1,14 @@
-"""Commands of a fix while a sync is running: wait for it or terminate it first, as Argo CD refuses a second
-one.
-"""
+"""Commands of a fix while a sync is running: Argo CD refuses a second one, so the fix waits for it first."""
 
 from __future__ import annotations
+
+import shlex
 
 from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix
 from whysync.queries.commands import app_argument, terminate, with_comment
-
-_SYNC = "argocd app sync "
 
 
 def is_running(case: Case) -> bool:
@@ -26,18 +24,22 @@ def waiting(case: Case) -> str:
 
 def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:
     """The fix with a wait before its first sync of the app, unless it terminates the running sync itself."""
-    mine = f"{_SYNC}{app_argument(case)}"
-    first = next((n for n, command in enumerate(fix.commands) if _is_sync(command, mine)), None)
-    if first is None or not is_running(case):
+    if not is_running(case):
         return fix
-    if any(_ends_it(command) for command in fix.commands[:first]):
-        return fix
-    return replace(fix, commands=(*fix.commands[:first], waiting(case), *fix.commands[first:]))
+    name = shlex.split(app_argument(case))
+    for index, command in enumerate(fix.commands):
+        match _words(command):
+            case ["argocd", "app", "terminate-op" | "wait", *_]:
+                return fix
+            case ["argocd", "app", "sync", app, *_] if [app] == name:
+                return replace(fix, commands=(*fix.commands[:index], waiting(case), *fix.commands[index:]))
+            case _:
+                pass
+    return fix
 
 
-def _is_sync(command: str, mine: str) -> bool:
-    return command == mine or command.startswith(f"{mine} ")
-
-
-def _ends_it(command: str) -> bool:
-    return command.startswith(("argocd app terminate-op ", "argocd app wait "))
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command, comments=True)
+    except ValueError:  # an unbalanced quote in a comment line
+        return []
