@@ -33,7 +33,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "hidden_symptoms": HIDDEN,
     **dict.fromkeys(("operators", "admission"), ("test_made_and_refused.py",)),
     **dict.fromkeys(("safety", "sync_effects", "sync_reasons"), SAFETY),
-    **dict.fromkeys(("verdict", "runs"), (*QUICK, *JUDGING)),
+    **dict.fromkeys(
+        ("verdict", "runs", "proof_gaps", "proof_results", "rbac_proof", "refresh_proof"), (*QUICK, *JUDGING)
+    ),
     **dict.fromkeys(("prove", "try_sync", "apply_fix"), JUDGING),
     "observations": ("test_observations.py", *JUDGING),
     "scope": ("test_needed_resources.py", "test_scope.py", *GROUND, *JUDGING),
