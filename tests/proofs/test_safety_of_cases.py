@@ -57,7 +57,7 @@ CASES = {
     ),
     "apply/immutable_field_changed/selector_renamed": (
         SAFE,
-        "it fails again until this is fixed: Deployment production/shop: spec.selector is fixed",
+        "it fails again until this is fixed: Deployment production/shop: spec.selector is immut",
     ),
     "apply/hook_stuck/waits_for_a_lock": (
         SAFE,

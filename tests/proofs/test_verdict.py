@@ -254,7 +254,7 @@ def test_each_of_two_causes_is_judged_for_its_part() -> None:
     assert [str(one.about) for one in found] == ["Deployment shop/one", "Deployment shop/two"]
     for finding in found:
         assert finding.rejected_fixes == ()
-        assert finding.fixes[0].title == "Give the field its live value again in Git"
+        assert finding.fixes[0].title == "Restore the live value of the field in Git"
         assert finding.fixes[0].proof.status is ProofStatus.PROVEN
         assert finding.fixes[0].proof.why.startswith("this problem is gone; the app is OutOfSync")
 
