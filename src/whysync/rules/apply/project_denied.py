@@ -7,8 +7,8 @@ is compared (InvalidSpecError, status Unknown); one refused kind or namespace st
 before anything is applied. Cluster-scoped kinds are refused unless listed.
 
 ## How whysync knows
-Argo CD names what is refused and by which project; with the project at hand, whysync checks that it
-still is.
+Argo CD names what is refused and by which project; if the facts contain the project, whysync checks that it
+still refuses it.
 
 ## Fix
 The entry to add to the AppProject, as narrow as the refusal. If the project is right and the
@@ -62,13 +62,13 @@ def project_denied(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"project {name} does not permit {_words(case, still or denied)}",
+            verdict=f"project {name} {'does' if still else 'did'} not permit {_words(case, still or denied)}",
             evidence=(*group.cited(says="Argo CD refuses it"), *(_lists(case, still) if known else ())),
             fixes=tuple(_fixes(case, again, name, still, known=known)),
             already_fixed=already_fixed(
                 not still,
-                "the project at hand does by now",
-                Fix.run(again, title="Try again: the project permits it by now"),
+                "the project permits it now",
+                Fix.run(again, title="Try again: the project permits it now"),
             ),
         )
 
