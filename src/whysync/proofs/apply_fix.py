@@ -39,7 +39,7 @@ from whysync.proofs.admission import Refusal
 from whysync.proofs.assumed import referenced_keys
 from whysync.proofs.observations import Observer
 from whysync.proofs.simulated_case import SimulatedCase
-from whysync.queries.commands import is_read_only, without_flags
+from whysync.queries.commands import is_dry_run, is_read_only, without_flags
 from whysync.queries.references import references_of
 from whysync.queries.service_backends import is_selected
 
@@ -281,7 +281,7 @@ def _is_refresh(line: CommandLine) -> bool:
     return command is not None and command.tool == "argocd" and command.verb in _SYNC_COMPANIONS
 
 
-_PREVIEWS: Final = ("argocd app diff", "argocd proj windows list")
+_PREVIEWS: Final = (["argocd", "app", "diff"], ["argocd", "proj", "windows", "list"])
 _ROLLOUT: Final = ["kubectl", "rollout", "status"]
 _PLACEHOLDER: Final = re.compile(r"[A-Z][A-Z0-9_]+")
 _SECRET_LITERAL: Final = re.compile(r"--from-literal=[A-Za-z0-9._-]+=VALUE")
@@ -289,11 +289,16 @@ _SECRET_LITERAL: Final = re.compile(r"--from-literal=[A-Za-z0-9._-]+=VALUE")
 
 class LineKind(Enum):
     READ_ONLY = auto()
+    PREVIEW = auto()
+    """Read-only: shows the change that a later command of the fix makes."""
     EXECUTED = auto()
     ROLLOUT_STATUS = auto()
     """`kubectl rollout status`: waits for a rollout."""
     MANUAL = auto()
     """Requires a user; `why` is the reason that it cannot be executed."""
+
+
+_READING: Final = (LineKind.READ_ONLY, LineKind.PREVIEW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,13 +311,12 @@ class CommandLine:
 
 def requires_human_decision(commands: tuple[str, ...]) -> bool:
     """Does the fix show something on which a user has to decide? Previews of the change do not count."""
-    shown = [line.text for line in command_lines(commands) if line.kind is LineKind.READ_ONLY]
-    return any(not command.startswith(_PREVIEWS) and "--dry-run" not in command for command in shown)
+    return any(line.kind is LineKind.READ_ONLY for line in command_lines(commands))
 
 
 def only_waits(commands: tuple[str, ...]) -> bool:
     """Do the commands only wait (`argocd app wait`) and read?"""
-    acting = [line for line in command_lines(commands) if line.kind is not LineKind.READ_ONLY]
+    acting = [line for line in command_lines(commands) if line.kind not in _READING]
     return bool(acting) and all(_is_wait(line) for line in acting)
 
 
@@ -345,7 +349,8 @@ def _classified(written: str) -> CommandLine:
     if not words:
         return CommandLine(text=written, kind=LineKind.READ_ONLY)
     if is_read_only(words):
-        return CommandLine(text=written, kind=LineKind.READ_ONLY)
+        preview = any(without_flags(words)[: len(known)] == known for known in _PREVIEWS) or is_dry_run(words)
+        return CommandLine(text=written, kind=LineKind.PREVIEW if preview else LineKind.READ_ONLY)
     if without_flags(words)[:3] == _ROLLOUT:
         return CommandLine(text=written, kind=LineKind.ROLLOUT_STATUS)
     blank = next((word for word in words if _is_placeholder(word)), "")

@@ -94,7 +94,7 @@ def is_sync(command: str) -> bool:
 
 def is_read_only(words: list[str]) -> bool:
     """Does this command only read? A refresh does not: it changes what Argo CD reports."""
-    if "--dry-run" in words or any(word.startswith("--dry-run=") for word in words):
+    if is_dry_run(words):
         return True
     plain = without_flags(words)
     if tuple(plain[:2]) in _READ_ONLY:
@@ -105,6 +105,10 @@ def is_read_only(words: list[str]) -> bool:
         return True
     refreshes = "--refresh" in words or "--hard-refresh" in words
     return tuple(plain[1:3]) in _ARGOCD_READ_ONLY and not (refreshes and plain[1:3] == ["app", "get"])
+
+
+def is_dry_run(words: list[str]) -> bool:
+    return any(word.partition("=")[0] == "--dry-run" for word in words)
 
 
 def without_flags(words: list[str]) -> list[str]:
