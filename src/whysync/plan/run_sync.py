@@ -53,6 +53,20 @@ def synced(simulation: Simulation, name: str, *, prune: bool, retry: Retry, befo
     return _Sync(simulation, name, prune, retry).run(before)
 
 
+@dataclass(frozen=True, slots=True)
+class _FailedAttempt:
+    message: str
+    """Argo CD's message of the operation."""
+    finished: bool
+
+    def __str__(self) -> str:
+        return f"the sync {'fails' if self.finished else 'does not finish'}: {self.message}"
+
+    @property
+    def in_past_tense(self) -> str:
+        return f"{'failed' if self.finished else 'did not finish'}: {self.message}"
+
+
 @dataclass(slots=True)
 class _Sync:
     simulation: Simulation
@@ -83,12 +97,12 @@ class _Sync:
             problem = _cannot_compare(argocd.status(self.name))
             if problem:
                 return ended(False, problem)
-            problem = self._try()
-            if problem:
-                first = ended(False, problem)
+            failure = self._try()
+            if failure is not None:
+                first = ended(False, str(failure))
                 if not self._tried_again():
                     return first
-                notes.append(f"it succeeds on attempt {self.tries}; the first failed: {_bare(problem)}")
+                notes.append(f"it succeeds on attempt {self.tries}; the first {failure.in_past_tense}")
             self.simulation.until(lambda: argocd.sync_and_health(self.name)[1] in _ACCEPTABLE_HEALTH, _HEALTH)
             health = argocd.sync_and_health(self.name)[1]
         except Denied as refusal:
@@ -101,7 +115,7 @@ class _Sync:
             return ended(True, "", *notes, f"the app was {health} before and remains so")
         return ended(False, f"the sync succeeds but the app becomes {health}", *notes)
 
-    def _try(self) -> str:
+    def _try(self) -> _FailedAttempt | None:
         """One attempt; returns why it failed."""
         argocd = self.simulation.argocd
         operation: Object = {"sync": {"prune": self.prune}, "retry": {"limit": 0}}
@@ -117,13 +131,12 @@ class _Sync:
             }
         state = fields(argocd.status(self.name).get("operationState"))
         message = text(state.get("message"))
-        if not done:
-            return f"the sync does not finish: {message}"
-        return "" if state.get("phase") == "Succeeded" else f"the sync fails: {message}"
+        if done and state.get("phase") == "Succeeded":
+            return None
+        return _FailedAttempt(message, finished=done)
 
     def _tried_again(self) -> bool:
-        """Retry as often as the policy allows, as long as something has changed since the last attempt
-        started.
+        """Retry as often as the policy allows, while each attempt finds a changed cluster.
 
         Otherwise the result would be the same.
         """
@@ -140,13 +153,9 @@ class _Sync:
             if not moved or self.simulation.clock.now > until:
                 return False
             self.tries += 1
-            if not self._try():
+            if self._try() is None:
                 return True
         return False
-
-
-def _bare(problem: str) -> str:
-    return problem.removeprefix("the sync fails: ")
 
 
 def _cannot_compare(status: Object) -> str:
