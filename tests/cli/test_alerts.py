@@ -136,7 +136,7 @@ def test_of_one_app_with_its_diagnosis(whysync: Whysync) -> None:
     for rule in rules_in(ran.out):
         assert 'name="' in text(rule["expr"])
         book = text(fields(rule["annotations"])["runbook"])
-        assert "whysync said of" in book
+        assert "whysync reported for" in book
         assert "autoscaler" in book.lower()
 
 

@@ -12,7 +12,10 @@ APP = "{{ $labels.%s }}/{{ $labels.name }}"
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
-    """`causes` are rules of whysync, the most likely first; `per_app`: its labels name an Application."""
+    """An alerting rule.
+
+    `causes` are ids of whysync rules, the most likely first; `per_app`: its labels name an Application.
+    """
 
     name: str
     expr: str
@@ -32,7 +35,7 @@ def alerts_of(scope: Scope, limits: AlertLimits) -> tuple[Alert, ...]:
 
 
 def _info(scope: Scope, *more: str) -> str:
-    """One series per app.
+    """PromQL for one series per app.
 
     A change of any label of `argocd_app_info` starts another series, and `for` would start again. So only the
     labels that name the app are kept.
@@ -51,10 +54,10 @@ def _operations(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         expr=_info(scope, 'operation="sync"') + " == 1",
         lasts=limits.stuck,
         severity="warning",
-        summary=f"The sync of {app} does not end",
+        summary=f"The sync of {app} does not finish",
         description=f"A sync of {app} has been requested or running for {duration(limits.stuck)}. It"
-        " waits for a wave"
-        " or a hook that never gets done, or is tried again and again. No other sync starts meanwhile.",
+        " waits for a wave or a hook that never completes, or is retried again and again. No other sync"
+        " starts meanwhile.",
         causes=(
             "wave_stalled",
             "hook_stuck",
@@ -69,10 +72,9 @@ def _operations(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         expr=_info(scope, 'operation="delete"') + " == 1",
         lasts=limits.stuck,
         severity="warning",
-        summary=f"{app} is being deleted and stays",
-        description=f"The deletion of {app} has been under way for {duration(limits.stuck)}: something"
-        " holds one of"
-        " its resources, or the Application itself.",
+        summary=f"The deletion of {app} does not finish",
+        description=f"The deletion of {app} has been running for {duration(limits.stuck)}: a"
+        " finalizer of one of its resources, or of the Application itself, has not been removed.",
         causes=("finalizer_blocks_deletion", "namespace_terminating", "destination_cluster_unreachable"),
     )
     failed = scope.matchers('phase=~"Error|Failed"', 'dry_run!="true"')
@@ -107,10 +109,10 @@ def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         expr=_info(scope, 'sync_status="OutOfSync"', 'autosync_enabled="true"') + " == 1",
         lasts=limits.out_of_sync,
         severity="warning",
-        summary=f"{app} stays OutOfSync though it syncs by itself",
+        summary=f"{app} stays OutOfSync although automated sync is on",
         description=f"{app} has automated sync and has been OutOfSync for"
-        f" {duration(limits.out_of_sync)}: its syncs"
-        " fail, change nothing, are not allowed now, or somebody writes the same fields back.",
+        f" {duration(limits.out_of_sync)}: its syncs fail, change nothing, are blocked by a sync window, or"
+        " another writer changes the fields back.",
         causes=(
             "autosync_gave_up",
             "replicas_owned_by_autoscaler",
@@ -127,7 +129,7 @@ def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         expr=_info(scope, 'sync_status="OutOfSync"', 'autosync_enabled="false"') + " == 1",
         lasts=limits.waiting,
         severity="info",
-        summary=f"Nobody has synced {app} for long",
+        summary=f"{app} is OutOfSync and waits for a manual sync",
         description=f"{app} has no automated sync and has been OutOfSync for {duration(limits.waiting)}.",
         causes=("new_commit_not_synced", "manual_edit", "field_owned_by_controller"),
     )
@@ -138,8 +140,7 @@ def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         severity="critical",
         summary=f"Argo CD cannot compare {app}",
         description=f"The sync status of {app} has been Unknown for {duration(limits.unknown)}: its"
-        " manifests cannot"
-        " be made, or its cluster does not answer. Whatever is pushed now is not deployed.",
+        " manifests cannot be generated, or its cluster does not respond. New commits are not deployed.",
         causes=(
             "repo_credentials_rejected",
             "repository_unreachable",
@@ -175,9 +176,9 @@ def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         expr=_info(scope, 'health_status="Progressing"') + " == 1",
         lasts=limits.progressing,
         severity="warning",
-        summary=f"{app} does not get healthy",
-        description=f"{app} has been Progressing for {duration(limits.progressing)}: what it waits for"
-        " does not come.",
+        summary=f"{app} does not become healthy",
+        description=f"{app} has been Progressing for {duration(limits.progressing)}: a"
+        " rollout, a volume or an address that it waits for is not ready.",
         causes=(
             "load_balancer_pending",
             "ingress_without_address",
@@ -195,7 +196,7 @@ def _loops(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         name="ArgoCDAppHealthFlaps",
         expr=_changes(_info(scope, 'health_status="Healthy"'), scope, limits),
         severity="warning",
-        summary=f"{app} is healthy and unhealthy by turns",
+        summary=f"{app} alternates between healthy and unhealthy",
         description=f"The health of {app} has changed {{{{ $value }}}} times within {span}.",
         causes=("container_crash_loop", "probe_failing", "container_oom_killed", "workload_degraded"),
     )
@@ -203,10 +204,9 @@ def _loops(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         name="ArgoCDAppSyncFlaps",
         expr=_changes(_info(scope, 'sync_status="Synced"'), scope, limits),
         severity="warning",
-        summary=f"{app} is Synced and OutOfSync by turns",
+        summary=f"{app} alternates between Synced and OutOfSync",
         description=f"The sync status of {app} has changed {{{{ $value }}}} times within {span}: Argo"
-        " CD and somebody"
-        " else write the same fields.",
+        " CD and another writer change the same fields.",
         causes=(
             "replicas_owned_by_autoscaler",
             "field_owned_by_controller",
@@ -221,15 +221,15 @@ def _loops(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         expr=f"sum by ({scope.by}) (increase(argocd_app_sync_total{synced}[{span}])) > {limits.syncs}",
         severity="warning",
         summary=f"{app} is synced again and again",
-        description=f"{{{{ $value | humanize }}}} syncs of {app} have succeeded within {span}, and it"
-        " is never done.",
+        description=f"{{{{ $value | humanize }}}} syncs of {app} have succeeded within {span}: something"
+        " starts a new sync after each of them.",
         causes=("sync_loop", "replicas_owned_by_autoscaler", "nondeterministic_rendering"),
     )
 
 
-def _changes(so: str, scope: Scope, limits: AlertLimits) -> str:
+def _changes(condition: str, scope: Scope, limits: AlertLimits) -> str:
     """A series that is 1 while the condition holds and otherwise 0, so that its changes can be counted."""
-    return f"changes(({so} or 0 * {_info(scope)})[{duration(limits.window)}:1m]) > {limits.flaps}"
+    return f"changes(({condition} or 0 * {_info(scope)})[{duration(limits.window)}:1m]) > {limits.flaps}"
 
 
 def _argocd_itself(limits: AlertLimits) -> Iterator[Alert]:
@@ -262,7 +262,7 @@ def _argocd_itself(limits: AlertLimits) -> Iterator[Alert]:
         expr="max by (server) (argocd_cluster_connection_status) == 0",
         lasts=limits.unknown,
         severity="critical",
-        summary="Argo CD has lost the cluster {{ $labels.server }}",
+        summary="Argo CD cannot reach the cluster {{ $labels.server }}",
         description=f"Argo CD has not been able to read {{{{ $labels.server }}}} for"
         f" {duration(limits.unknown)}.",
         causes=(
@@ -280,10 +280,10 @@ def _argocd_itself(limits: AlertLimits) -> Iterator[Alert]:
         f"sum by (dest_server) (increase(argocd_app_reconcile_count[{silent}])) > 0",
         lasts=limits.unknown,
         severity="critical",
-        summary="Argo CD looks at none of the apps on {{ $labels.dest_server }}",
-        description=f"{{{{ $value }}}} apps are deployed to {{{{ $labels.dest_server }}}}, and none of"
-        " them was compared"
-        f" within {silent}. Usually each is every 2 to 3 minutes (timeout.reconciliation in argocd-cm).",
+        summary="Argo CD does not reconcile the apps on {{ $labels.dest_server }}",
+        description=f"{{{{ $value }}}} apps are deployed to {{{{ $labels.dest_server }}}}, but none of"
+        f" them was reconciled within {silent}. Usually each app is reconciled every 2 to 3 minutes"
+        " (timeout.reconciliation in argocd-cm).",
         causes=("app_not_reconciled", "reconciliation_skipped", "argocd_cache_unavailable"),
         per_app=False,
     )
@@ -292,10 +292,9 @@ def _argocd_itself(limits: AlertLimits) -> Iterator[Alert]:
         expr="absent(argocd_app_info)",
         lasts=limits.unknown,
         severity="critical",
-        summary="Argo CD's application controller gives no metrics",
+        summary="Argo CD's application controller exports no metrics",
         description="There is no argocd_app_info: the controller is down or is not scraped"
-        " (argocd-metrics:8082),"
-        " or there is no Application at all. The other alerts say nothing meanwhile.",
+        " (argocd-metrics:8082), or there is no Application at all. The other alerts cannot fire meanwhile.",
         causes=("app_not_reconciled", "argocd_cache_unavailable"),
         per_app=False,
     )

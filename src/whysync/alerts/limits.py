@@ -10,7 +10,7 @@ import msgspec
 
 
 class AlertLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Times in seconds."""
+    """Thresholds of the alerts, times in seconds."""
 
     stuck: float = 30 * 60
     out_of_sync: float = 30 * 60
@@ -28,7 +28,7 @@ class AlertLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """Which apps; empty means all.
+    """The apps that the alerts cover; empty means all.
 
     `namespace_label`: a scraper that sets its own `namespace` on every series (the Prometheus operator
     without `honorLabels`) renames Argo CD's label to `exported_namespace`.
@@ -44,14 +44,14 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.namespace_label}, name, project"
 
     def matchers(self, *more: str) -> str:
-        """Label matchers, as in `{namespace="argocd",sync_status="OutOfSync"}`, or nothing."""
+        """Label matchers, such as `{namespace="argocd",sync_status="OutOfSync"}`; empty without any."""
         spaces = self.namespaces or tuple(dict.fromkeys(space for space, _ in self.apps if space))
         names = tuple(dict.fromkeys(name for _, name in self.apps))
-        wanted = [
+        matchers = [
             *(_one_of(label, values) for label, values in self._labels(spaces, names) if values),
             *more,
         ]
-        return f"{{{','.join(wanted)}}}" if wanted else ""
+        return f"{{{','.join(matchers)}}}" if matchers else ""
 
     def _labels(
         self, spaces: tuple[str, ...], names: tuple[str, ...]
@@ -79,8 +79,8 @@ _UNITS: Final = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 def duration(seconds: float) -> str:
     """A duration as Prometheus writes it: `1h30m`."""
-    left, written = max(round(seconds), 1), ""
+    remaining, text = max(round(seconds), 1), ""
     for unit, size in _UNITS:
-        count, left = divmod(left, size)
-        written += f"{count}{unit}" if count else ""
-    return written
+        count, remaining = divmod(remaining, size)
+        text += f"{count}{unit}" if count else ""
+    return text

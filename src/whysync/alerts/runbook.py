@@ -22,6 +22,14 @@ from whysync.reports.output import Safe
 
 LONGEST = 6_000
 """Maximum length of the runbook of one app: receivers truncate or refuse longer texts."""
+_VARIABLES = (
+    ("{{ $value | humanize }}", "Several"),
+    ("{{ $labels.repo }}", "the repository"),
+    ("{{ $value }}", "several"),
+    ("{{ $labels.server }}", "the cluster"),
+    ("{{ $labels.dest_server }}", "the cluster"),
+)
+"""Template expressions of the descriptions, and what a page shows instead."""
 _ALL = {
     "ArgoCDRepositoryFails": "whysync list --sync Unknown",
     "ArgoCDClusterUnreachable": "whysync list --sync Unknown",
@@ -30,7 +38,7 @@ _ALL = {
 }
 
 
-def runbook(alert: Alert, scope: Scope, known: Report | None = None) -> str:
+def runbook(alert: Alert, scope: Scope, report: Report | None = None) -> str:
     """The general runbook; with facts about one app, also its diagnosis."""
     lines = ["Find the cause:", f"  {_command(alert, scope)}", ""]
     lines += [
@@ -39,8 +47,8 @@ def runbook(alert: Alert, scope: Scope, known: Report | None = None) -> str:
         "",
     ]
     lines += _meanwhile(alert)
-    if known is not None:
-        lines += ["", *_of_app(known)]
+    if report is not None:
+        lines += ["", *_of_app(report)]
     return "\n".join(lines)
 
 
@@ -70,7 +78,7 @@ def _meanwhile(alert: Alert) -> Iterator[str]:
 
 def _of_app(report: Report) -> Iterator[str]:
     for app in report.apps:
-        yield f"When this was written{_when(app)}, whysync said of {app.case.app.qualified_name}:"
+        yield f"When this was written{_when(app)}, whysync reported for {app.case.app.qualified_name}:"
         yield ""
         page = untemplated(diagnose_markdown.render(Report(apps=(app,), groups=())))
         if len(page) > LONGEST:
@@ -79,44 +87,46 @@ def _of_app(report: Report) -> Iterator[str]:
         yield page.rstrip()
 
 
-def _when(report: AppReport) -> str:
-    at = report.case.index.snapshot.collected_at
+def _when(app: AppReport) -> str:
+    at = app.case.index.snapshot.collected_at
     return f" ({at:%Y-%m-%d %H:%M} UTC)" if at else ""
 
 
-def untemplated(words: str) -> str:
+def untemplated(text: str) -> str:
     """Escape text so that a template prints it literally."""
-    return words.replace("{{", '{{ "{{" }}') if "{{" in words else words
+    return text.replace("{{", '{{ "{{" }}') if "{{" in text else text
 
 
-def page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None = None) -> Safe:
+def page(alerts: tuple[Alert, ...], scope: Scope, report: Report | None = None) -> Safe:
     """All runbooks on one page, for `runbook_url`."""
-    return markdown_page(_page(alerts, scope, known))
+    return markdown_page(_page(alerts, scope, report))
 
 
-def _page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None) -> Iterator[Md]:
+def _page(alerts: tuple[Alert, ...], scope: Scope, report: Report | None) -> Iterator[Md]:
     yield md("# Argo CD alerts: what to do")
     for alert in alerts:
-        yield from (BLANK, md("## {}", alert.name), BLANK, md("{}", _spoken(alert.description, scope)), BLANK)
-        yield from fenced([_spoken(_command(alert, scope), scope)], "sh")
+        yield from (
+            BLANK,
+            md("## {}", alert.name),
+            BLANK,
+            md("{}", _readable(alert.description, scope)),
+            BLANK,
+        )
+        yield from fenced([_readable(_command(alert, scope), scope)], "sh")
         yield from (BLANK, md("Likely causes:"), BLANK)
         for rule in likely(alert):
             yield md("- {}: {}", rule.title, code(f"whysync explain {rule.id}"))
         yield BLANK
         yield from map(Md, _meanwhile(alert))  # Markdown of whysync itself
-    for app in known.apps if known else ():
+    for app in report.apps if report else ():
         yield from (BLANK, md("## {} now", app.case.app.qualified_name), BLANK)
         yield from (md("{}: {}.", state_of(app), answer_of(app)), BLANK)
         for line in diagnose_markdown.lines_of(Report(apps=(app,), groups=())):
             yield Md(f"##{line}") if line.startswith("#") else line
 
 
-def _spoken(words: str, scope: Scope) -> str:
+def _readable(template: str, scope: Scope) -> str:
     """A template as readable text."""
-    words = words.replace(APP % scope.namespace_label, "NAMESPACE/APP").replace(
-        "{{ $value | humanize }}", "Several"
-    )
-    words = words.replace("{{ $labels.repo }}", "the repository").replace("{{ $value }}", "several")
-    return words.replace("{{ $labels.server }}", "the cluster").replace(
-        "{{ $labels.dest_server }}", "the cluster"
-    )
+    for variable, readable in ((APP % scope.namespace_label, "NAMESPACE/APP"), *_VARIABLES):
+        template = template.replace(variable, readable)
+    return template

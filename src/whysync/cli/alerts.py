@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output == "markdown":
         out().put(page(alerts, scope, report))
         return Exit.OK
-    rules = groups(alerts, scope, url=options.runbook_url, known=report)
+    rules = groups(alerts, scope, url=options.runbook_url, report=report)
     if options.output == "prometheusrule":
         rules = prometheus_rule(rules, name=options.rule_name, namespace=options.rule_namespace)
     out().put(as_json(rules) if options.output == "json" else as_yaml(rules))
