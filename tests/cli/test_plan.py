@@ -42,7 +42,7 @@ def test_the_verdict_comes_first_and_the_fix_is_proven_on_both(whysync: Whysync)
     assert "on a cluster with the base would pass" in first
     assert "on an empty cluster would fail after 10 min" in first
     assert "+ HorizontalPodAutoscaler shop ~ Deployment shop (restart of 2 pods)" in first
-    assert "− Secret old-token (pruned! nothing else holds its data)" in first
+    assert "− Secret old-token (pruned! its data is deleted with it)" in first
     assert "Run the hook after the sync: as a PostSync hook ✓ proven" in first
     assert "with it the sync passes on an empty cluster and on one with the base" in first
     assert PASSWORD not in ran.out

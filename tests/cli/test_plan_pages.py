@@ -184,7 +184,7 @@ def _holds_all(page: str) -> None:
         "would pass in 16 s",
         "the sync ends here, after 10 min 1 s",
         "HorizontalPodAutoscaler shop: not reached",
-        "Secret old-token (pruned! nothing else holds its data)",
+        "Secret old-token (pruned! its data is deleted with it)",
         "not safe to merge",
         "Run the hook after the sync: as a PostSync hook ✓ proven",
         "+ argocd.argoproj.io/hook: PostSync",

@@ -64,7 +64,7 @@ def test_a_hook_that_waits_for_a_service_of_a_later_wave(tmp_path: Path) -> None
     ]
     assert of(app, "Deployment").risk == "restart of 2 pods"
     assert of(app, "Deployment").origin == "apps/shop/deployment.yaml:1"
-    assert of(app, "Secret").risk == "nothing else holds its data"
+    assert of(app, "Secret").risk == "its data is deleted with it"
     assert app.safety is not None
     assert app.safety.sync is SyncSafety.UNSAFE
 

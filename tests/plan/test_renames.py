@@ -48,10 +48,10 @@ def renamed(text: str, name: str = "store") -> str:
         (
             "StatefulSet",
             STATEFUL,
-            ": its pods stop, its volumes stay behind, and store begins with empty ones",
+            ": its pods stop, its volumes are kept but not used, and store starts with empty ones",
         ),
-        ("PersistentVolumeClaim", CLAIM, ": its data may be lost with it: store begins empty"),
-        ("Service", SERVICE, ": whoever calls it by that name does not find it any more"),
+        ("PersistentVolumeClaim", CLAIM, ": its data may be lost with it: store starts empty"),
+        ("Service", SERVICE, ": clients that use the old name no longer reach it"),
         ("ConfigMap", CONFIG, ""),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_secret_with_the_same_data_loses_nothing() -> None:
     assert told(SECRET, SECRET.replace("old-token", "new-token"))[0] == f"prune Secret old-token ({words})"
     other = SECRET.replace("old-token", "new-token").replace("stringData: {", "stringData: {a: b, c: d, ")
     assert told(SECRET, other.replace(PASSWORD, "x"))[1] == (
-        "prune Secret old-token (pruned! nothing else holds its data)"
+        "prune Secret old-token (pruned! its data is deleted with it)"
     )
 
 
@@ -149,7 +149,7 @@ def test_a_plan_of_a_stateful_set_under_a_new_name(tmp_path: Path) -> None:
     shop.put("db.yaml", stateful.replace("name: shop}", "name: base}", 1))
     app = _planned(shop)
     assert [(run.passed, run.message) for run in app.runs] == [(True, ""), (True, "")]
-    assert "begins with empty ones" in app.changes[0].risk
+    assert "starts with empty ones" in app.changes[0].risk
 
 
 def test_in_a_plan_it_is_unsafe_where_data_goes(tmp_path: Path) -> None:

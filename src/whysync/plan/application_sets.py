@@ -18,12 +18,12 @@ from whysync.json_tree import Json, Object, copy_object, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.yaml import Broken
 
-_HOLE: Final = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+_EXPRESSION: Final = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
 _INDEX: Final = re.compile(r"index\s+((?:\.\w+)+)\s+(\d+|\"[^\"]*\")")
 _PATH: Final = re.compile(r"(?:\.[\w-]+)+")
-_ODD: Final = re.compile(r"[^a-z0-9.-]")
-_MOST: Final = 1000
-_MOST_BYTES: Final = 1 << 20
+_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]")
+_MAX_APPLICATIONS: Final = 1000
+_MAX_BYTES: Final = 1 << 20
 _KNOWN: Final = frozenset({"list", "git", "matrix", "merge"})
 Holds = Callable[[Object], bool]
 
@@ -51,8 +51,8 @@ class _Set:
         template = fields(self._spec.get("template"))
         for generator in items(self._spec.get("generators")):
             for params in self._params(fields(generator)):
-                made = fields(self._filled(copy_object(template), params))
-                meta = fields(made.get("metadata"))
+                filled = fields(self._filled(copy_object(template), params))
+                meta = fields(filled.get("metadata"))
                 yield {
                     "apiVersion": "argoproj.io/v1alpha1",
                     "kind": "Application",
@@ -61,12 +61,12 @@ class _Set:
                         **self._finalizers(meta),
                         "namespace": text(self._meta.get("namespace")) or "argocd",
                     },
-                    "spec": fields(made.get("spec")),
+                    "spec": fields(filled.get("spec")),
                 }
 
     def _finalizers(self, meta: Object) -> Object:
-        """Applications delete their objects with them, unless the ApplicationSet or the template says
-        otherwise.
+        """The finalizer that deletes the objects with the Application, unless the set preserves them or the
+        template has finalizers.
 
         Mirrors the end of `RenderTemplateParams` of Argo CD's ApplicationSet controller, 3.6.
         """
@@ -81,87 +81,87 @@ class _Set:
         kinds = [name for name in generator if name != "selector"]
         if len(kinds) != 1 or kinds[0] not in _KNOWN or generator.get("selector"):
             raise NotExpanded(f"its generator {', '.join(generator) or '(none)'} needs more than Git")
-        kind, how = kinds[0], fields(generator[kinds[0]])
-        if how.get("template") or how.get("elementsYaml") or how.get("pathParamPrefix"):
-            raise NotExpanded(f"its {kind} generator has options that are not read here")
+        kind, options = kinds[0], fields(generator[kinds[0]])
+        if options.get("template") or options.get("elementsYaml") or options.get("pathParamPrefix"):
+            raise NotExpanded(f"its {kind} generator has options that whysync does not expand")
         match kind:
             case "list":
-                params = [self._flat(fields(element)) for element in items(how.get("elements"))]
+                params = [self._flat(fields(element)) for element in items(options.get("elements"))]
             case "git":
-                params = list(self._of_git(how))
+                params = list(self._git(options))
             case "matrix":
-                params = self._matrix(how)
+                params = self._matrix(options)
             case _:
-                params = self._merge(how)
-        if len(params) > _MOST:
-            raise NotExpanded(f"it makes more than {_MOST} Applications")
+                params = self._merge(options)
+        if len(params) > _MAX_APPLICATIONS:
+            raise NotExpanded(f"it generates more than {_MAX_APPLICATIONS} Applications")
         return params
 
-    def _matrix(self, how: Object) -> list[Object]:
-        parts = [fields(generator) for generator in items(how.get("generators"))]
-        if len(parts) != 2:
-            raise NotExpanded("a matrix has two generators")
+    def _matrix(self, options: Object) -> list[Object]:
+        generators = [fields(generator) for generator in items(options.get("generators"))]
+        if len(generators) != 2:
+            raise NotExpanded("its matrix generator needs exactly two generators")
         params: list[Object] = []
-        for first in self._params(parts[0]):
-            second = fields(self._filled(copy_object(parts[1]), first, strict=False))
+        for first in self._params(generators[0]):
+            second = fields(self._filled(copy_object(generators[1]), first, strict=False))
             params += [{**first, **param} for param in self._params(second)]
-            if len(params) > _MOST:
-                raise NotExpanded(f"it makes more than {_MOST} Applications")
+            if len(params) > _MAX_APPLICATIONS:
+                raise NotExpanded(f"it generates more than {_MAX_APPLICATIONS} Applications")
         return params
 
-    def _merge(self, how: Object) -> list[Object]:
-        keys = [text(merge_key) for merge_key in items(how.get("mergeKeys"))]
-        parts = [self._params(fields(generator)) for generator in items(how.get("generators"))]
-        if len(parts) < 2 or not keys:
-            raise NotExpanded("a merge has two generators or more, and mergeKeys")
-        merged = parts[0]
-        for other in parts[1:]:
-            by_key = {self._key(params, keys): params for params in other}
+    def _merge(self, options: Object) -> list[Object]:
+        keys = [text(merge_key) for merge_key in items(options.get("mergeKeys"))]
+        param_lists = [self._params(fields(generator)) for generator in items(options.get("generators"))]
+        if len(param_lists) < 2 or not keys:
+            raise NotExpanded("its merge generator needs at least two generators and mergeKeys")
+        merged = param_lists[0]
+        for params_list in param_lists[1:]:
+            by_key = {self._key(params, keys): params for params in params_list}
             merged = [{**params, **by_key.get(self._key(params, keys), {})} for params in merged]
         return merged
 
     def _key(self, params: Object, keys: list[str]) -> str:
         return repr([params.get(key) for key in keys])
 
-    def _of_git(self, how: Object) -> Iterator[Object]:
-        if not self._holds(how):
+    def _git(self, options: Object) -> Iterator[Object]:
+        if not self._holds(options):
             raise NotExpanded("its git generator reads another repository")
-        values = fields(how.get("values"))
-        for params in (*self._directories(how), *self._files(how)):
+        values = fields(options.get("values"))
+        for params in (*self._directories(options), *self._files(options)):
             if values:
                 filled = fields(self._filled(copy_object(values), params))
-                more: Object = (
+                extra: Object = (
                     {"values": filled} if self._go else {f"values.{k}": v for k, v in filled.items()}
                 )
-                yield {**params, **more}
+                yield {**params, **extra}
             else:
                 yield params
 
-    def _directories(self, how: Object) -> Iterator[Object]:
-        wanted = [fields(directory) for directory in items(how.get("directories"))]
-        if not wanted:
+    def _directories(self, options: Object) -> Iterator[Object]:
+        entries = [fields(directory) for directory in items(options.get("directories"))]
+        if not entries:
             return
         for path in walk(self._root):
             relative = str(path.relative_to(self._root))
             if path.is_symlink() or not path.is_dir() or any(p.startswith(".") for p in relative.split("/")):
                 continue
-            fits = [directory for directory in wanted if _matches(relative, text(directory.get("path")))]
-            if fits and not any(fit.get("exclude") is True for fit in fits):
+            matching = [directory for directory in entries if _matches(relative, text(directory.get("path")))]
+            if matching and not any(fit.get("exclude") is True for fit in matching):
                 yield self._path(relative)
 
-    def _files(self, how: Object) -> Iterator[Object]:
-        wanted = [text(fields(file).get("path")) for file in items(how.get("files"))]
-        if not wanted:
+    def _files(self, options: Object) -> Iterator[Object]:
+        patterns = [text(fields(file).get("path")) for file in items(options.get("files"))]
+        if not patterns:
             return
         for path in walk(self._root):
             relative = str(path.relative_to(self._root))
             if (
                 path.is_symlink()
                 or not path.is_file()
-                or not any(_matches(relative, pattern) for pattern in wanted)
+                or not any(_matches(relative, pattern) for pattern in patterns)
             ):
                 continue
-            if path.stat().st_size > _MOST_BYTES:
+            if path.stat().st_size > _MAX_BYTES:
                 raise NotExpanded(f"{relative} is too large")
             folder, _, name = relative.rpartition("/")
             for content in _content(path, relative):
@@ -170,26 +170,26 @@ class _Set:
     def _path(self, folder: str, file: str = "") -> Object:
         base = folder.rpartition("/")[2]
         parts: list[Json] = [*folder.split("/")]
-        path_params: Object = {"path": folder, "basename": base, "basenameNormalized": _normal(base)}
+        path_params: Object = {"path": folder, "basename": base, "basenameNormalized": _normalized(base)}
         if file:
-            path_params |= {"filename": file, "filenameNormalized": _normal(file)}
+            path_params |= {"filename": file, "filenameNormalized": _normalized(file)}
         if self._go:
             return {"path": {**path_params, "segments": parts}}
-        named: Object = {f"path.{key}": value for key, value in path_params.items() if key != "path"}
-        return {"path": folder, **named, **{f"path[{n}]": part for n, part in enumerate(parts)}}
+        flat: Object = {f"path.{key}": value for key, value in path_params.items() if key != "path"}
+        return {"path": folder, **flat, **{f"path[{n}]": part for n, part in enumerate(parts)}}
 
     def _flat(self, params: Object) -> Object:
         """Without Go templates all parameters are text, keyed by their path."""
         if self._go:
             return params
         flat: Object = {}
-        waiting: list[tuple[str, Json]] = [*params.items()]
-        while waiting:
-            name, value = waiting.pop()
+        queue: list[tuple[str, Json]] = [*params.items()]
+        while queue:
+            name, value = queue.pop()
             if isinstance(value, dict):
-                waiting += [(f"{name}.{key}", below) for key, below in value.items()]
+                queue += [(f"{name}.{key}", below) for key, below in value.items()]
             elif isinstance(value, list):
-                waiting += [(f"{name}.{number}", below) for number, below in enumerate(value)]
+                queue += [(f"{name}.{number}", below) for number, below in enumerate(value)]
             else:
                 flat[name] = _as_text(value)
         return flat
@@ -198,23 +198,23 @@ class _Set:
 
     def _filled(self, value: Json, params: Object, *, strict: bool = True) -> Json:
         if isinstance(value, str):
-            return _HOLE.sub(lambda hole: self._value(hole, params, strict=strict), value)
+            return _EXPRESSION.sub(lambda match: self._value(match, params, strict=strict), value)
         if isinstance(value, dict):
             return {key: self._filled(below, params, strict=strict) for key, below in value.items()}
         if isinstance(value, list):
             return [self._filled(below, params, strict=strict) for below in value]
         return value
 
-    def _value(self, hole: re.Match[str], params: Object, *, strict: bool) -> str:
-        expression = hole[1]
-        value = self._of_go(expression, params) if self._go else params.get(expression)
+    def _value(self, match: re.Match[str], params: Object, *, strict: bool) -> str:
+        expression = match[1]
+        value = self._go_value(expression, params) if self._go else params.get(expression)
         if value is None or isinstance(value, dict | list):
             if not strict:
-                return hole[0]
-            raise NotExpanded(f"nothing here tells {{{{{expression[:60]}}}}}")
+                return match[0]
+            raise NotExpanded(f"the value of {{{{{expression[:60]}}}}} is not known")
         return _as_text(value)
 
-    def _of_go(self, expression: str, params: Object) -> Json:
+    def _go_value(self, expression: str, params: Object) -> Json:
         expression, _, function = (part.strip() for part in expression.partition("|"))
         if function not in ("", "normalize", "lower"):
             return None
@@ -228,7 +228,7 @@ class _Set:
         else:
             value = _under(params, expression) if _PATH.fullmatch(expression) else None
         if isinstance(value, str) and function:
-            return _normal(value) if function == "normalize" else value.lower()
+            return _normalized(value) if function == "normalize" else value.lower()
         return value
 
 
@@ -244,13 +244,13 @@ def _content(path: Path, name: str) -> Iterator[Object]:
     for document in yaml.documents(path.read_bytes()):
         if isinstance(document, Broken):
             raise NotExpanded(f"{name} cannot be read")
-        several = document.body if isinstance(document.body, list) else [document.body]
-        yield from (fields(entry) for entry in several if entry is not None)
+        entries = document.body if isinstance(document.body, list) else [document.body]
+        yield from (fields(entry) for entry in entries if entry is not None)
         return
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """`*` stays within a folder, `**` does not."""
+    """Match a path with a pattern: `*` does not match `/`, `**` does."""
     return _parts_match(path.split("/"), pattern.strip("/").split("/")[:40])
 
 
@@ -264,8 +264,8 @@ def _parts_match(path: list[str], pattern: list[str]) -> bool:
     return len(path) in reached
 
 
-def _normal(name: str) -> str:
-    return _ODD.sub("-", name.lower())[:253].strip("-.")
+def _normalized(name: str) -> str:
+    return _NOT_IN_NAMES.sub("-", name.lower())[:253].strip("-.")
 
 
 def _as_text(value: Json) -> str:

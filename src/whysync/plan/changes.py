@@ -18,7 +18,7 @@ from whysync.proofs.sync_effects import Effects
 
 _WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"})
 _LOST: Final = {
-    "Secret": "nothing else holds its data",
+    "Secret": "its data is deleted with it",
     "PersistentVolumeClaim": "its data may be lost with it",
     "PersistentVolume": "its data may be lost with it",
     "Namespace": "and all that is in it",
@@ -26,7 +26,7 @@ _LOST: Final = {
     "Ingress": "its address is lost",
 }
 _ORDER: Final = tuple(ChangeKind)
-_MOST_FIELDS: Final = 20
+_MAX_FIELDS: Final = 20
 
 
 def changes_of(
@@ -43,11 +43,11 @@ def changes_of(
     old, new = _by_key(base, namespace), _by_key(head, namespace)
     recreated = {ref.key for ref in effects.recreated} if effects is not None else set[Key]()
     restarts = dict(effects.restarted) if effects is not None else {}
-    pods = {ref.key: number for ref, number in restarts.items()}
-    known = origins or {}
+    restarted_pods = {ref.key: number for ref, number in restarts.items()}
+    origin_of = origins or {}
     changes: list[Change] = []
     for key, obj in new.items():
-        ref, origin = _placed(obj, key), known.get(key, "")
+        ref, origin = _ref_of(obj, key), origin_of.get(key, "")
         if hooks.is_hook(obj):
             if old.get(key) != obj:
                 changes.append(Change(sort=ChangeKind.HOOK, ref=ref, origin=origin))
@@ -58,7 +58,7 @@ def changes_of(
         elif before is None or before != obj:
             pointers_of = _fields(before, obj) if before is not None else ()
             if key in recreated:
-                risk = _LOST.get(ref.kind, "deleted first, then made anew")
+                risk = _LOST.get(ref.kind, "deleted first, then created again")
                 changes.append(
                     Change(sort=ChangeKind.RECREATE, ref=ref, risk=risk, fields=pointers_of, origin=origin)
                 )
@@ -67,7 +67,7 @@ def changes_of(
                     Change(
                         sort=ChangeKind.CHANGE,
                         ref=ref,
-                        risk=_restart(ref, pointers_of, pods.get(key)),
+                        risk=_restart(ref, pointers_of, restarted_pods.get(key)),
                         fields=pointers_of,
                         origin=origin,
                     )
@@ -75,20 +75,25 @@ def changes_of(
     for key, obj in old.items():
         if key in new or hooks.is_hook(obj):
             continue
-        ref = _placed(obj, key)
+        ref = _ref_of(obj, key)
         stays = not prunes or hooks.has_option(obj, hooks.SYNC_OPTIONS, "Prune=false")
         risk = "stays in the cluster: it is not pruned" if stays else lost_with(obj)
         changes.append(Change(sort=ChangeKind.KEEP if stays else ChangeKind.PRUNE, ref=ref, risk=risk))
-    return tuple(sorted(_joined(changes, old, new), key=_place))
+    return tuple(sorted(_with_renames(changes, old, new), key=_sort_key))
 
 
-def _place(change: Change) -> tuple[int, str, str, bool]:
+def _sort_key(change: Change) -> tuple[int, str, str, bool]:
     """Sort by kind of change; the new object of a rename follows the old one."""
-    other = change.renamed
-    if other is None:
+    counterpart = change.renamed
+    if counterpart is None:
         return _ORDER.index(change.sort), change.ref.kind, str(change.ref), False
-    made = change.sort is ChangeKind.CREATE
-    return _ORDER.index(ChangeKind.PRUNE), change.ref.kind, str(other if made else change.ref), made
+    created = change.sort is ChangeKind.CREATE
+    return (
+        _ORDER.index(ChangeKind.PRUNE),
+        change.ref.kind,
+        str(counterpart if created else change.ref),
+        created,
+    )
 
 
 def lost_with(obj: Object) -> str:
@@ -110,31 +115,31 @@ def _restart(ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
     return f"restart of {pods} pods" if pods and pods > 1 else "restart"
 
 
-def _joined(changes: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
+def _with_renames(changes: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
     """Link both halves of a rename."""
-    gone = {
+    removed = {
         change.ref.key: change for change in changes if change.sort in (ChangeKind.PRUNE, ChangeKind.KEEP)
     }
-    made = {change.ref.key: change for change in changes if change.sort is ChangeKind.CREATE}
-    before = renames(
-        {key: old[key] for key in gone if key in old}, {key: new[key] for key in made if key in new}
+    created = {change.ref.key: change for change in changes if change.sort is ChangeKind.CREATE}
+    old_key_of = renames(
+        {key: old[key] for key in removed if key in old}, {key: new[key] for key in created if key in new}
     )
-    after = {key: new_key for new_key, key in before.items()}
+    new_key_of = {key: new_key for new_key, key in old_key_of.items()}
     result: list[Change] = []
     for change in changes:
         key = change.ref.key
-        if change.sort is ChangeKind.CREATE and key in before:
-            change = replace(change, renamed=gone[before[key]].ref)
-        elif change.sort in (ChangeKind.PRUNE, ChangeKind.KEEP) and key in after:
+        if change.sort is ChangeKind.CREATE and key in old_key_of:
+            change = replace(change, renamed=removed[old_key_of[key]].ref)
+        elif change.sort in (ChangeKind.PRUNE, ChangeKind.KEEP) and key in new_key_of:
             pruned = change.sort is ChangeKind.PRUNE
-            risk = lost_by_rename(old[key], new[after[key]], change.risk) if pruned else change.risk
-            change = replace(change, renamed=made[after[key]].ref, risk=risk)
+            risk = lost_by_rename(old[key], new[new_key_of[key]], change.risk) if pruned else change.risk
+            change = replace(change, renamed=created[new_key_of[key]].ref, risk=risk)
         result.append(change)
     return result
 
 
 def _fields(before: Object, after: Object) -> tuple[str, ...]:
-    return tuple(sorted({difference.pointer for difference in differences(after, before)})[:_MOST_FIELDS])
+    return tuple(sorted({difference.pointer for difference in differences(after, before)})[:_MAX_FIELDS])
 
 
 def _by_key(objects: Iterable[Object], namespace: str) -> dict[Key, Object]:
@@ -150,17 +155,17 @@ def _by_key(objects: Iterable[Object], namespace: str) -> dict[Key, Object]:
 def key_of(obj: Object, namespace: str) -> Key:
     """The key with the app's namespace if the manifest has none, whatever the scope of its kind."""
     key = ref_of(obj).key
-    return key if key.namespace or key.kind in _CLUSTER else key._replace(namespace=namespace)
+    return key if key.namespace or key.kind in _CLUSTER_SCOPED else key._replace(namespace=namespace)
 
 
-def _placed(obj: Object, key: Key) -> Ref:
+def _ref_of(obj: Object, key: Key) -> Ref:
     ref = ref_of(obj)
-    beginning = text(dig(obj, "metadata", "generateName"))
-    name = ref.name or (f"{beginning}…" if beginning else "")
+    prefix = text(dig(obj, "metadata", "generateName"))
+    name = ref.name or (f"{prefix}…" if prefix else "")
     return Ref(group=ref.group, version=ref.version, kind=ref.kind, namespace=key.namespace, name=name)
 
 
-_CLUSTER: Final = frozenset(
+_CLUSTER_SCOPED: Final = frozenset(
     {
         "Namespace",
         "CustomResourceDefinition",

@@ -15,7 +15,7 @@ from whysync.kubernetes.api.ref import group_of
 from whysync.plan.application_sets import NotExpanded, expanded
 from whysync.plan.checkout import Checkout, Side, sources_of
 
-_MOST_BYTES: Final = 5 << 20
+_MAX_BYTES: Final = 5 << 20
 GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
 
 
@@ -95,7 +95,7 @@ def placed(body: Object) -> Object:
 
 
 def _objects(path: Path) -> list[Object]:
-    if path.stat().st_size > _MOST_BYTES:
+    if path.stat().st_size > _MAX_BYTES:
         return []
     data = path.read_bytes()
     if b"Application" not in data or b"argoproj.io" not in data:

@@ -90,16 +90,16 @@ def plan(
     touched: list[_Touched] = []
     untouched: list[str] = []
     before = {app.name: app for app in apps_in(checkout, checkout.base)}
-    known = {chosen.name for chosen in apps}
-    waiting = list(apps)
-    while waiting and len(touched) + len(untouched) < _MAX_APPS:
-        app = waiting.pop(0)
+    seen = {chosen.name for chosen in apps}
+    queue = list(apps)
+    while queue and len(touched) + len(untouched) < _MAX_APPS:
+        app = queue.pop(0)
         old = before.get(app.name) or (app if not app.file else None)
         new = rendered(checkout, app, checkout.head)
         for child in (FoundApp(body=placed(obj), file="") for obj in new.objects if is_application(obj)):
-            if child.name not in known:
-                known.add(child.name)
-                waiting.append(child)
+            if child.name not in seen:
+                seen.add(child.name)
+                queue.append(child)
         base = rendered(checkout, old, checkout.base) if old is not None else Rendering()
         same = old is not None and old.body == app.body and new.problem == base.problem
         if not may_be_touched(app, checkout) or (same and new.objects == base.objects):
@@ -113,7 +113,7 @@ def plan(
     if not (path or name or file):
         notes += [
             gone_in_words(before[name], len(rendered(checkout, before[name], checkout.base).objects))
-            for name in sorted(before.keys() - known)
+            for name in sorted(before.keys() - seen)
         ]
     return Plan(
         base=checkout.base.revision,
@@ -136,13 +136,13 @@ def _chosen(
                 next="name the file of an Application",
             )
     elif live is not None:
-        own = {app.name for app in apps}
+        in_checkout = {app.name for app in apps}
         bodies = (placed(copy_object(application.body)) for application in live.applications)
-        elsewhere = (FoundApp(body=body, file="") for body in bodies)
+        live_apps = (FoundApp(body=body, file="") for body in bodies)
         apps += [
             app
-            for app in elsewhere
-            if app.name not in own and any(checkout.holds(source) for source in sources_of(app.body))
+            for app in live_apps
+            if app.name not in in_checkout and any(checkout.holds(source) for source in sources_of(app.body))
         ]
     if name:
         chosen = [app for app in apps if name in (app.name, app.name.partition("/")[2])]
@@ -196,8 +196,8 @@ def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
                     result.origins.setdefault(key_of(obj.body, namespace), str(obj.origin))
         except RepoProblem as problem:
             result.problem = problem.message
-            lacking = sources.unavailable.get(app.name)
-            if lacking is not None or not any(checkout.holds(source) for source in sources_of(app.body)):
+            unavailable = sources.unavailable.get(app.name)
+            if unavailable is not None or not any(checkout.holds(source) for source in sources_of(app.body)):
                 result.gap = problem.message
     return result
 
@@ -210,9 +210,9 @@ def _facts_of(
     """Facts are only read for apps that change and can be simulated."""
     if live is None or closely is None:
         return live
-    there = {qualified(application.body) for application in live.applications}
+    live_names = {qualified(application.body) for application in live.applications}
     names = {changed_app.app.name for changed_app in touched if not changed_app.new.problem}
-    return closely(tuple(sorted(names & there))) if names & there else live
+    return closely(tuple(sorted(names & live_names))) if names & live_names else live
 
 
 def _planned(
@@ -229,9 +229,9 @@ def _planned(
     if new.gap:
         return AppPlan(name=app.name, file=app.file, notes=(f"not planned: {new.gap}",))
     with checkout.sources([app.body], checkout.head) as head:
-        fresh = on_empty(app.body, new.objects, head, known=base.objects, keep=keep)
+        empty_run = on_empty(app.body, new.objects, head, known=base.objects, keep=keep)
     if new.problem:
-        return AppPlan(name=app.name, file=app.file, runs=(fresh,))
+        return AppPlan(name=app.name, file=app.file, runs=(empty_run,))
     notes: list[str] = []
     case = _found_case(live, app.name, base) if live is not None else None
     if live is not None and case is None:
@@ -273,7 +273,7 @@ def _planned(
             runs.append(run)
         except NotSimulated as problem:
             notes.append(f"not run on {planned_cluster.value}: {problem}")
-    runs.append(fresh)
+    runs.append(empty_run)
     prunes = fields(dig(app.body, "spec", "syncPolicy", "automated")).get("prune") is True
     changes = changes_of(
         base.objects,
@@ -305,9 +305,9 @@ def _found_case(live: Snapshot, name: str, base: Rendering) -> Case | None:
         return None
     if case.desired or not base.objects:
         return case
-    copies = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in base.objects)
-    hidden = mask_snapshot(Snapshot(desired={name: copies}))
-    return case_in(replace(live, desired={**live.desired, **hidden.desired}), name)
+    base_manifests = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in base.objects)
+    masked_base = mask_snapshot(Snapshot(desired={name: base_manifests}))
+    return case_in(replace(live, desired={**live.desired, **masked_base.desired}), name)
 
 
 def _based(
@@ -325,15 +325,17 @@ def _based(
         else application
         for application in snapshot.applications
     )
-    coming = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in new.objects)
-    both = masked(replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: coming}))
-    desired = dict(both.desired)
+    head_manifests = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in new.objects)
+    masked_snapshot = masked(
+        replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: head_manifests})
+    )
+    desired = dict(masked_snapshot.desired)
     head = [
         with_shape(manifest.body, plain)
         for manifest, plain in zip(desired.pop(_HEAD), new.objects, strict=True)
     ]
     # These settings are our own, and the value of a key such as `ExternalSecret` would be masked.
-    return case_in(replace(both, desired=desired, settings=snapshot.settings), app.name), head
+    return case_in(replace(masked_snapshot, desired=desired, settings=snapshot.settings), app.name), head
 
 
 def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSources) -> Snapshot | None:
@@ -352,19 +354,19 @@ def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSou
 
 def _as_seen(case: Case, base: list[Object], head: list[Object]) -> list[Object]:
     """Secrets that the commit does not change are taken from the facts, where their values are masked."""
-    seen = {
+    masked_secrets = {
         (desired_object.ref.kind, desired_object.ref.name): desired_object.body
         for desired_object in case.desired
         if desired_object.ref.kind == "Secret"
     }
-    same = {
+    base_secrets = {
         text(dig(secret, "metadata", "name")): secret for secret in base if secret.get("kind") == "Secret"
     }
     result: list[Object] = []
     for obj in head:
         name = text(dig(obj, "metadata", "name"))
-        known = seen.get(("Secret", name)) if obj.get("kind") == "Secret" else None
-        result.append(known if known is not None and same.get(name) == obj else obj)
+        known = masked_secrets.get(("Secret", name)) if obj.get("kind") == "Secret" else None
+        result.append(known if known is not None and base_secrets.get(name) == obj else obj)
     coming = tuple(Manifest(copy_object(seen_object), role=Role.DESIRED) for seen_object in result)
     hidden = mask_snapshot(Snapshot(desired={_HEAD: coming})).desired[_HEAD]
     return [with_shape(manifest.body, plain) for manifest, plain in zip(hidden, result, strict=True)]

@@ -19,7 +19,7 @@ from whysync.proofs.partial_objects import AssumedCrds, is_built_in_group, unmas
 from whysync.queries.references import references_of
 
 _KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
-_BESIDE: Final = (
+_REFERABLE: Final = (
     "Namespace",
     "CustomResourceDefinition",
     "Secret",
@@ -35,8 +35,8 @@ _BESIDE: Final = (
     "ValidatingAdmissionPolicyBinding",
 )
 """Kinds of objects that an object of the head may reference, or that may reject it."""
-_RIGHTS: Final = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
-_EVERYTHING: Final = "taken-for-granted.whysync.dev"
+_RBAC_KINDS: Final = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+_ALL_PERMISSIONS: Final = "taken-for-granted.whysync.dev"
 _VALUE: Final = "dW5rbm93bg=="
 _HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
 
@@ -45,14 +45,16 @@ def outside_objects(
     known: Iterable[Object], desired: list[Object], namespace: str, *, coming: list[Object]
 ) -> list[Object]:
     """Objects that pods of `known` reference and `desired` does not contain, and what operators create."""
-    brought = {_name(desired_object, namespace) for desired_object in desired}
-    wanted = {place: None for obj in known for place in _named(obj, namespace)}
-    wanted |= {
-        place: None
+    declared = {_key(desired_object, namespace) for desired_object in desired}
+    needed = {key: None for obj in known for key in _referenced_by(obj, namespace)}
+    needed |= {
+        key: None
         for desired_object in (*desired, *coming)
-        for place in _made_by_operators(desired_object, namespace)
+        for key in _created_by_operators(desired_object, namespace)
     }
-    return [_made(*place, [*desired, *coming], namespace) for place in sorted(wanted) if place not in brought]
+    return [
+        _placeholder(*key, [*desired, *coming], namespace) for key in sorted(needed) if key not in declared
+    ]
 
 
 def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
@@ -70,23 +72,23 @@ def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
     return dict(sorted(settings.items()))
 
 
-def beside(case: Case) -> list[Object]:
+def referable_objects(case: Case) -> list[Object]:
     """Objects of the cluster that the head may reference, or that may reject it."""
-    return [unmasked(live.body) for kind in _BESIDE for live in case.live_of_kind(kind)]
+    return [unmasked(live.body) for kind in _REFERABLE for live in case.live_of_kind(kind)]
 
 
 def new_kinds(case: Case, head: list[Object]) -> list[Object]:
     """CRDs for kinds of the head that neither the head nor the facts define."""
-    seen = (*case.index.snapshot.live, *case.desired)
-    known = {(manifest.ref.group, manifest.ref.kind) for manifest in seen}
+    manifests = (*case.index.snapshot.live, *case.desired)
+    known = {(manifest.ref.group, manifest.ref.kind) for manifest in manifests}
     known |= {
         (text(crd.spec.get("group")), text(dig(crd.spec, "names", "kind")))
         for crd in case.live_of_kind("CustomResourceDefinition")
     }
-    made = AssumedCrds(case, [], head).definitions()
+    crds = AssumedCrds(case, [], head).definitions()
     return [
         crd
-        for crd in made
+        for crd in crds
         if (text(dig(crd, "spec", "group")), text(dig(crd, "spec", "names", "kind"))) not in known
     ]
 
@@ -98,14 +100,14 @@ def rights(case: Case) -> tuple[list[Object], str]:
     """
     if not case.argocd.impersonation_enabled:
         return [], ""
-    known = [manifest.body for kind in _RIGHTS for manifest in case.live_of_kind(kind)]
-    if any(text(body.get("kind")).endswith("Binding") for body in known):
-        return known, ""
+    rbac_objects = [manifest.body for kind in _RBAC_KINDS for manifest in case.live_of_kind(kind)]
+    if any(text(body.get("kind")).endswith("Binding") for body in rbac_objects):
+        return rbac_objects, ""
     group = "rbac.authorization.k8s.io"
     role: Object = {
         "apiVersion": f"{group}/v1",
         "kind": "ClusterRole",
-        "metadata": {"name": _EVERYTHING},
+        "metadata": {"name": _ALL_PERMISSIONS},
         "rules": [
             {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
             {"nonResourceURLs": ["*"], "verbs": ["*"]},
@@ -114,8 +116,8 @@ def rights(case: Case) -> tuple[list[Object], str]:
     binding: Object = {
         "apiVersion": f"{group}/v1",
         "kind": "ClusterRoleBinding",
-        "metadata": {"name": _EVERYTHING},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": _EVERYTHING},
+        "metadata": {"name": _ALL_PERMISSIONS},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": _ALL_PERMISSIONS},
         "subjects": [{"kind": "Group", "apiGroup": group, "name": "system:serviceaccounts"}],
     }
     return [role, binding], "the account of the sync is assumed to have the permissions that it needs"
@@ -139,9 +141,13 @@ def let_webhooks_fail(case: Case, api_server: ApiServer) -> None:
             for hook in map(fields, items(configuration.body.get("webhooks"))):
                 client = fields(hook.get("clientConfig"))
                 target = fields(client.get("service"))
-                place = text(target.get("namespace")), text(target.get("name"))
-                if place in services and slices.get(place) and not any(map(_has_ready, slices[place])):
-                    api_server.load([services[place], *slices[place]])
+                service_key = text(target.get("namespace")), text(target.get("name"))
+                if (
+                    service_key in services
+                    and slices.get(service_key)
+                    and not any(map(_has_ready, slices[service_key]))
+                ):
+                    api_server.load([services[service_key], *slices[service_key]])
                 elif "url" not in client:
                     continue
                 api_server.webhooks.pop(text(hook.get("name")), None)
@@ -153,35 +159,35 @@ def _has_ready(slice: Object) -> bool:
     )
 
 
-def _named(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
-    space = text(dig(obj, "metadata", "namespace")) or namespace
+def _referenced_by(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
+    own_namespace = text(dig(obj, "metadata", "namespace")) or namespace
     for reference in references_of(Manifest(obj, role=Role.DESIRED)):
         if reference.kind in _KINDS and reference.name:
-            yield reference.kind, space, reference.name
+            yield reference.kind, own_namespace, reference.name
 
 
-def _made_by_operators(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
+def _created_by_operators(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
     meta = fields(obj.get("metadata"))
-    space, name = text(meta.get("namespace")) or namespace, text(meta.get("name"))
+    own_namespace, name = text(meta.get("namespace")) or namespace, text(meta.get("name"))
     match text(obj.get("kind")):
         case "ExternalSecret":
-            yield "Secret", space, text(dig(obj, "spec", "target", "name")) or name
+            yield "Secret", own_namespace, text(dig(obj, "spec", "target", "name")) or name
         case "SealedSecret":
-            yield "Secret", space, text(dig(obj, "spec", "template", "metadata", "name")) or name
+            yield "Secret", own_namespace, text(dig(obj, "spec", "template", "metadata", "name")) or name
         case "Certificate":
             secret = text(dig(obj, "spec", "secretName"))
             if secret:
-                yield "Secret", space, secret
+                yield "Secret", own_namespace, secret
         case _:
             return
 
 
-def _name(obj: Object, namespace: str) -> tuple[str, str, str]:
+def _key(obj: Object, namespace: str) -> tuple[str, str, str]:
     meta = fields(obj.get("metadata"))
     return text(obj.get("kind")), text(meta.get("namespace")) or namespace, text(meta.get("name"))
 
 
-def _made(kind: str, space: str, name: str, desired: list[Object], namespace: str) -> Object:
+def _placeholder(kind: str, space: str, name: str, desired: list[Object], namespace: str) -> Object:
     obj: Object = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": space}}
     values: dict[str, Json] = dict.fromkeys(referenced_keys(desired, kind, space, name, namespace), _VALUE)
     match kind:
@@ -190,8 +196,12 @@ def _made(kind: str, space: str, name: str, desired: list[Object], namespace: st
         case "ConfigMap":
             return {**obj, "data": values}
         case "PersistentVolumeClaim":
-            asked: Object = {"requests": {"storage": "1Gi"}}
-            spec: Object = {"accessModes": ["ReadWriteOnce"], "resources": asked, "volumeName": f"pv-{name}"}
+            resources: Object = {"requests": {"storage": "1Gi"}}
+            spec: Object = {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": resources,
+                "volumeName": f"pv-{name}",
+            }
             return {**obj, "spec": spec, "status": {"phase": "Bound"}}
         case _:
             return obj

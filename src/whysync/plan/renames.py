@@ -16,10 +16,10 @@ from whysync.kubernetes.api.ref import Key
 
 _NEAR: Final = 0.8
 _NEAR_NAME: Final = 0.5
-_MOST_PAIRS: Final = 40_000
+_MAX_PAIRS: Final = 40_000
 """Maximum number of comparisons: a commit that replaces thousands of objects is not a rename."""
-_MOST_LEAVES: Final = 2_000
-_TELLING: Final = 3
+_MAX_LEAVES: Final = 2_000
+_DISTINCTIVE: Final = 3
 """Number of leaves from which bodies are recognized although they differ; for smaller ones the names must be
 similar too.
 """
@@ -28,35 +28,37 @@ _Leaves = dict[tuple[str | int, ...], tuple[Json, Json]]
 """Each leaf as written, and without the object's own name."""
 
 
-def renames(gone: Mapping[Key, Object], made: Mapping[Key, Object]) -> dict[Key, Key]:
-    """The old name by new key. Each object is used once; the most similar pairs come first."""
-    old = {key: _leaves(body, key.name) for key, body in gone.items()}
-    new = {key: _leaves(body, key.name) for key, body in made.items()}
+def renames(removed: Mapping[Key, Object], created: Mapping[Key, Object]) -> dict[Key, Key]:
+    """The old key by new key. Each object is used once; the most similar pairs come first."""
+    old = {key: _leaves(similarity, key.name) for key, similarity in removed.items()}
+    new = {key: _leaves(similarity, key.name) for key, similarity in created.items()}
     scored: list[tuple[float, float, Key, Key]] = []
-    budget = _MOST_PAIRS
+    budget = _MAX_PAIRS
     for key, leaves in new.items():
-        for other, before in old.items():
-            if (key.group, key.kind) != (other.group, other.kind):
+        for old_key, old_leaves in old.items():
+            if (key.group, key.kind) != (old_key.group, old_key.kind):
                 continue
             budget -= 1
             if budget < 0:
                 break
-            body = _share(leaves, before)
-            hashed = _is_hashed_anew(key.name, other.name)
-            if body < _NEAR and not hashed:
+            similarity = _body_similarity(leaves, old_leaves)
+            new_hash = _has_new_hash(key.name, old_key.name)
+            if similarity < _NEAR and not new_hash:
                 continue
-            names = _alike(key.name, other.name)
-            telling = len(leaves) >= _TELLING or (body == 1.0 and leaves) or names >= _NEAR_NAME
-            if hashed or telling:
-                scored.append((body, names, key, other))
+            name_similarity = _name_similarity(key.name, old_key.name)
+            distinctive = (
+                len(leaves) >= _DISTINCTIVE or (similarity == 1.0 and leaves) or name_similarity >= _NEAR_NAME
+            )
+            if new_hash or distinctive:
+                scored.append((similarity, name_similarity, key, old_key))
     renamed: dict[Key, Key] = {}
     used: set[Key] = set()
-    for _, _, key, other in sorted(
+    for _, _, key, old_key in sorted(
         scored, key=lambda scored_pair: (-scored_pair[0], -scored_pair[1], scored_pair[2], scored_pair[3])
     ):
-        if key not in renamed and other not in used:
-            renamed[key] = other
-            used.add(other)
+        if key not in renamed and old_key not in used:
+            renamed[key] = old_key
+            used.add(old_key)
     return renamed
 
 
@@ -68,36 +70,36 @@ def lost_by_rename(old: Object, new: Object, risk: str) -> str:
             same = all(old.get(part) == new.get(part) for part in ("data", "stringData"))
             return "" if same else risk
         case "StatefulSet":
-            return f"its pods stop, its volumes stay behind, and {name} begins with empty ones"
+            return f"its pods stop, its volumes are kept but not used, and {name} starts with empty ones"
         case "PersistentVolumeClaim":
-            return f"its data may be lost with it: {name} begins empty"
+            return f"its data may be lost with it: {name} starts empty"
         case "Deployment" | "DaemonSet" | "ReplicaSet":
             return f"its pods stop, whether those of {name} are ready or not"
         case "Service":
-            return risk or "whoever calls it by that name does not find it any more"
+            return risk or "clients that use the old name no longer reach it"
         case _:
             return risk
 
 
-def _is_hashed_anew(new_name: str, other: str) -> bool:
-    """Is it the output of a Kustomize generator with another hash?"""
-    stem, before = _HASH.sub("", new_name), _HASH.sub("", other)
-    return stem == before and stem != new_name and before != other
+def _has_new_hash(new_name: str, old_name: str) -> bool:
+    """Are these names of one Kustomize generator with different hashes?"""
+    new_stem, old_stem = _HASH.sub("", new_name), _HASH.sub("", old_name)
+    return new_stem == old_stem and new_stem != new_name and old_stem != old_name
 
 
-def _alike(left: str, other: str) -> float:
-    return 1.0 if left == other else difflib.SequenceMatcher(None, left[:100], other[:100]).ratio()
+def _name_similarity(left: str, right: str) -> float:
+    return 1.0 if left == right else difflib.SequenceMatcher(None, left[:100], right[:100]).ratio()
 
 
-def _share(left: _Leaves, other: _Leaves) -> float:
+def _body_similarity(left: _Leaves, right: _Leaves) -> float:
     """The share of the larger body that is equal at the same place in the other one."""
-    if left == other:
+    if left == right:
         return 1.0
     equal = 0
-    for place, (written, nameless) in left.items():
-        there = other.get(place)
-        equal += there is not None and (written == there[0] or nameless == there[1])
-    return equal / max(len(left), len(other), 1)
+    for place, (value, nameless) in left.items():
+        leaf = right.get(place)
+        equal += leaf is not None and (value == leaf[0] or nameless == leaf[1])
+    return equal / max(len(left), len(right), 1)
 
 
 def _leaves(body: Object, name: str) -> _Leaves:
@@ -107,7 +109,7 @@ def _leaves(body: Object, name: str) -> _Leaves:
     """
     leaves: _Leaves = {}
     for place, value in _walk(body):
-        if len(leaves) >= _MOST_LEAVES:
+        if len(leaves) >= _MAX_LEAVES:
             break
         if place[0] in ("apiVersion", "kind", "status") or place[:2] in (
             ("metadata", "name"),
@@ -127,12 +129,12 @@ def _nameless(value: str, name: str) -> str:
 
 def _walk(body: Object) -> Iterator[tuple[tuple[str | int, ...], Json]]:
     """Leaves with their places, without recursion: bodies may be deep."""
-    waiting: list[tuple[tuple[str | int, ...], Json]] = [((key,), value) for key, value in body.items()]
-    while waiting:
-        place, value = waiting.pop()
+    queue: list[tuple[tuple[str | int, ...], Json]] = [((key,), value) for key, value in body.items()]
+    while queue:
+        place, value = queue.pop()
         if len(place) < 30 and isinstance(value, dict) and value:
-            waiting += [((*place, key), item) for key, item in value.items()]
+            queue += [((*place, key), item) for key, item in value.items()]
         elif len(place) < 30 and isinstance(value, list) and value:
-            waiting += [((*place, number), item) for number, item in enumerate(value)]
+            queue += [((*place, number), item) for number, item in enumerate(value)]
         else:
             yield place, value

@@ -8,7 +8,7 @@ from typing import Final
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.plan.plan import Change, ChangeKind, Run
 
-_MOST: Final = 6
+_MAX_REASONS: Final = 6
 
 
 def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
@@ -23,5 +23,7 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
             harm.append(Reason(kind=ReasonKind.DELETES, text=words, refs=(change.ref,)))
     if harm or (done is not None and done.sync is SyncSafety.UNSAFE):
         outcome = done.outcome if done is not None else SyncOutcome.UNKNOWN
-        return Safety(sync=SyncSafety.UNSAFE, outcome=outcome, reasons=tuple([*harm, *reasons][:_MOST]))
+        return Safety(
+            sync=SyncSafety.UNSAFE, outcome=outcome, reasons=tuple([*harm, *reasons][:_MAX_REASONS])
+        )
     return done if done is not None else Safety(sync=SyncSafety.SAFE)

@@ -1,4 +1,4 @@
-"""Which Services a container evidently calls, from words in its command and environment.
+"""Services that a container calls, read from its command and environment.
 
 A manifest does not show what a program does. But a hook whose command contains `http://shop:8080`, in a
 commit with a Service `shop`, needs that Service, and the simulated kubelet can reproduce that.
@@ -19,22 +19,26 @@ from whysync.proofs.partial_objects import pod_templates
 _HOST: Final = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://(?:[^/@\s]*@)?)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?"
 )
-_LONGEST: Final = 20_000
+_MAX_LENGTH: Final = 20_000
 
 
 def needs_of(obj: Object, services: dict[tuple[str, str], Object], namespace: str) -> tuple[str, ...]:
     """`db.shop:5432` for each Service that a hook or a Job names with a port or as the host of a URL."""
-    own = text(dig(obj, "metadata", "namespace")) or namespace
+    own_namespace = text(dig(obj, "metadata", "namespace")) or namespace
     needed: dict[str, None] = {}
     for template in pod_templates(obj):
         for raw in items(template.get("containers")):
             for word in _words(fields(raw)):
                 for host, port in _hosts(word):
                     name, _, rest = host.partition(".")
-                    space = rest.partition(".")[0]
-                    service = services.get((space or own, name))
+                    service_namespace = rest.partition(".")[0]
+                    service = services.get((service_namespace or own_namespace, name))
                     if service is not None and (not port or port in _ports(service)):
-                        host_name = name if space in ("", own) else f"{name}.{space}"
+                        host_name = (
+                            name
+                            if service_namespace in ("", own_namespace)
+                            else f"{name}.{service_namespace}"
+                        )
                         needed[f"{host_name}:{port}" if port else host_name] = None
     return tuple(needed)
 
@@ -48,23 +52,23 @@ def services_in(objects: Iterable[Object], namespace: str) -> dict[tuple[str, st
 
 
 def with_callers(
-    behavior: Behavior, objects: list[Object], namespace: str, *, there: Iterable[tuple[str, str]] = ()
+    behavior: Behavior, objects: list[Object], namespace: str, *, existing: Iterable[tuple[str, str]] = ()
 ) -> Behavior:
     """The pod behavior with the Services that hooks of this commit wait for.
 
-    Those that already exist (`there`) respond: facts rarely contain their endpoints.
+    Those that already exist (`existing`) respond: facts rarely contain their endpoints.
     """
     services = services_in(objects, namespace)
-    for known in there:
-        services.pop(known, None)
-    parts: list[PodBehavior] = []
+    for service_key in existing:
+        services.pop(service_key, None)
+    callers: list[PodBehavior] = []
     for obj in objects:
         if not services or not hooks.is_hook(obj) or obj.get("kind") != "Job":
             continue
         calls = needs_of(obj, services, namespace)
         name = text(dig(obj, "metadata", "name")) or text(dig(obj, "metadata", "generateName"))
         if calls and name:
-            parts.append(
+            callers.append(
                 PodBehavior(
                     namespace=text(dig(obj, "metadata", "namespace")) or namespace,
                     name=f"{name}*",
@@ -73,15 +77,15 @@ def with_callers(
                     runs_seconds=5,
                 )
             )
-    return replace(behavior, pods=(*parts, *behavior.pods)) if parts else behavior
+    return replace(behavior, pods=(*callers, *behavior.pods)) if callers else behavior
 
 
 def _words(container: Object) -> Iterator[str]:
     for place in ("command", "args"):
         for argument in items(container.get(place)):
-            yield from text(argument)[:_LONGEST].split()
+            yield from text(argument)[:_MAX_LENGTH].split()
     for raw in items(container.get("env")):
-        yield text(dig(raw, "value"))[:_LONGEST]
+        yield text(dig(raw, "value"))[:_MAX_LENGTH]
 
 
 def _hosts(word: str) -> Iterator[tuple[str, int]]:

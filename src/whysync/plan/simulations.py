@@ -30,11 +30,11 @@ from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.plan.find_applications import is_application, qualified
 from whysync.plan.plan import PlannedCluster, Run
 from whysync.plan.prerequisites import (
-    beside,
     health_of_custom_kinds,
     let_webhooks_fail,
     new_kinds,
     outside_objects,
+    referable_objects,
     rights,
 )
 from whysync.plan.run_sync import Ended, retry_of, synced
@@ -62,25 +62,27 @@ def on_empty(
     mask: bool = True,
     keep: bool = True,
 ) -> Run:
-    """Simulate on an empty cluster. `desired` are the rendered manifests, if known.
+    """Simulate the sync on an empty cluster. `desired` are the rendered manifests, if known.
 
     `known` are manifests that already run, and `coming` those that will be synced later: what they need from
     outside exists. Without `keep`, only a failed run keeps its final state.
     """
     name = qualified(application)
     namespace = name.partition("/")[0]
-    case = _imagined(application, desired)
-    later = list(coming)
-    kinds = AssumedCrds(case, [], [*desired, *later])
-    spaces = namespaces(case, [], desired)
-    home = definitions(namespace)
+    case = _case_without_cluster(application, desired)
+    later_objects = list(coming)
+    assumed_crds = AssumedCrds(case, [], [*desired, *later_objects])
+    assumed_namespaces = namespaces(case, [], desired)
+    argocd_objects = definitions(namespace)
     if not any(is_application(desired_object) for desired_object in desired):
-        home = home[-1:]
-    own = {text(dig(definition, "metadata", "name")) for definition in definitions(namespace)}
-    made = [crd for crd in kinds.definitions() if text(dig(crd, "metadata", "name")) not in own]
-    others = outside_objects(known, desired, case.destination_namespace, coming=later)
-    used = _spaces_of(others, [*home, *spaces], case)
-    healthy = health_of_custom_kinds([*desired, *later])
+        argocd_objects = argocd_objects[-1:]
+    argocd_crds = {text(dig(definition, "metadata", "name")) for definition in definitions(namespace)}
+    crds = [
+        crd for crd in assumed_crds.definitions() if text(dig(crd, "metadata", "name")) not in argocd_crds
+    ]
+    outside = outside_objects(known, desired, case.destination_namespace, coming=later_objects)
+    outside_namespaces = _namespaces_of(outside, [*argocd_objects, *assumed_namespaces], case)
+    health_checks = health_of_custom_kinds([*desired, *later_objects])
     simulation = Simulation(
         World(
             clock=Clock(NOON),
@@ -88,13 +90,20 @@ def on_empty(
             applications=(quieted(application),),
             projects=with_project(application, ()),
             config_maps=tuple(
-                _settings(config_map, namespace, healthy if config_map == "argocd-cm" else {})
+                _settings(config_map, namespace, health_checks if config_map == "argocd-cm" else {})
                 for config_map in _SETTINGS
             ),
             clusters=(
                 replaced(
                     cluster_of(application),
-                    objects=(*_usual(), *home, *spaces, *used, *made, *others),
+                    objects=(
+                        *_default_namespaces(),
+                        *argocd_objects,
+                        *assumed_namespaces,
+                        *outside_namespaces,
+                        *crds,
+                        *outside,
+                    ),
                     controllers=Controllers.ALL,
                     behavior=with_callers(Behavior(), desired, case.destination_namespace),
                 ),
@@ -102,24 +111,27 @@ def on_empty(
             namespace=namespace,
         )
     )
-    notes = [f"Namespace {text(dig(space, 'metadata', 'name'))} is assumed to exist" for space in spaces]
-    notes += [f"{gap.what} is not known: taken to fit" for gap in kinds.gaps]
-    notes += [
-        f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is assumed to exist" for other in others
+    notes = [
+        f"Namespace {text(dig(space, 'metadata', 'name'))} is assumed to exist"
+        for space in assumed_namespaces
     ]
-    notes += [f"the operator of {setting.rpartition('_')[2]} is assumed to work" for setting in healthy]
+    notes += [f"{gap.what} is not known: every value is assumed to be valid" for gap in assumed_crds.gaps]
+    notes += [
+        f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is assumed to exist" for other in outside
+    ]
+    notes += [f"the operator of {setting.rpartition('_')[2]} is assumed to work" for setting in health_checks]
     start = len(simulation.argocd.trace)
     ended = synced(simulation, name, prune=case.prunes, retry=retry_of(application))
-    snapshot = _seen(simulation, application, ended, desired) if keep or not ended.passed else None
+    snapshot = _snapshot_after(simulation, application, ended, desired) if keep or not ended.passed else None
     steps = steps_of(simulation, name, desired, simulation.argocd.trace[start:], passed=ended.passed)
-    hidden = _hiding(desired)
+    mask_secrets = _hiding(desired)
     return Run(
         cluster=planned_cluster,
         passed=ended.passed,
-        message=hidden(ended.message),
+        message=mask_secrets(ended.message),
         seconds=ended.seconds,
         steps=tuple(
-            replace(step, items=tuple(replace(item, note=hidden(item.note)) for item in step.items))
+            replace(step, items=tuple(replace(item, note=mask_secrets(item.note)) for item in step.items))
             for step in steps
         ),
         notes=(*notes, *ended.notes),
@@ -141,15 +153,15 @@ def onto(
 ) -> tuple[Run, Effects]:
     """Simulate the head on the cluster of a Case; `keep` as above. Raises `NotSimulated`."""
     objects = [copy_object(obj) for obj in head]
-    there = [(service.ref.namespace, service.ref.name) for service in case.live_of_kind("Service")]
+    services = [(service.ref.namespace, service.ref.name) for service in case.live_of_kind("Service")]
 
-    kinds = new_kinds(case, objects)
-    allowed, granted = rights(case)
+    crds = new_kinds(case, objects)
+    rbac_objects, rbac_note = rights(case)
 
     def with_pods(behavior: Behavior) -> Behavior:
-        return with_callers(behavior, objects, case.destination_namespace, there=there)
+        return with_callers(behavior, objects, case.destination_namespace, existing=services)
 
-    extra = Extra(objects=(*kinds, *allowed, *beside(case)), behavior=with_pods)
+    extra = Extra(objects=(*crds, *rbac_objects, *referable_objects(case)), behavior=with_pods)
     world = simulated(
         case, everything=True, disable_auto_sync=True, allow_empty=not case.desired, extra=extra
     )
@@ -161,23 +173,27 @@ def onto(
         simulation.timeline.settle()
     before = world.sync_and_health[1]
     world.push(objects)
-    since, start = len(simulation.api_server.store.journal), len(simulation.argocd.trace)
+    first_write, first_event = len(simulation.api_server.store.journal), len(simulation.argocd.trace)
     simulation.argocd.refresh(world.app)
     retry = retry_of(case.application.body)
     ended = synced(simulation, world.app, prune=case.prunes, retry=retry, before=before)
-    effects = effects_of(world, since)
-    snapshot = _seen(simulation, case.application.body, ended, head) if keep or not ended.passed else None
+    effects = effects_of(world, first_write)
+    snapshot = (
+        _snapshot_after(simulation, case.application.body, ended, head) if keep or not ended.passed else None
+    )
     run = Run(
         cluster=planned_cluster,
         passed=ended.passed,
         message=ended.message,
         seconds=ended.seconds,
-        steps=steps_of(simulation, world.app, head, simulation.argocd.trace[start:], passed=ended.passed),
+        steps=steps_of(
+            simulation, world.app, head, simulation.argocd.trace[first_event:], passed=ended.passed
+        ),
         safety=_safety(world, effects, passed=ended.passed),
         notes=(
-            *(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)),
-            *(f"the cluster is assumed to have {text(dig(kind, 'spec', 'names', 'kind'))}" for kind in kinds),
-            *([granted] if granted else []),
+            *(f"{gap.what}: {gap.why}" for gap in _reportable(world.gaps)),
+            *(f"the cluster is assumed to have {text(dig(kind, 'spec', 'names', 'kind'))}" for kind in crds),
+            *([rbac_note] if rbac_note else []),
             *ended.notes,
         ),
         snapshot=None if snapshot is None else masked(_after(snapshot, planned_cluster)),
@@ -185,7 +201,9 @@ def onto(
     return run, effects
 
 
-def _seen(simulation: Simulation, application: Object, ended: Ended, desired: list[Object]) -> Snapshot:
+def _snapshot_after(
+    simulation: Simulation, application: Object, ended: Ended, desired: list[Object]
+) -> Snapshot:
     """What a bundle would contain now: the app with its own policy, manifests without Argo CD's tracking."""
     snapshot = snapshot_of(simulation)
     name, spec = qualified(application), fields(application.get("spec"))
@@ -195,14 +213,14 @@ def _seen(simulation: Simulation, application: Object, ended: Ended, desired: li
         else application
         for application in snapshot.applications
     )
-    known = {(log.namespace, log.pod, log.container) for log in snapshot.logs}
-    gone = [log for log in ended.logs if (log.namespace, log.pod, log.container) not in known]
+    known_logs = {(log.namespace, log.pod, log.container) for log in snapshot.logs}
+    deleted_logs = [log for log in ended.logs if (log.namespace, log.pod, log.container) not in known_logs]
     rendered = dict(snapshot.desired)
     if rendered.get(name):
         rendered[name] = tuple(
             Manifest(desired_object, role=Role.DESIRED, origin="git") for desired_object in desired
         )
-    return replace(snapshot, applications=apps, desired=rendered, logs=(*snapshot.logs, *gone))
+    return replace(snapshot, applications=apps, desired=rendered, logs=(*snapshot.logs, *deleted_logs))
 
 
 def _after(snapshot: Snapshot, planned_cluster: PlannedCluster) -> Snapshot:
@@ -211,36 +229,36 @@ def _after(snapshot: Snapshot, planned_cluster: PlannedCluster) -> Snapshot:
 
 def _without_our_settings(snapshot: Snapshot) -> Snapshot:
     """Remove the health settings for custom resources that the plan added."""
-    bare = tuple(
+    settings = tuple(
         setting.with_body({**setting.body, "data": {}}) if setting.ref.name == "argocd-cm" else setting
         for setting in snapshot.settings
     )
-    return replace(snapshot, settings=bare)
+    return replace(snapshot, settings=settings)
 
 
-def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Object]:
+def _namespaces_of(outside: list[Object], present: list[Object], case: Case) -> list[Object]:
     """Namespaces of objects from outside; the app may still request their creation."""
-    names = {text(dig(obj, "metadata", "name")) for obj in known if obj.get("kind") == "Namespace"}
-    wanted = (
-        {text(dig(other, "metadata", "namespace")) for other in others} - names - {"default", "kube-system"}
+    names = {text(dig(obj, "metadata", "name")) for obj in present if obj.get("kind") == "Namespace"}
+    missing = (
+        {text(dig(other, "metadata", "namespace")) for other in outside} - names - {"default", "kube-system"}
     )
     if not case.has_sync_option("CreateNamespace=true"):
-        wanted.discard(case.destination_namespace)
-    return [_namespace(name) for name in sorted(wanted - {""})]
+        missing.discard(case.destination_namespace)
+    return [_namespace(name) for name in sorted(missing - {""})]
 
 
-def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
+def _reportable(gaps: tuple[Gap, ...]) -> list[Gap]:
     """Gaps worth reporting: that values are masked is not."""
     return [gap for gap in gaps if gap.kind is not GapKind.MASKED]
 
 
 def _safety(world: SimulatedCase, effects: Effects, *, passed: bool) -> Safety:
-    effect_texts: list[RankedReason] = sorted(
+    ranked: list[RankedReason] = sorted(
         damage_reasons(world, effects), key=lambda effect: (not effect.unsafe, -effect.weight)
     )
-    unsafe = any(effect.unsafe for effect in effect_texts)
-    unknown = any(effect.unknown for effect in effect_texts)
-    reasons = tuple(effect.reason for effect in effect_texts[:6])
+    unsafe = any(effect.unsafe for effect in ranked)
+    unknown = any(effect.unknown for effect in ranked)
+    reasons = tuple(effect.reason for effect in ranked[:6])
     sync = SyncSafety.UNSAFE if unsafe else SyncSafety.UNKNOWN if unknown else SyncSafety.SAFE
     outcome = SyncOutcome.SUCCEEDS if passed else SyncOutcome.FAILS
     return Safety(sync=sync, outcome=outcome, reasons=reasons)
@@ -262,7 +280,7 @@ def quieted(application: Object) -> Object:
     return {**application, "spec": {**spec, "syncPolicy": policy}}
 
 
-def _imagined(application: Object, desired: list[Object]) -> Case:
+def _case_without_cluster(application: Object, desired: list[Object]) -> Case:
     name = qualified(application)
     snapshot = Snapshot(
         collected_at=NOON,
@@ -274,14 +292,14 @@ def _imagined(application: Object, desired: list[Object]) -> Case:
 
 def case_in(snapshot: Snapshot, name: str) -> Case:
     """The Case of an app in a snapshot; raises `KeyError`."""
-    world = SnapshotIndex(snapshot)
-    for manifest, app in world.decoded:
+    index = SnapshotIndex(snapshot)
+    for manifest, app in index.decoded:
         if name in (app.qualified_name, app.name):
-            return Case(world, manifest, app)
+            return Case(index, manifest, app)
     raise KeyError(name)
 
 
-def _usual() -> list[Object]:
+def _default_namespaces() -> list[Object]:
     return [_namespace(name) for name in ("default", "kube-system")]
 
 

@@ -25,51 +25,53 @@ _Key = tuple[int, Ref]
 
 
 def steps_of(
-    simulation: Simulation, name: str, desired: list[Object], moments: Iterable[TraceEvent], *, passed: bool
+    simulation: Simulation, name: str, desired: list[Object], events: Iterable[TraceEvent], *, passed: bool
 ) -> tuple[Step, ...]:
     planned: dict[_Key, tuple[int, Object]] = {}
     for obj in desired:
         for phase in hooks.sync_phases(obj):
             if phase in _ORDER and text(dig(obj, "metadata", "name")):
                 planned[_ORDER.index(phase), bare(ref_of(obj))] = hooks.wave_of(obj), obj
-    states: dict[_Key, TraceEvent] = {}
-    begun: dict[_Key, TraceEvent] = {}
+    last_events: dict[_Key, TraceEvent] = {}
+    first_events: dict[_Key, TraceEvent] = {}
     start: datetime | None = None
     waves: dict[_Key, int] = {key: wave for key, (wave, _) in planned.items()}
     failed = dig(simulation.argocd.status(name), "operationState", "phase") != "Succeeded"
-    for moment in moments:
-        if moment.app == name and moment.what is TraceKind.STARTED:
-            start = start or moment.at
-        if moment.app == name and moment.what is TraceKind.RESULT and moment.about is not None:
-            key = _NAMES.get(moment.phase, 1), bare(moment.about)
-            states[key] = moment
-            begun.setdefault(key, moment)
-            waves.setdefault(key, moment.wave or 0)
-        if failed and moment.app == name and moment.what is TraceKind.ENDED:
+    for event in events:
+        if event.app == name and event.what is TraceKind.STARTED:
+            start = start or event.at
+        if event.app == name and event.what is TraceKind.RESULT and event.about is not None:
+            key = _NAMES.get(event.phase, 1), bare(event.about)
+            last_events[key] = event
+            first_events.setdefault(key, event)
+            waves.setdefault(key, event.wave or 0)
+        if failed and event.app == name and event.what is TraceKind.ENDED:
             break  # attempts that fail like the first add no information
     message = text(dig(simulation.argocd.status(name), "operationState", "message"))
     namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))
     health = fields(simulation.argocd.status(name).get("health"))
     services = services_in(desired, namespace)
-    farthest = max(((key[0], waves[key]) for key in states), default=(-1, 0))
+    last_wave = max(((key[0], waves[key]) for key in last_events), default=(-1, 0))
     groups: dict[tuple[int, int], list[Item]] = {}
     ordered = sorted(
         waves.items(),
         key=lambda entry: (entry[0][0], entry[1], hooks.kind_rank(entry[0][1].kind), entry[0][1]),
     )
     for key, wave in ordered:
-        moment = states.get(key)
-        done = passed or not failed
-        behind = done or (key[0], wave) < farthest or key[1].kind == "Namespace"  # which has no health
-        state = _state(moment, behind=behind)
-        note = "pruned" if moment is not None and moment.text == "pruned" else ""
-        if state is State.FAILED and moment is not None:
-            note = moment.text
+        event = last_events.get(key)
+        succeeded = passed or not failed
+        completed = (
+            succeeded or (key[0], wave) < last_wave or key[1].kind == "Namespace"
+        )  # which has no health
+        state = _state(event, completed=completed)
+        note = "pruned" if event is not None and event.text == "pruned" else ""
+        if state is State.FAILED and event is not None:
+            note = event.text
         body = planned[key][1] if key in planned else {}
         needs = needs_of(body, services, namespace) if hooks.is_hook(body) else ()
         if state in (State.FAILED, State.WAITING) and hooks.is_hook(body):
             note = _waits(body, needs) or note
-        elif state is State.DONE and not behind and not passed and _is_named(key[1], message):
+        elif state is State.DONE and not completed and not passed and _is_named(key[1], message):
             state, note = State.WAITING, "never healthy"
         elif state is State.DONE and not passed and not failed and _is_blamed(key[1], health):
             state, note = State.WAITING, f"stays {text(health.get('status'))}"
@@ -87,8 +89,8 @@ def steps_of(
             phase=_ORDER[phase].value,
             wave=wave,
             items=tuple(members),
-            began=_after(start, (begun.get((phase, member.ref)) for member in members), min),
-            ended=_after(start, (states.get((phase, member.ref)) for member in members), max),
+            began=_after(start, (first_events.get((phase, member.ref)) for member in members), min),
+            ended=_after(start, (last_events.get((phase, member.ref)) for member in members), max),
         )
         for (phase, wave), members in groups.items()
         if not (
@@ -98,22 +100,22 @@ def steps_of(
     )
 
 
-def _state(moment: TraceEvent | None, *, behind: bool) -> State:
-    if moment is None:
+def _state(event: TraceEvent | None, *, completed: bool) -> State:
+    if event is None:
         return State.NOT_REACHED
-    if moment.status in _FAILED:
+    if event.status in _FAILED:
         return State.FAILED
-    if moment.status in _DONE or moment.text == "pruned" or behind:
+    if event.status in _DONE or event.text == "pruned" or completed:
         return State.DONE
     return State.WAITING
 
 
 def _after(
     start: datetime | None,
-    moments: Iterable[TraceEvent | None],
+    events: Iterable[TraceEvent | None],
     which: Callable[[Iterable[datetime]], datetime],
 ) -> float | None:
-    times = [moment.at for moment in moments if moment is not None]
+    times = [event.at for event in events if event is not None]
     return (which(times) - start).total_seconds() if times and start is not None else None
 
 

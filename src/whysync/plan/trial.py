@@ -39,25 +39,25 @@ class Trial:
     case: Case | None
     """The base or the live cluster, if there is one."""
     found_head: list[Object]
-    """As rendered, with the masks of `found` for secrets."""
+    """As rendered; secrets are masked as in `case`."""
     cluster: PlannedCluster
 
     def passes(self, fix: Fix) -> tuple[PlannedCluster, ...] | None:
         """Clusters on which the fixed commit passes; `None` if it cannot be tried or fails on any."""
-        mended = _mended(self.head, fix)
-        if mended is None or any(is_application(obj) for obj in mended):
+        fixed = _with_fix(self.head, fix)
+        if fixed is None or any(is_application(obj) for obj in fixed):
             return None
         clock = Clock(NOON)
-        repositories = repositories_of(self.application, mended, clock)
-        if not on_empty(self.application, mended, repositories, known=self.known, keep=False).passed:
+        repositories = repositories_of(self.application, fixed, clock)
+        if not on_empty(self.application, fixed, repositories, known=self.known, keep=False).passed:
             return None
-        again = _mended(self.found_head, fix)
-        if self.case is None or again is None:
+        fixed_on_cluster = _with_fix(self.found_head, fix)
+        if self.case is None or fixed_on_cluster is None:
             return (PlannedCluster.EMPTY,)
         try:
             return (
                 (PlannedCluster.EMPTY, self.cluster)
-                if onto(self.case, again, self.cluster, keep=False)[0].passed
+                if onto(self.case, fixed_on_cluster, self.cluster, keep=False)[0].passed
                 else None
             )
         except NotSimulated:
@@ -97,7 +97,7 @@ def _tried(fix: Fix, trial: Trial, *, first: bool) -> Fix:
     )
 
 
-def _mended(objects: list[Object], fix: Fix) -> list[Object] | None:
+def _with_fix(objects: list[Object], fix: Fix) -> list[Object] | None:
     target = fix.target
     if target is None:
         return None
