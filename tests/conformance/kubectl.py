@@ -31,10 +31,12 @@ def kubectl_apply(model: ApiServer, asked: Object) -> Object:
         outcome, answer = _server_side(model, manifest, f"{collection}/{ref.name}", args)
     else:
         validation = next((_VALIDATION[arg] for arg in args if arg in _VALIDATION), "Strict")
-        done = client_side_apply(
-            model, manifest, collection=collection, validation=validation, force="--force" in args
-        )
+        done = client_side_apply(model, manifest, collection=collection, validation=validation)
         outcome, answer, sent = done.outcome, done.answer, done.sent
+        if answer.code in {409, 422} and "--force" in args:
+            gone: Json = {"propagationPolicy": "Background"}
+            model.send(Request(verb="delete", path=f"{collection}/{ref.name}", body=gone))
+            outcome, answer = "configured", client_side_apply(model, manifest, collection=collection).answer
     found = model.send(Request(verb="get", path=f"{collection}/{ref.name}"))
     name = f"{resource.singular}{'.' + resource.group if resource.group else ''}/{ref.name}"
     return {

@@ -16,7 +16,7 @@ from whysync.argocd.compare.normalization import Normalization
 from whysync.argocd.compare.orphans import orphan_warning, orphans
 from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.settings import Settings
-from whysync.argocd.sync.sync_app import kept_history, next_id
+from whysync.argocd.sync.sync_app import kept_history
 from whysync.json_tree import MISSING, Json, Object, dig
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key
@@ -116,7 +116,6 @@ def test_history_is_cut_from_the_front() -> None:
     assert kept_history(range(12)) == tuple(range(2, 12))
     assert kept_history(range(3), 0) == ()
     assert kept_history(range(3), -1) == ()
-    assert (next_id(None), next_id(4)) == (0, 5)
 
 
 def with_options(value: str) -> Object:

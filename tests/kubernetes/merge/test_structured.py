@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.argocd.diff.trees import pairs_of_built_ins
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.json_tree import Json, Object, fields, items, text
-from whysync.kubernetes.merge.merge_patch import pruned
+from whysync.kubernetes.merge.merge_patch import without_nulls
 from whysync.kubernetes.merge.structured import (
     DEDUCED,
     FieldSet,
@@ -264,7 +264,7 @@ def test_as_an_api_server_applies() -> None:
                 atom = atom_of(kind)
                 manager = text(request.get("fieldManager"))
                 found = applied(live, body, decode_managers(live), manager, atom) or live
-                pruned_tree = pruned(found)
+                pruned_tree = without_nulls(found)
                 assert isinstance(pruned_tree, dict)
                 ours = without_empty(with_defaults(remarshal(pruned_tree), kind).get("spec"))
                 theirs = without_empty(stored.get("spec"))

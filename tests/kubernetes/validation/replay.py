@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tests.kubernetes.validation.status import invalid_status
 from whysync.json_tree import Json, Object, copy_object, dig, fields, integer, items, text
-from whysync.kubernetes.merge.merge_patch import merge_patch, pruned
+from whysync.kubernetes.merge.merge_patch import merge_patch, without_nulls
 from whysync.kubernetes.merge.strategic import BadPatch, apply_patch
 from whysync.kubernetes.merge.structured.apply import applied, decode_managers
 from whysync.kubernetes.merge.structured.schema import atom_of
@@ -136,7 +136,7 @@ def _wanted(request: Object, stored: dict[str, Object]) -> Object | None:
         whole = _as_created(whole)
     if new.get("kind") == "Pod":
         whole = _with_usual_tolerations(whole)
-    return fields(pruned(whole))
+    return fields(without_nulls(whole))
 
 
 def _complete(request: Object, response: Object) -> Object:

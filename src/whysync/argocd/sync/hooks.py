@@ -45,7 +45,7 @@ def get_operation_phase(cluster_ops: ClusterOps, live: Object) -> HookOutcome:
         code = assessment.verdict.code
         if code is not None and code in _PHASES:
             return HookOutcome(_PHASES[code].value, assessment.verdict.message)
-    return HookOutcome(Phase.SUCCEEDED.value, messages.hook_created(text(dig(live, "metadata", "name"))))
+    return HookOutcome(Phase.SUCCEEDED.value, f"{text(dig(live, 'metadata', 'name'))} created")
 
 
 def remove_finalizer(cluster_ops: ClusterOps, task: SyncTask) -> None:
@@ -105,7 +105,7 @@ def _terminate_hook(step: SyncContext, task: SyncTask) -> bool:
         try:
             task.live = _read_if_exists(cluster_ops, task)
         except Refused as problem:
-            message = messages.not_read_at_end(problem.message)
+            message = f"Failed to get live resource: {problem.message}"
             step.set_resource_result(task, task.status, Phase.ERROR.value, message)
             return False
     if task.live is None:
@@ -114,7 +114,10 @@ def _terminate_hook(step: SyncContext, task: SyncTask) -> bool:
     outcome = get_operation_phase(cluster_ops, task.live)
     if outcome.error is not None:
         step.set_resource_result(
-            task, task.status, Phase.ERROR.value, messages.hook_health_failed_at_end(outcome.error)
+            task,
+            task.status,
+            Phase.ERROR.value,
+            f"Failed to get hook health: failed to get resource health: {outcome.error}",
         )
     try:
         remove_finalizer(cluster_ops, task)
@@ -129,7 +132,7 @@ def _terminate_hook(step: SyncContext, task: SyncTask) -> bool:
             resource_ops.delete(cluster_ops, task, step.options.propagation)
         except Refused as problem:
             if problem.reason is not Reason.NOT_FOUND:
-                message = messages.not_deleted_at_end(problem.message)
+                message = f"Failed to delete: {problem.message}"
                 step.set_resource_result(task, task.status, Phase.FAILED.value, message)
                 return False
     if outcome.phase in COMPLETED:

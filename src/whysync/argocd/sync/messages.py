@@ -72,97 +72,18 @@ def waiting(
     return f"{message} and {more} more {noun}" if more > 0 else message
 
 
-def wave_hook_failed(error: str) -> str:
-    return f"SyncWaveHook failed: {error}"
-
-
-def hook_created(name: str) -> str:
-    """Of a hook without a health check, which has succeeded as soon as it exists."""
-    return f"{name} created"
-
-
-def hook_health_failed(error: str) -> str:
-    """Of a hook. Upstream wraps the error twice."""
-    return f"failed to get resource health: failed to get resource health: {error}"
-
-
-def hook_health_failed_at_end(error: str) -> str:
-    return f"Failed to get hook health: failed to get resource health: {error}"
-
-
-def missing(task: SyncTask) -> str:
-    return f"Resource {task.label} is missing, it might have been deleted"
-
-
-def not_read(error: str) -> str:
-    return f"Failed to get live resource {error}"
-
-
-def not_read_at_end(error: str) -> str:
-    return f"Failed to get live resource: {error}"
-
-
 def finalizer_not_removed(error: str) -> str:
     return f"Failed to remove hook finalizer: {error}"
-
-
-def old_finalizer_not_removed(error: str) -> str:
-    """Of a hook of an earlier sync; upstream's text differs only in its first letter."""
-    return f"failed to remove hook finalizer: {error}"
 
 
 def not_deleted(error: str) -> str:
     return f"failed to delete resource: {error}"
 
 
-def not_deleted_at_end(error: str) -> str:
-    return f"Failed to delete: {error}"
-
-
-def updated(kind: str, name: str) -> str:
-    return f"{kind}/{name} updated"
-
-
-def not_migrated(key: str, error: str) -> str:
-    return f"Failed to perform client-side apply migration for {key}: {error}"
-
-
-def namespace_not_read(error: str) -> str:
-    return f"namespace auto creation failed: {error}"
-
-
-def namespace_modifier_failed(error: str) -> str:
-    return f"namespaceModifier error: {error}"
-
-
 def blocked_by_window(error: str = "") -> str:
     return f"{_WINDOW}: {error}" if error else _WINDOW
-
-
-def shared_resource(warning: str) -> str:
-    return f"Shared resource found: {warning}"
 
 
 def conditions(rows: Iterable[tuple[str, str]]) -> str:
     """`rows` are types and messages."""
     return ";".join(f"{type}: {message}" for type, message in rows)
-
-
-def no_cluster(error: str) -> str:
-    return f"Failed to get destination cluster: {error}"
-
-
-def targets_not_normalized(error: str) -> str:
-    return f"Failed to normalize target resources: {error}"
-
-
-def no_service_account(error: str) -> str:
-    return f"failed to derive service account to impersonate: {error}"
-
-
-def no_matching_service_account(server: str, namespace: str) -> str:
-    return f"no matching service account found for destination server {server} and namespace {namespace}"
-
-
-def no_overrides(error: str) -> str:
-    return f"Failed to load resource overrides: {error}"

@@ -60,7 +60,7 @@ def _remove_old_finalizers(step: SyncContext, tasks: Sequence[SyncTask]) -> bool
             try:
                 remove_finalizer(step.cluster_ops, task)
             except Refused as problem:
-                message = messages.old_finalizer_not_removed(problem.message)
+                message = f"failed to remove hook finalizer: {problem.message}"
                 step.set_resource_result(task, task.status, Phase.ERROR.value, message)
                 freed = False
     return freed
@@ -122,7 +122,10 @@ def apply_object(
         try:
             migrate(cluster_ops, live, from_manager=old, to_manager=request.manager)
         except Refused as problem:
-            return Code.SYNC_FAILED, messages.not_migrated(str(ref_of(live).key), problem.message)
+            return (
+                Code.SYNC_FAILED,
+                f"Failed to perform client-side apply migration for {ref_of(live).key}: {problem.message}",
+            )
     mode = Mode(
         dry_run=dry_run,
         force=plan.force,
@@ -155,7 +158,7 @@ def _write(cluster_ops: ClusterOps, target: Object, live: Object | None, plan: W
                 meta["resourceVersion"] = version
             cluster_ops.update({**target, "metadata": meta}, dry_run=mode.dry_run)
             ref = ref_of(target)
-            return messages.updated(ref.kind, ref.name)
+            return f"{ref.kind}/{ref.name} updated"
 
 
 def prune_object(step: SyncContext, task: SyncTask, *, dry_run: bool) -> tuple[Code, str]:

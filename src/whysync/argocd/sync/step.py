@@ -96,7 +96,10 @@ def _update_running(context: SyncContext, tasks: Sequence[SyncTask]) -> None:
                 context.set_resource_result(task, task.status, outcome.phase, outcome.message)
             else:
                 context.set_resource_result(
-                    task, task.status, Phase.ERROR.value, messages.hook_health_failed(outcome.error)
+                    task,
+                    task.status,
+                    Phase.ERROR.value,
+                    f"failed to get resource health: failed to get resource health: {outcome.error}",
                 )
             continue
         assessment = context.cluster_ops.health(task.live)
@@ -134,10 +137,15 @@ def _check_exists(context: SyncContext, task: SyncTask) -> None:
         resource_ops.read(context.cluster_ops, task)
     except Refused as problem:
         if problem.reason is Reason.NOT_FOUND:
-            context.set_resource_result(task, Code.SYNC_FAILED, Phase.ERROR.value, messages.missing(task))
+            context.set_resource_result(
+                task,
+                Code.SYNC_FAILED,
+                Phase.ERROR.value,
+                f"Resource {task.label} is missing, it might have been deleted",
+            )
         else:
             context.set_resource_result(
-                task, task.status, Phase.ERROR.value, messages.not_read(problem.message)
+                task, task.status, Phase.ERROR.value, f"Failed to get live resource {problem.message}"
             )
 
 
@@ -161,7 +169,7 @@ def _run_wave(
             context.cluster_ops.pause(phase, wave, final=final)
         except Refused as problem:
             terminate_hooks(context, tasks)
-            context.set_operation_phase(Phase.ERROR, messages.wave_hook_failed(problem.message))
+            context.set_operation_phase(Phase.ERROR, f"SyncWaveHook failed: {problem.message}")
             return
     match outcome:
         case Outcome.FAILED:

@@ -183,7 +183,7 @@ class _SyncAppState:
             (condition for condition in conditions if condition.type == "SharedResourceWarning"), None
         )
         if shared is not None and self.options.fail_on_shared:
-            raise self.end(Phase.FAILED, messages.shared_resource(shared.message))
+            raise self.end(Phase.FAILED, f"Shared resource found: {shared.message}")
         stopping = [
             (condition.type, condition.message) for condition in conditions if condition.type in _STOPPING
         ]
@@ -194,12 +194,12 @@ class _SyncAppState:
         try:
             return destination_cluster(self.app.spec.destination, self.sync.clusters)
         except NoCluster as problem:
-            raise self.end(Phase.ERROR, messages.no_cluster(str(problem))) from problem
+            raise self.end(Phase.ERROR, f"Failed to get destination cluster: {problem}") from problem
 
     def stop_without_overrides(self) -> None:
         problem = self.sync.settings.comparison_problem
         if problem is not None and problem.key.startswith(_OVERRIDES):
-            raise self.end(Phase.ERROR, messages.no_overrides(problem.message))
+            raise self.end(Phase.ERROR, f"Failed to load resource overrides: {problem.message}")
 
     def pairs(self, comparison: Comparison) -> tuple[Pair, ...]:
         if not self.options.respect_ignored:
@@ -207,7 +207,7 @@ class _SyncAppState:
         try:
             return normalize_target_resources(comparison)
         except BadTargets as problem:
-            raise self.end(Phase.ERROR, messages.targets_not_normalized(str(problem))) from problem
+            raise self.end(Phase.ERROR, f"Failed to normalize target resources: {problem}") from problem
 
     def user(self, cluster: Cluster) -> str:
         """The user that the sync impersonates; empty means Argo CD itself."""
@@ -222,10 +222,12 @@ class _SyncAppState:
                 cluster=cluster,
             )
         except NoServiceAccount as problem:
-            raise self.end(Phase.ERROR, messages.no_service_account(str(problem))) from problem
+            raise self.end(
+                Phase.ERROR, f"failed to derive service account to impersonate: {problem}"
+            ) from problem
         if not user and settings.impersonation_enforced:
-            message = messages.no_matching_service_account(cluster.server, namespace)
-            raise self.end(Phase.ERROR, message)
+            destination = f"destination server {cluster.server} and namespace {namespace}"
+            raise self.end(Phase.ERROR, f"no matching service account found for {destination}")
         return user
 
     def step(self, request: Request, cluster_ops: ClusterOps) -> None:
@@ -262,9 +264,9 @@ def history_after(application: Object, state: Object, now: datetime) -> list[Jso
     Mirrors `persistRevisionHistory`, Argo CD 3.6; raw, because a source has fields that nothing here reads.
     """
     before = items(dig(application, "status", "history"))
-    last = integer(fields(before[-1]).get("id")) if before else None
+    last = integer(fields(before[-1]).get("id")) if before else -1
     result = fields(state.get("syncResult"))
-    entry: Object = {"deployedAt": go_time(now), "id": next_id(last)}
+    entry: Object = {"deployedAt": go_time(now), "id": last + 1}
     if state.get("startedAt"):
         entry["deployStartedAt"] = state["startedAt"]
     if items(result.get("sources")):
@@ -288,7 +290,3 @@ def kept_history(entries: Sequence[T], limit: int | None = None) -> tuple[T, ...
     """The last `limit` entries; `limit` is `spec.revisionHistoryLimit`."""
     max_entries = DEFAULT_LIMIT if limit is None else max(limit, 0)
     return tuple(entries[len(entries) - max_entries :]) if len(entries) > max_entries else tuple(entries)
-
-
-def next_id(last: int | None) -> int:
-    return 0 if last is None else last + 1

@@ -24,7 +24,6 @@ from whysync.argocd.hooks import (
     with_prune_last,
     with_prunes_reversed,
 )
-from whysync.argocd.sync import messages
 from whysync.argocd.sync.cluster_ops import ApiResource, ClusterOps, Reason, Refused
 from whysync.argocd.sync.hooks import with_hook_finalizer
 from whysync.argocd.sync.options import skips_missing_kind
@@ -125,11 +124,11 @@ def _auto_create_namespace(step: SyncContext) -> list[Task]:
     try:
         live = _live_namespace(step.cluster_ops, ref_of(bare))
     except Refused as problem:
-        return [_failed_namespace(step, bare, messages.namespace_not_read(problem.message))]
+        return [_failed_namespace(step, bare, f"namespace auto creation failed: {problem.message}")]
     try:
         namespace = make(bare, live)
     except NamespaceProblem as problem:
-        return [_failed_namespace(step, bare, messages.namespace_modifier_failed(str(problem)))]
+        return [_failed_namespace(step, bare, f"namespaceModifier error: {problem}")]
     if namespace is None:
         return []
     return [Task(phase=SyncPhase.PRE_SYNC.value, target=namespace, live=live)]

@@ -13,7 +13,7 @@ from whysync.golang.fmt import sorted_json
 from whysync.json_tree import Json, Object, fields, text
 from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED, last_applied, without_last_applied
-from whysync.kubernetes.merge.merge_patch import three_way_merge_patch
+from whysync.kubernetes.merge.merge_patch import three_way_merge_patch, without_nulls
 from whysync.kubernetes.merge.strategic import three_way_patch
 from whysync.kubernetes.schema import Type, type_of
 
@@ -36,8 +36,6 @@ def client_side_apply(
     collection: str,
     manager: str = MANAGER,
     validation: str = "Strict",
-    force: bool = False,
-    dry_run: bool = False,
 ) -> Applied:
     """Apply a manifest; `collection` is the URL path of its kind in its namespace."""
     wanted = with_annotation(manifest)
@@ -45,37 +43,18 @@ def client_side_apply(
     live = cluster.send(Request(verb="get", path=path))
     if live.code == 404:
         created = without_nulls(wanted)
-        return _created(cluster, created, collection, manager, validation, dry_run=dry_run)
+        answer = cluster.send(
+            Request(verb="create", path=collection, body=created, manager=manager, validation=validation)
+        )
+        return Applied(outcome="created" if answer.ok else "", answer=answer, sent=created)
     if not live.ok or live.body is None:
         return Applied(outcome="", answer=live)
     patch = patch_for(wanted, live.body)
     if not patch:
         return Applied(outcome="unchanged", answer=live)
     verb = patch_verb(manifest)
-    answer = cluster.send(
-        Request(verb=verb, path=path, body=patch, manager=manager, validation=validation, dry_run=dry_run)
-    )
-    if answer.code in {409, 422} and force:
-        cluster.send(Request(verb="delete", path=path, body={"propagationPolicy": "Background"}))
-        again = _created(cluster, wanted, collection, manager, validation, dry_run=dry_run)
-        return Applied(outcome="configured" if again.outcome else "", answer=again.answer, sent=patch)
+    answer = cluster.send(Request(verb=verb, path=path, body=patch, manager=manager, validation=validation))
     return Applied(outcome="configured" if answer.ok else "", answer=answer, sent=patch)
-
-
-def _created(
-    cluster: Cluster, wanted: Object, collection: str, manager: str, validation: str, *, dry_run: bool
-) -> Applied:
-    answer = cluster.send(
-        Request(
-            verb="create",
-            path=collection,
-            body=wanted,
-            manager=manager,
-            validation=validation,
-            dry_run=dry_run,
-        )
-    )
-    return Applied(outcome="created" if answer.ok else "", answer=answer, sent=wanted)
 
 
 def patch_for(wanted: Object, live: Object) -> Object:
@@ -92,17 +71,6 @@ def patch_verb(manifest: Object) -> str:
     return "merge-patch" if _schema(manifest) is None else "strategic-patch"
 
 
-def without_nulls(obj: Object) -> Object:
-    """What is created: without the keys that a patch would remove. Mirrors `pruneNullsFromMap`."""
-    return {key: _pruned(value) for key, value in obj.items() if value is not None}
-
-
-def _pruned(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: _pruned(item) for key, item in value.items() if item is not None}
-    return [_pruned(item) for item in value] if isinstance(value, list) else value
-
-
 def _schema(obj: Object) -> Type | None:
     return type_of(text(obj.get("apiVersion")), text(obj.get("kind")))
 
@@ -112,9 +80,5 @@ def with_annotation(manifest: Object) -> Object:
     bare = without_last_applied(manifest)
     meta = fields(bare.get("metadata"))
     annotations = fields(meta.get("annotations"))
-    plain: Object = {**meta, "annotations": annotations}
-    bare: Object = {**bare, "metadata": plain}
-    last_applied = sorted_json(bare) + "\n"
-    marked: Object = {**annotations, LAST_APPLIED: last_applied}
-    new_meta: Object = {**meta, "annotations": marked}
-    return {**bare, "metadata": new_meta}
+    last_applied = sorted_json({**bare, "metadata": {**meta, "annotations": annotations}}) + "\n"
+    return {**bare, "metadata": {**meta, "annotations": {**annotations, LAST_APPLIED: last_applied}}}

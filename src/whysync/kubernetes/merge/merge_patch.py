@@ -10,7 +10,7 @@ from whysync.json_tree import Json, Object, same
 
 def three_way_merge_patch(last_applied: Object, modified: Object, current: Object) -> Object:
     """What brings `current` to `modified` and removes what `last_applied` had besides."""
-    changes = _without_nulls(_difference(current, modified))
+    changes = _additions(_difference(current, modified))
     if last_applied is modified:
         return changes
     return _combined(_only_nulls(_difference(last_applied, modified)), changes)
@@ -26,7 +26,7 @@ def merge_patch(original: Object, patch: Object) -> Object:
         elif isinstance(old, dict) and isinstance(value, dict):
             merged[key] = merge_patch(old, value)
         else:
-            merged[key] = pruned(value)
+            merged[key] = without_nulls(value)
     return merged
 
 
@@ -51,12 +51,12 @@ def _trimmed(shape: Json, value: Json) -> Json:
     return value
 
 
-def pruned(value: Json) -> Json:
+def without_nulls(value: Json) -> Json:
     """A new value as it is stored: nulls in maps are left out."""
     if isinstance(value, dict):
-        return {key: pruned(item) for key, item in value.items() if item is not None}
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [pruned(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value
 
 
@@ -79,12 +79,12 @@ def _difference(original: Object, modified: Object) -> Object:
     return patch
 
 
-def _without_nulls(patch: Object) -> Object:
+def _additions(patch: Object) -> Object:
     """Additions and changes only. A map written empty is a value; one that becomes empty is no change."""
     kept: Object = {}
     for key, value in patch.items():
         if isinstance(value, dict) and value:
-            inner = _without_nulls(value)
+            inner = _additions(value)
             if inner:
                 kept[key] = inner
         elif value is not None:

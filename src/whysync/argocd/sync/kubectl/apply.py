@@ -20,8 +20,9 @@ from whysync.argocd.sync.kubectl.output import (
 from whysync.argocd.sync.kubectl.target import Target
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Answer
-from whysync.kubernetes.kubectl.client_side_apply import patch_for, patch_verb, with_annotation, without_nulls
+from whysync.kubernetes.kubectl.client_side_apply import patch_for, patch_verb, with_annotation
 from whysync.kubernetes.merge.last_applied import last_applied_text
+from whysync.kubernetes.merge.merge_patch import without_nulls
 from whysync.kubernetes.merge.strategic import BadPatch
 
 _RETRIES: Final = 5
@@ -67,7 +68,7 @@ class Apply:
     def _create(self, target: Target, modified: Object) -> None:
         if self.mode.dry_run:
             return
-        response = self._post(target, without_nulls(modified))
+        response = self._post(target, fields(without_nulls(modified)))
         if not response.ok:
             raise refused(
                 response,

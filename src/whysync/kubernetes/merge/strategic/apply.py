@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from whysync.golang.fmt import go_text
 from whysync.json_tree import Json, Object
+from whysync.kubernetes.merge.merge_patch import without_nulls
 from whysync.kubernetes.merge.strategic.meta import (
     DELETE_FROM,
     ELEMENT_ORDER,
@@ -21,7 +22,6 @@ from whysync.kubernetes.merge.strategic.meta import (
     look_up,
     look_up_list,
     without_directives,
-    without_nulls,
     written,
 )
 from whysync.kubernetes.schema import Field, Type

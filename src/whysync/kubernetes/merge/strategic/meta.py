@@ -126,13 +126,5 @@ def without_directives(value: Json) -> Json:
     return value
 
 
-def without_nulls(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [without_nulls(item) for item in value]
-    return value
-
-
 def delete_order(merge_key: str, value: Json) -> Object:
     return {merge_key: value, PATCH: "delete"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from whysync.json_tree import Json, Missing, Object, fields, items, text
+from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.structured.fieldset import FieldSet, from_fields_v1
 from whysync.kubernetes.merge.structured.merge import merge, remove_items
@@ -76,17 +76,13 @@ def applied(
     }
     me = Manager(manager, "Apply", "", "")
     before = current.pop(me, None)
-    merged = _tree(merge(live, config, atom))
+    merged = fields(merge(live, config, atom))
     if before and version == text(live.get("apiVersion")):
         before, now = _reconciled(before, atom), field_set(config, atom)
         if before.difference(now):
             others = [_reconciled(owned, atom) for owned in current.values()]
             merged = _pruned(merged, before, [*others, now], atom)
     return None if merged == live else merged
-
-
-def _tree(value: Json | Missing) -> Object:
-    return value if isinstance(value, dict) else {}
 
 
 def _pruned(merged: Object, before: FieldSet, claims: list[FieldSet], atom: Atom) -> Object:
@@ -99,7 +95,7 @@ def _pruned(merged: Object, before: FieldSet, claims: list[FieldSet], atom: Atom
     kept = named_fields_too(field_set(cut, atom), atom).union(named_fields_too(claimed, atom))
     cut = remove_items(merged, everything.difference(kept), atom)
     left = named_fields_too(field_set(cut, atom), atom)
-    return _tree(remove_items(merged, everything.difference(left).intersection(last), atom))
+    return fields(remove_items(merged, everything.difference(left).intersection(last), atom))
 
 
 def named_fields_too(owned: FieldSet, atom: Atom | None) -> FieldSet:

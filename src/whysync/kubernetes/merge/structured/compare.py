@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from whysync.json_tree import MISSING, Json, Missing, Object, same
+from whysync.json_tree import MISSING, Json, Missing, Object, fields, items, same
 from whysync.kubernetes.merge.structured.fieldset import FieldSet
 from whysync.kubernetes.merge.structured.schema import Atom, ListType, MapType
 from whysync.kubernetes.merge.structured.walk import TypeErrors, item_step
@@ -40,13 +40,13 @@ def _compare(
     descends = False
     if form == "map":
         assert atom.map is not None
-        mine, theirs = _dict(left), _dict(right)
+        mine, theirs = fields(left), fields(right)
         if not atom.map.atomic and (mine or theirs):
             descends = True
             _compare_maps(mine, theirs, atom.map, path, comparison)
     elif form == "list":
         assert atom.list is not None
-        old, new = _list(left), _list(right)
+        old, new = items(left), items(right)
         if atom.list.associative and (old or new):
             descends = True
             _compare_lists(old, new, atom.list, path, comparison)
@@ -59,12 +59,12 @@ def _all_of(value: Json, atom: Atom) -> FieldSet:
     below = FieldSet()
     form = atom.form(value)
     if form == "map" and atom.map is not None and not atom.map.atomic:
-        for key, item in _dict(value).items():
+        for key, item in fields(value).items():
             inner = atom.map.at(key)
             if inner is not None:
                 _put(below, f"f:{key}", _all_of(item, inner))
     elif form == "list" and atom.list is not None and atom.list.associative:
-        for step, same_ones in _grouped(_list(value), atom.list).items():
+        for step, same_ones in _grouped(items(value), atom.list).items():
             once = len(same_ones) == 1
             _put(below, step, _all_of(same_ones[0], atom.list.element) if once else FieldSet())
     return below
@@ -74,14 +74,6 @@ def _put(into: FieldSet, step: str, below: FieldSet) -> None:
     into.members.add(step)
     if below.members:
         into.children[step] = below
-
-
-def _dict(value: Json | Missing) -> Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json | Missing) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 def _compare_maps(
@@ -118,9 +110,9 @@ def _compare_lists(
             comparison.added.insert(here)
 
 
-def _grouped(items: list[Json], kind: ListType) -> dict[str, list[Json]]:
+def _grouped(values: list[Json], kind: ListType) -> dict[str, list[Json]]:
     groups: dict[str, list[Json]] = {}
-    for index, item in enumerate(items):
+    for index, item in enumerate(values):
         try:
             groups.setdefault(item_step(item, kind), []).append(item)
         except ValueError as problem:

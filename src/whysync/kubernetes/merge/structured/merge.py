@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.json_tree import MISSING, Json, Missing, Object
+from whysync.json_tree import MISSING, Json, Missing, Object, fields, items
 from whysync.kubernetes.merge.structured.fieldset import FieldSet, step_text
 from whysync.kubernetes.merge.structured.schema import Atom, ListType, MapType
 from whysync.kubernetes.merge.structured.walk import TypeErrors, item_step, safe_step
@@ -13,25 +13,13 @@ def merge(left: Json | Missing, right: Json | Missing, atom: Atom) -> Json | Mis
     form = atom.form(left) if isinstance(right, Missing) else atom.form(right)
     if form == "map":
         assert atom.map is not None
-        if not atom.map.atomic and (_filled(left, dict) or _filled(right, dict)):
-            return _merge_maps(_dict(left), _dict(right), atom.map)
+        if not atom.map.atomic and (fields(left) or fields(right)):
+            return _merge_maps(fields(left), fields(right), atom.map)
     elif form == "list":
         assert atom.list is not None
-        if atom.list.associative and (_filled(left, list) or _filled(right, list)):
-            return _merge_lists(_list(left), _list(right), atom.list)
+        if atom.list.associative and (items(left) or items(right)):
+            return _merge_lists(items(left), items(right), atom.list)
     return left if isinstance(right, Missing) else right
-
-
-def _filled(value: Json | Missing, form: type) -> bool:
-    return isinstance(value, form) and bool(value)
-
-
-def _dict(value: Json | Missing) -> Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json | Missing) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 def _merge_maps(left: Object, right: Object, kind: MapType) -> Json | Missing:
