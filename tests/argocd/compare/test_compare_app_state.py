@@ -312,8 +312,7 @@ def test_an_error_of_the_repository_is_kept_back_for_a_while() -> None:
     with pytest.raises(NotComparedYet):
         compare_with_grace(given, first_seen=NOW - timedelta(seconds=180), grace_seconds=180)
     late = compare_with_grace(given, first_seen=NOW - timedelta(seconds=181), grace_seconds=180)
-    forced = compare_with_grace(given, first_seen=None, grace_seconds=180, forced=True)
-    assert late.sync is forced.sync is UNKNOWN
+    assert late.sync is UNKNOWN
 
 
 def test_health_that_cannot_be_judged_is_a_condition() -> None:

@@ -37,15 +37,12 @@ class NotComparedYet(Exception):
     """A repository error within the grace period: the status is not written."""
 
 
-def compare_with_grace(
-    inputs: Inputs, *, first_seen: datetime | None, grace_seconds: int, forced: bool = False
-) -> Comparison:
+def compare_with_grace(inputs: Inputs, *, first_seen: datetime | None, grace_seconds: int) -> Comparison:
     """Compares, but reports a repository error only after a grace period.
 
-    `first_seen` is the time of the first error, `None` for now; a requested refresh or a changed source sets
-    `forced`. Raises `NotComparedYet`.
+    `first_seen` is the time of the first error, `None` for now. Raises `NotComparedYet`.
     """
-    if inputs.target_error is not None and not forced:
+    if inputs.target_error is not None:
         grace = timedelta(seconds=grace_seconds)
         if first_seen is None or inputs.now - first_seen <= grace:
             raise NotComparedYet("failed to get repo objects")
