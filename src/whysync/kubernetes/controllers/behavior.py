@@ -67,17 +67,13 @@ class PodBehavior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """The metric of an autoscaler from a time after the start on; exactly one of the last three is set."""
+    """The metric of an autoscaler from a time after the start on."""
 
     namespace: str
     name: str
     after_seconds: float = 0
-    replicas: int | None = None
+    replicas: int
     """The number of replicas that the metric recommends."""
-    utilization: int | None = None
-    """The average utilization of the resource, in percent of the requests."""
-    error: str = ""
-    """Why there are no metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

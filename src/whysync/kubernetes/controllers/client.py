@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from whysync.json_tree import Object, dig, fields, same, text
+from whysync.json_tree import Object, dig, fields, items, same, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
 from whysync.kubernetes.apiserver.protocol import Answer, Request
 from whysync.kubernetes.apiserver.server import ApiServer
@@ -53,7 +53,13 @@ class StatusError(Exception):
         self.code = answer.code
         self.reason = text(status.get("reason"))
         self.message = text(status.get("message")) or answer.text
+        self._causes = {text(dig(cause, "reason")) for cause in items(dig(status, "details", "causes"))}
         super().__init__(self.message)
+
+    @property
+    def is_namespace_terminating(self) -> bool:
+        """Mirrors `HasStatusCause(err, NamespaceTerminatingCause)`."""
+        return "NamespaceTerminating" in self._causes
 
 
 class Client:
@@ -62,7 +68,7 @@ class Client:
         self.manager = manager
         self.index = index or ObjectIndex(api_server.store)
         self._ownership = FieldOwnership()
-        self._recorder = EventRecorder(api_server.store, api_server.clock, manager)
+        self.event: Final = EventRecorder(api_server.store, api_server.clock, manager).event
 
     @property
     def now(self) -> datetime:
@@ -152,20 +158,6 @@ class Client:
         if managed:
             meta["managedFields"] = managed
         return self.api_server.store.put(self.place(live), new)
-
-    def event(
-        self,
-        about: Object,
-        type: str,
-        reason: str,
-        message: str,
-        component: str,
-        *,
-        host: str = "",
-        field_path: str = "",
-    ) -> None:
-        """`about` is the involved object; `field_path` is a part of it, such as `spec.containers{web}`."""
-        self._recorder.event(about, type, reason, message, component, host=host, field_path=field_path)
 
     # -- keys and paths ---------------------------------------------------------------------------
 

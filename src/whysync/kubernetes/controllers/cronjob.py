@@ -212,7 +212,7 @@ class _CronJobSync:
                     return
                 job = existing
             else:
-                if "because it is being terminated" not in error.message:
+                if not error.is_namespace_terminating:
                     self._event("Warning", "FailedCreate", f"Error creating job: {error.message}")
                 raise
         else:

@@ -155,7 +155,7 @@ class ReplicaSetControl:
         except StatusError as error:
             if error.code == 409:
                 return self._handle_name_collision(sets, name)
-            if "because it is being terminated" in error.message:
+            if error.is_namespace_terminating:
                 return obj, False
             message = f'Failed to create new replica set "{name}": {error.message}'
             if deadline_of(obj) is not None:

@@ -80,6 +80,7 @@ class EventRecorder:
         host: str = "",
         field_path: str = "",
     ) -> None:
+        """`about` is the involved object; `field_path` is a part of it, such as `spec.containers{web}`."""
         involved = _reference(about, field_path)
         namespace = text(involved.get("namespace")) or "default"
         namespace_object = self._store.get((("", "namespaces"), "", namespace))

@@ -7,7 +7,6 @@ target. Differs: of `spec.behavior`, only the windows and `selectPolicy: Disable
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from math import ceil
 from typing import Final, NamedTuple
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
@@ -30,9 +29,7 @@ from whysync.kubernetes.controllers.object_index import Kind
 AUTOSCALERS: Final = ("autoscaling", "horizontalpodautoscalers")
 _SYNC_SECONDS: Final = 15
 _DOWNSCALE_WINDOW_SECONDS: Final = 300
-_TOLERANCE: Final = 0.1
 _COMPONENT: Final = "horizontal-pod-autoscaler"
-_NO_METRICS_SERVER: Final = "the server could not find the requested resource (get pods.metrics.k8s.io)"
 
 
 class _Recommendation(NamedTuple):
@@ -41,7 +38,6 @@ class _Recommendation(NamedTuple):
     replicas: int
     metric: str
     metrics: list[Json]
-    reason: str = ""
     error: str = ""
     wrapped_error: str = ""
     """The error as it is wrapped in the event FailedComputeMetricsReplicas."""
@@ -211,19 +207,14 @@ class _AutoscalerSync:
         target = dig(resource, "target", "averageUtilization")
         if spec.get("type") not in (None, "Resource") or not isinstance(target, int):
             description, target = _metric_description(spec, name), 0
-        if metric is not None and metric.error:
-            return self._metrics_error(name, metric.error, spec)
-        if metric is None or metric.utilization is not None:
-            missing = self._missing_input(scale, name) if target else ""
-            if missing:
-                return self._metrics_error(name, missing, spec)
-        utilization = target if metric is None or metric.utilization is None else metric.utilization
-        replicas = current
-        if metric is not None and metric.replicas is not None:
+        replicas, utilization = current, target
+        if metric is not None:
             replicas = metric.replicas
             utilization = round(target * replicas / max(current, 1))
-        elif target and abs(utilization / target - 1) > _TOLERANCE:
-            replicas = ceil(current * utilization / target)
+        elif target and (missing := self._missing_input(scale, name)):
+            error = f"failed to get {name} utilization: {missing}"
+            wrapped_error = f"failed to get {name} resource metric value: {error}"
+            return _Recommendation(0, description, [], error, wrapped_error)
         metrics: list[Json] = []
         if target:
             current_metric: Object = {"name": name, "current": {"averageUtilization": utilization}}
@@ -254,23 +245,10 @@ class _AutoscalerSync:
             if labels and not is_terminating(pod) and selects(label_selector, labels_of(pod))
         ]
 
-    def _metrics_error(self, name: str, error: str, spec: Object) -> _Recommendation:
-        if spec.get("type") not in (None, "Resource"):
-            kind = text(spec.get("type"))
-            message = f"unable to get {kind.lower()} metric: {error}"
-            return _Recommendation(0, "", [], f"FailedGet{kind}Metric", message, message)
-        if error == "no metrics server":
-            error = f"unable to fetch metrics from resource metrics API: {_NO_METRICS_SERVER}"
-        if "pods returned" not in error and not error.startswith("missing request"):
-            error = f"unable to get metrics for resource {name}: {error}"
-        message = f"failed to get {name} utilization: {error}"
-        wrapped = f"failed to get {name} resource metric value: {message}"
-        return _Recommendation(0, "", [], "FailedGetResourceMetric", message, wrapped)
-
     def _fail_metrics(self, recommendation: _Recommendation, status: Object) -> None:
-        self._record_event("Warning", recommendation.reason, recommendation.error)
+        self._record_event("Warning", "FailedGetResourceMetric", recommendation.error)
         message = f"the HPA was unable to compute the replica count: {recommendation.error}"
-        self._set_condition("ScalingActive", "False", recommendation.reason, message)
+        self._set_condition("ScalingActive", "False", "FailedGetResourceMetric", message)
         combined = f"invalid metrics (1 invalid out of 1), first error is: {recommendation.wrapped_error}"
         self._record_event("Warning", "FailedComputeMetricsReplicas", combined)
         self._write_status(status)

@@ -139,7 +139,7 @@ def create_pod(client: Client, owner: Object, pod: Object, component: str) -> Ob
     try:
         new = client.create(pod)
     except StatusError as error:
-        if "because it is being terminated" in error.message:
+        if error.is_namespace_terminating:
             return None
         client.event(owner, "Warning", "FailedCreate", f"Error creating: {error.message}", component)
         return Failure(error.message)

@@ -92,7 +92,7 @@ class StatefulPodControl:
         try:
             created = self._client.create(pod)
         except StatusError as error:
-            if error.code == 409 or "because it is being terminated" in error.message:
+            if error.code == 409 or error.is_namespace_terminating:
                 return error.code != 409
             self._record_pod_event("Create", pod, error.message)
             return False
