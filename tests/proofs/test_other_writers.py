@@ -70,7 +70,7 @@ def test_how_long_it_takes_is_read_off_the_facts() -> None:
 def test_two_writers_and_one_field_are_a_loop() -> None:
     world = scaled("shop-operator", spec={"syncPolicy": {"automated": {"selfHeal": True}}})
     world.run(timedelta(minutes=10))
-    syncs = [one for one in world.simulation.argocd.trace if one.what is TraceKind.STARTED]
+    syncs = [one for one in world.simulation.argocd.trace if one.kind is TraceKind.STARTED]
     assert len(syncs) > 2
 
 

@@ -151,7 +151,7 @@ def test_it_stays_as_it_is(missing: set[str], every: int, everything: bool) -> N
     case = case_without(*missing, every=every)
     world = simulated(case, everything=everything)
     world.run(timedelta(minutes=10))
-    assert [str(one) for one in world.simulation.argocd.trace if one.what is TraceKind.STARTED] == []
+    assert [str(one) for one in world.simulation.argocd.trace if one.kind is TraceKind.STARTED] == []
     assert world.sync_and_health == ("Synced", "Healthy")
 
 

@@ -32,7 +32,7 @@ A_WHILE = timedelta(minutes=10)
 
 
 def _started(world: SimulatedCase) -> list[str]:
-    return [str(one) for one in world.simulation.argocd.trace if one.what is TraceKind.STARTED]
+    return [str(one) for one in world.simulation.argocd.trace if one.kind is TraceKind.STARTED]
 
 
 def _rests(case: Case, *, everything: bool) -> None:

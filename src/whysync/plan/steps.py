@@ -38,14 +38,14 @@ def steps_of(
     waves: dict[_Key, int] = {key: wave for key, (wave, _) in planned.items()}
     failed = dig(simulation.argocd.status(name), "operationState", "phase") != "Succeeded"
     for event in events:
-        if event.app == name and event.what is TraceKind.STARTED:
+        if event.app == name and event.kind is TraceKind.STARTED:
             start = start or event.at
-        if event.app == name and event.what is TraceKind.RESULT and event.about is not None:
+        if event.app == name and event.kind is TraceKind.RESULT and event.about is not None:
             key = _NAMES.get(event.phase, 1), bare(event.about)
             last_events[key] = event
             first_events.setdefault(key, event)
             waves.setdefault(key, event.wave or 0)
-        if failed and event.app == name and event.what is TraceKind.ENDED:
+        if failed and event.app == name and event.kind is TraceKind.ENDED:
             break  # attempts that fail like the first add no information
     message = text(dig(simulation.argocd.status(name), "operationState", "message"))
     namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))

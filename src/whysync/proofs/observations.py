@@ -235,7 +235,7 @@ class Observer:
 
     @property
     def sync_starts(self) -> list[datetime]:
-        return [event.at for event in self.events if event.what is TraceKind.STARTED]
+        return [event.at for event in self.events if event.kind is TraceKind.STARTED]
 
     @property
     def symptoms(self) -> SymptomIds:
@@ -319,14 +319,14 @@ class Observer:
         """Did it come and go between two samples? Self-heal may correct a difference at once."""
         events = [event for event in self.events if event.at > since]
         differed = {
-            event.at for event in events if event.what is TraceKind.STATUS and event.status == "OutOfSync"
+            event.at for event in events if event.kind is TraceKind.STATUS and event.status == "OutOfSync"
         }
         if symptom == APP_DIFFERS:
             return bool(differed)
         return any(
             symptom == SymptomId.differs(event.about.key) and not event.text.endswith("unchanged")
             for event in events
-            if event.what is TraceKind.RESULT and event.about is not None and event.at in differed
+            if event.kind is TraceKind.RESULT and event.about is not None and event.at in differed
         )
 
     def absent_until(self, symptoms: SymptomIds, since: datetime, end: datetime) -> bool:

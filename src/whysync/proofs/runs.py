@@ -276,10 +276,10 @@ def _events(observer: Observer) -> Iterator[_Event]:
         text = f"{action.text}: refused: {action.refused}" if action.refused else action.text
         yield _Event(at=action.at, order=(action.number, 2), text=_shortened_line(text))
     for number, event in enumerate(observer.events, start=1):
-        if event.what is TraceKind.STARTED:
+        if event.kind is TraceKind.STARTED:
             text = _COMMIT.sub(r"\1", event.text) or "a sync starts"
             yield _Event(at=event.at, order=(number, 0), text=_shortened_line(text))
-        elif event.what is TraceKind.ENDED:
+        elif event.kind is TraceKind.ENDED:
             error = event.text if event.phase != "Succeeded" else ""
             text = f"sync {event.phase}" if event.phase else "sync ends"
             yield _Event(

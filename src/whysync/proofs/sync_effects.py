@@ -342,7 +342,7 @@ def drift_after_sync(world: SimulatedCase) -> DriftAfterSync:
     for event in events:  # a difference that is corrected at once shows only in what was written
         if (
             starts
-            and event.what is TraceKind.RESULT
+            and event.kind is TraceKind.RESULT
             and event.about is not None
             and event.text.endswith(_WRITE_RESULTS)
         ):
@@ -374,7 +374,7 @@ def _key_of(world: SimulatedCase, key: Key) -> Key:
 
 
 def _started(events: list[TraceEvent]) -> list[datetime]:
-    return [event.at for event in events if event.what is TraceKind.STARTED]
+    return [event.at for event in events if event.kind is TraceKind.STARTED]
 
 
 def _differing(world: SimulatedCase) -> frozenset[Key]:

@@ -65,7 +65,7 @@ class Progress:
                     self._nameless.add(key)
 
     def feed(self, event: TraceEvent) -> None:
-        match event.what:
+        match event.kind:
             case TraceKind.STATUS:
                 self.sync, _, self.health = event.text.partition(", ")
             case TraceKind.STARTED:

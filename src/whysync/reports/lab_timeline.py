@@ -32,7 +32,7 @@ def lines_of(events: Iterable[TraceEvent]) -> Iterator[Line]:
     states: _States = {}
     for event in events:
         app = event.app.rpartition("/")[2]
-        match event.what:
+        match event.kind:
             case TraceKind.STATUS:
                 yield Line(at=event.at, app=app, text=event.text.replace(", ", " · "))
             case TraceKind.CONDITION:

@@ -26,22 +26,22 @@ def progress_of(case: Case) -> Progress:
 def _events(case: Case) -> Iterator[TraceEvent]:
     at, name, status, state = case.now, case.app.qualified_name, case.app.status, case.operation
     if state is not None:
-        yield TraceEvent(at=at, app=name, what=TraceKind.STARTED)
+        yield TraceEvent(at=at, app=name, kind=TraceKind.STARTED)
         for result in case.results:
             row = case.rows.get(result.key)
             yield TraceEvent(
                 at=at,
                 app=name,
-                what=TraceKind.RESULT,
+                kind=TraceKind.RESULT,
                 about=result.ref,
                 phase=result.sync_phase or result.hook_type or "Sync",
                 wave=row.sync_wave if row is not None else 0,
                 status=_state(result),
                 text="pruned" if result.status == "Pruned" else result.message,
             )
-        yield TraceEvent(at=at, app=name, what=TraceKind.STEP, phase=state.phase, text=state.message)
+        yield TraceEvent(at=at, app=name, kind=TraceKind.STEP, phase=state.phase, text=state.message)
     shown = f"{status.sync.status or 'Unknown'}, {status.health.status or 'Unknown'}"
-    yield TraceEvent(at=at, app=name, what=TraceKind.STATUS, text=shown)
+    yield TraceEvent(at=at, app=name, kind=TraceKind.STATUS, text=shown)
 
 
 def _state(result: ResourceResult) -> str:

@@ -41,7 +41,7 @@ def test_waves_are_two_seconds_apart() -> None:
     world.minutes(1)
     created: dict[str, timedelta] = {}
     for moment in world.argocd.trace:
-        if moment.what is TraceKind.RESULT and moment.about is not None:
+        if moment.kind is TraceKind.RESULT and moment.about is not None:
             created.setdefault(moment.about.name, moment.at - START)
     assert [created[name].total_seconds() for name in "abc"] == [0, 2, 4]
 
@@ -299,8 +299,8 @@ def test_without_prune_an_extra_object_stays_and_auto_sync_does_nothing() -> Non
     world.repo.push({"apps/shop": [config_map("a")]})
     world.minutes(10)
     assert world.codes == ("OutOfSync", "Healthy")
-    assert world.argocd.trace[-1].what is not TraceKind.ENDED
-    assert "prune-only" in [m.status for m in world.argocd.trace if m.what is TraceKind.AUTO_SYNC]
+    assert world.argocd.trace[-1].kind is not TraceKind.ENDED
+    assert "prune-only" in [m.status for m in world.argocd.trace if m.kind is TraceKind.AUTO_SYNC]
     world.argocd.request_sync("shop", {"sync": {"prune": True}})
     world.minutes(1)
     assert world.codes == ("Synced", "Healthy")

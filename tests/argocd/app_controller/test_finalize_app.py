@@ -30,7 +30,7 @@ def test_with_the_finalizer_the_objects_go_and_nobody_heals_them() -> None:
     world.argocd.delete("shop")
     world.minutes(10)
     assert world.argocd.applications == {}
-    assert world.argocd.trace[-1].what is TraceKind.DELETED
+    assert world.argocd.trace[-1].kind is TraceKind.DELETED
     assert world.data("a", "x") is None
     assert world.data("kept", "x") == "1"
 
@@ -60,6 +60,6 @@ def test_a_hook_that_fails_for_ever_is_told_once() -> None:
         body: Object = {"status": {"conditions": [failed]}}
         world.destinations[0].api_server.send(Request(verb="merge-patch", path=path, body=body))
     world.minutes(5)
-    told = [one.text for one in world.argocd.trace if one.what is TraceKind.STEP and "PostDelete" in one.text]
+    told = [one.text for one in world.argocd.trace if one.kind is TraceKind.STEP and "PostDelete" in one.text]
     assert told == ["waiting for PostDelete hooks to complete"]
     assert (world.condition("DeletionError") or "") == "PostDelete hook(s) failed: shop/bye"

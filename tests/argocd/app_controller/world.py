@@ -147,7 +147,7 @@ class SmallWorld(Simulation):
         return None
 
     def moments(self, *whats: TraceKind) -> list[str]:
-        return [f"{m.at:%H:%M:%S} {m.text}" for m in self.argocd.trace if m.what in whats]
+        return [f"{m.at:%H:%M:%S} {m.text}" for m in self.argocd.trace if m.kind in whats]
 
     def get(self, path: str) -> Object | None:
         answer = self.api_server.send(Request(verb="get", path=path))

@@ -68,7 +68,7 @@ def test_an_app_of_two_sources_has_two_revisions() -> None:
     assert simulation.argocd.sync_and_health("shop") == ("Synced", "Healthy")
     assert dig(status, "sync", "revisions") == [first, second]
     assert status.get("sourceTypes") == ["Directory", "Kustomize"]
-    assert len([m for m in simulation.argocd.trace if m.what is TraceKind.STARTED]) == 1
+    assert len([m for m in simulation.argocd.trace if m.kind is TraceKind.STARTED]) == 1
 
 
 def in_namespace(namespace: str) -> Object:

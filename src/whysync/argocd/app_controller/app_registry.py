@@ -92,7 +92,7 @@ class AppRegistry:
         return True
 
     def trace_event(self, app: str, kind: TraceKind, text: str = "", *, status: str = "") -> None:
-        self.trace.append(TraceEvent(at=self.clock.now, app=app, what=kind, text=text, status=status))
+        self.trace.append(TraceEvent(at=self.clock.now, app=app, kind=kind, text=text, status=status))
 
     # --- trace events of a change ----------------------------------------------------------------
 
@@ -101,15 +101,15 @@ class AppRegistry:
         old, new = fields(before.get("status")), fields(after.get("status"))
         if _codes(old) != _codes(new):
             yield TraceEvent(
-                at=now, app=name, what=TraceKind.STATUS, text=", ".join(_codes(new)), status=_codes(new)[0]
+                at=now, app=name, kind=TraceKind.STATUS, text=", ".join(_codes(new)), status=_codes(new)[0]
             )
         previous, current = _conditions(old), _conditions(new)
         for type, message in current:
             if (type, message) not in previous:
-                yield TraceEvent(at=now, app=name, what=TraceKind.CONDITION, text=message, status=type)
+                yield TraceEvent(at=now, app=name, kind=TraceKind.CONDITION, text=message, status=type)
         for type in dict.fromkeys(type for type, _ in previous):
             if type not in {current_type for current_type, _ in current}:
-                yield TraceEvent(at=now, app=name, what=TraceKind.CLEARED, text=type, status=type)
+                yield TraceEvent(at=now, app=name, kind=TraceKind.CLEARED, text=type, status=type)
         yield from self._operation_events(name, now, old, new)
 
     def _operation_events(self, name: str, now: datetime, old: Object, new: Object) -> Iterator[TraceEvent]:
@@ -120,7 +120,7 @@ class AppRegistry:
         has_started = before.get("startedAt") != after.get("startedAt")
         if has_started:
             yield TraceEvent(
-                at=now, app=name, what=TraceKind.STARTED, text=_operation_text(after), phase=phase
+                at=now, app=name, kind=TraceKind.STARTED, text=_operation_text(after), phase=phase
             )
         finished_before = before.get("finishedAt")
         # a retry discards the previous results
@@ -135,7 +135,7 @@ class AppRegistry:
         else:
             kind = TraceKind.STEP
         if message or kind is TraceKind.ENDED:
-            yield TraceEvent(at=now, app=name, what=kind, text=message, phase=phase)
+            yield TraceEvent(at=now, app=name, kind=kind, text=message, phase=phase)
 
     def _result_events(self, name: str, now: datetime, before: Object, after: Object) -> Iterator[TraceEvent]:
         waves = self.queues[name].waves()
@@ -153,7 +153,7 @@ class AppRegistry:
             yield TraceEvent(
                 at=now,
                 app=name,
-                what=TraceKind.RESULT,
+                kind=TraceKind.RESULT,
                 text=text(row.get("message")),
                 about=ref,
                 phase=text(row.get("syncPhase")),

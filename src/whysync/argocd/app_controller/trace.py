@@ -37,7 +37,7 @@ class TraceEvent:
     at: datetime
     app: str
     """Qualified: `argocd/shop`."""
-    what: TraceKind
+    kind: TraceKind
     text: str = ""
     about: Ref | None = None
     phase: str = ""
@@ -48,4 +48,4 @@ class TraceEvent:
 
     def __str__(self) -> str:
         about = f" {self.about}" if self.about is not None else ""
-        return f"{self.at:%H:%M:%S} {self.app}: {self.what}{about} {self.text}".rstrip()
+        return f"{self.at:%H:%M:%S} {self.app}: {self.kind}{about} {self.text}".rstrip()

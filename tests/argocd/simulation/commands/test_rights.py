@@ -103,5 +103,5 @@ def test_the_results_of_a_retry_are_told_again() -> None:
     app = application(automated={}, options=(), retry=retry)
     found = SmallWorld.with_objects([config_map("a")], app)  # the namespace is not there
     found.minutes(5)
-    refused = [one for one in found.argocd.trace if one.what is TraceKind.RESULT]
+    refused = [one for one in found.argocd.trace if one.kind is TraceKind.RESULT]
     assert [one.text for one in refused] == ['namespaces "shop" not found'] * 3
