@@ -17,6 +17,7 @@ Decide who owns these fields, and remove them from the other manifests.
 
 from collections.abc import Iterator
 
+from whysync.argocd.sync.request import ARGOCD_MANAGER
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.patterns.apply import SsaConflict
 from whysync.queries.commands import kubectl, on_object
@@ -47,8 +48,16 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
                     title=f"Let one manager own these fields: {owners}, or the one that applies now",
                 ),
                 Fix.run(
-                    kubectl("apply", "--server-side", "--force-conflicts", "-f", "MANIFEST"),
-                    title="Or take ownership of the fields once",
+                    kubectl(
+                        "apply",
+                        "--server-side",
+                        "--force-conflicts",
+                        f"--field-manager={ARGOCD_MANAGER}",
+                        "-f",
+                        "MANIFEST",
+                        namespace=ref.namespace,
+                    ),
+                    title="Or let Argo CD's manager take ownership of the fields once",
                     risk=f"{owners} may write its values again",
                     destroys=(f"the values that {owners} set in {fields}{more}",),
                 ),

@@ -1,0 +1,138 @@
+"""Does a program accept this command line? By tables of its subcommands and flags, without the program."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TypedDict, cast
+
+TABLES = Path(__file__).parent / "command_tables"
+_PLUGINS = {("kubectl", "argo"), ("kubectl", "cnpg")}
+# Programs of the system, and plugins with a parser of their own: only their names are known here.
+OTHERS = frozenset({
+    "awk", "base64", "cd", "curl", "diff", "docker", "find", "grep", "jq", "jsonnet", "kustomize", "openssl",
+    "oras", "printf", "sort", "ssh-keygen", "ssh-keyscan", "uniq", "whysync", "xargs",
+})  # fmt: skip
+GIT = {
+    "add": "", "blame": "-L", "clone": "--depth", "commit": "-a -m -S --amend --no-edit", "diff": "--stat",
+    "grep": "-n -i -w -e -l", "log": "-p -S -G --oneline -n", "ls-remote": "--heads --tags --symref",
+    "mv": "", "push": "--force-with-lease", "revert": "--no-edit", "rev-parse": "", "rm": "-r --cached",
+    "show": "--stat",
+    "fetch": "--tags", "ls-files": "", "ls-tree": "-r -d --name-only", "submodule": "",
+    "checkout": "", "switch": "-c",
+    "status": "", "verify-commit": "",
+}  # fmt: skip
+
+
+class Table(TypedDict):
+    version: str
+    everywhere: str
+    commands: dict[str, str]
+
+
+@cache
+def table_of(program: str) -> Table:
+    return cast("Table", json.loads((TABLES / f"{program}.json").read_text()))
+
+
+def refusal(words: list[str]) -> str:
+    """Why the program would refuse it; empty if it would not."""
+    program, *arguments = words
+    if program in OTHERS or tuple(words[:2]) in _PLUGINS:
+        return ""
+    if program == "git":
+        return _refused_by_git(arguments)
+    if program not in ("argocd", "helm", "kubectl"):
+        return f"{program} is no program that users of Argo CD have"
+    return _refused_by_cobra(table_of(program), arguments)
+
+
+def _refused_by_git(arguments: list[str]) -> str:
+    while arguments[:1] == ["-C"]:
+        arguments = arguments[2:]
+    if not arguments or arguments[0] not in GIT:
+        return f"git has no command {arguments[:1]}"
+    known = GIT[arguments[0]].split()
+    for word in arguments[1:]:
+        if word == "--":
+            break
+        if word.startswith("--") and word.partition("=")[0] not in known:
+            return f"git {arguments[0]} has no flag {word}"
+        if word.startswith("-") and not word.startswith("--"):
+            letters = [f"-{letter}" for letter in word[1:]]
+            if letters[0] not in known:
+                return f"git {arguments[0]} has no flag {word}"
+    return ""
+
+
+def _flags(text: str) -> dict[str, str]:
+    """`=` takes a value, `?` takes one with `=` only, `` takes none."""
+    return {word.rstrip("=?"): word[len(word.rstrip("=?")) :] for word in text.split()}
+
+
+def _refused_by_cobra(table: Table, arguments: list[str]) -> str:
+    everywhere = _flags(table["everywhere"])
+    path: list[str] = []
+    given: list[str] = []
+    positional = 0
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--":
+            break
+        if word.startswith("-") and word != "-":
+            given.append(word)
+            command = _flags(table["commands"].get(" ".join(path), ""))
+            if _takes_next(word, everywhere | command | _all_flags_below(table, path)):
+                if not waiting:
+                    return f"{word} needs a value"
+                waiting.pop(0)
+        elif not positional and " ".join([*path, word]) in table["commands"]:
+            path.append(word)
+        elif _is_parent(table, path):
+            return f"no such command: {' '.join([*path, word])}"
+        else:
+            positional += 1
+    name = " ".join(path)
+    if name not in table["commands"]:
+        return "no command"
+    known = everywhere | _flags(table["commands"][name])
+    return next((f"{name} has no flag {word}" for word in given if not _is_known(word, known)), "")
+
+
+def _is_parent(table: Table, path: list[str]) -> bool:
+    prefix = " ".join([*path, ""]) if path else ""
+    below = any(name.startswith(prefix) for name in table["commands"])
+    return below and " ".join(path) not in ("apply", "top", "cluster-info", "events")
+
+
+def _all_flags_below(table: Table, path: list[str]) -> dict[str, str]:
+    """Flags may stand before the subcommand they belong to."""
+    prefix = " ".join([*path, ""]) if path else ""
+    found: dict[str, str] = {}
+    for name, text in table["commands"].items():
+        if name.startswith(prefix) and not table["commands"].get(" ".join(path)):
+            found |= _flags(text)
+    return found
+
+
+def _takes_next(word: str, known: dict[str, str]) -> bool:
+    if word.startswith("--"):
+        return "=" not in word and known.get(word) == "="
+    for index, letter in enumerate(word[1:], start=1):
+        if known.get(f"-{letter}") == "=":
+            return index == len(word) - 1
+    return False
+
+
+def _is_known(word: str, known: dict[str, str]) -> bool:
+    name, equals, _ = word.partition("=")
+    if word.startswith("--"):
+        return name in known
+    for letter in name[1:]:
+        if f"-{letter}" not in known:
+            return False
+        if known[f"-{letter}"] == "=":
+            return True
+    return not equals
