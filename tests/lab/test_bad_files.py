@@ -54,10 +54,10 @@ def test_the_good_one_is_good() -> None:
             "'expect'",
         ),
         (("ends: 1m", "ends: soon"), "mine.yaml line 13: ends is 'soon', which is no duration", "30s, 5m"),
-        (("ends: 1m", "ends: -5m"), "mine.yaml line 13: ends must lie between 0s and a year", ""),
-        (("ends: 1m", "ends: 9999h"), "mine.yaml line 13: ends must lie between 0s and a year", ""),
+        (("ends: 1m", "ends: -5m"), "mine.yaml line 13: ends must be between 0s and a year", ""),
+        (("ends: 1m", "ends: 9999h"), "mine.yaml line 13: ends must be between 0s and a year", ""),
         (("ends: 1m\n", ""), "mine.yaml: ends is missing: it must be a text", ""),
-        (("title: A ConfigMap", "title: [a]"), "mine.yaml line 1: title must be a text, not a list", ""),
+        (("title: A ConfigMap", "title: [a]"), "mine.yaml line 1: title must be a string, not a list", ""),
         (
             ("- metadata: {name: web}", "- metadata: {}"),
             "mine.yaml line 3: applications[0] has no metadata.name",
@@ -66,16 +66,16 @@ def test_the_good_one_is_good() -> None:
         (("    source:", "    sauce:"), "mine.yaml line 3: applications[0] has no spec.source", ""),
         (
             ("/deploy.git", "/other.git"),
-            "no repository https://git.example.com/platform/other.git is told",
-            "told are",
+            "git has no repository https://git.example.com/platform/other.git",
+            "the known ones are",
         ),
         (
             ("      kind: ConfigMap", "      kind: [ConfigMap"),
-            "mine.yaml line 9: file web/config.yaml is no YAML",
-            "own",
+            "mine.yaml line 9: file web/config.yaml is not YAML",
+            "beginning of the file",
         ),
-        (("web/config.yaml:", "../config.yaml:"), "'../config.yaml' is no path in a repository", ""),
-        (("  files:", "  id: xyz\n  files:"), "mine.yaml line 8: 'xyz' is no commit id", "hexadecimal"),
+        (("web/config.yaml:", "../config.yaml:"), "'../config.yaml' is not a path in a repository", ""),
+        (("  files:", "  id: xyz\n  files:"), "mine.yaml line 8: 'xyz' is not a commit id", "hexadecimal"),
         (
             ("ends: 1m", "happens: [{at: 5s}]\nends: 1m"),
             "happens[0] must say one thing that happens, not 0",
@@ -83,7 +83,7 @@ def test_the_good_one_is_good() -> None:
         ),
         (
             ("ends: 1m", "happens:\n- run: kubectl drain node-1\nends: 1m"),
-            "line 14: happens[0].run cannot be run: 'kubectl drain node-1' is nothing that can be played",
+            "line 14: happens[0].run cannot be run: 'kubectl drain node-1' is not supported",
             "",
         ),
         (
@@ -98,7 +98,7 @@ def test_the_good_one_is_good() -> None:
         ),
         (
             ("ends: 1m", "happens:\n- run: kubectl get --as root x\nends: 1m"),
-            "the flag --as is nothing that can be played",
+            "the flag --as is not supported",
             "",
         ),
         (
@@ -108,12 +108,12 @@ def test_the_good_one_is_good() -> None:
         ),
         (
             ("ends: 1m", "cluster:\n  pods:\n  - {exit_code: 999}\nends: 1m"),
-            "cluster.pods[0].exit_code must lie between 0 and 255",
+            "cluster.pods[0].exit_code must be between 0 and 255",
             "",
         ),
         (
             ("ends: 1m", "cluster:\n  objects: |\n    kind: {\nends: 1m"),
-            "mine.yaml line 14: cluster.objects is no YAML",
+            "mine.yaml line 14: cluster.objects is not YAML",
             "",
         ),
         (
@@ -144,11 +144,11 @@ def test_the_good_one_is_good() -> None:
         ),
         (
             ("ends: 1m", "ends: 1m\nexpect: {fix: {proof: none, why: x}}"),
-            "expect.fix is none, and a fix that is not there has no why and no title",
+            "expect.fix is none; a missing fix has no why and no title",
             "",
         ),
         (("ends: 1m", "ends: 1m\nexpect: {app: wbe}"), "expect.app cannot be 'wbe'", "'web'"),
-        (("ends: 1m", "ends: 1m\nstarts: tomorrow"), "starts is no instant", "2026-03-02"),
+        (("ends: 1m", "ends: 1m\nstarts: tomorrow"), "starts is not a time", "2026-03-02"),
         (
             ("ends: 1m", "argocd: {settings: {argocd-mc: {}}}\nends: 1m"),
             "no field 'argocd-mc'",
@@ -184,7 +184,7 @@ def test_an_object_that_the_cluster_refuses_is_named() -> None:
         "cluster:\n  objects: |\n    apiVersion: v1\n    kind: Service\n    metadata: {name: a b}\nends: 1m"
     )
     scenario = scenario_from(GOOD.replace("ends: 1m", refused), name="mine", origin="mine.yaml")
-    with pytest.raises(Unreadable, match="Service a b under cluster: objects: is refused"):
+    with pytest.raises(Unreadable, match="Service a b under cluster: objects: is rejected"):
         play(scenario)
 
 
@@ -199,7 +199,7 @@ ends: 1m"""
     scenario = scenario_from(GOOD.replace("ends: 1m", war), name="mine", origin="mine.yaml")
     auto = GOOD.replace("    destination", "    syncPolicy: {automated: {}}\n    destination")
     scenario = scenario_from(auto.replace("ends: 1m", war), name="mine", origin="mine.yaml")
-    with pytest.raises(Unreadable, match="never comes to rest"):
+    with pytest.raises(Unreadable, match="never settles"):
         play(scenario)
 
 

@@ -113,7 +113,7 @@ def test_mistakes_are_told_kindly(arguments: tuple[str, ...], says: str, whysync
 def test_a_bundle_is_never_written_over(whysync: Whysync, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("precious")
     ran = whysync("lab", "run", "quota", "--bundle", str(tmp_path))
-    assert (ran.code, "is there already" in ran.err) == (2, True)
+    assert (ran.code, "already exists" in ran.err) == (2, True)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 

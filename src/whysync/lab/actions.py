@@ -36,11 +36,11 @@ def step_of(node: Node, folder: Path | None) -> Step:
         node.wrong(
             f"{node.name} must say one thing that happens, not {len(kinds)}",
             why=f"one of {', '.join(KINDS)}",
-            next="write one entry for each thing; several may have the same at:",
+            next="write one entry for each action; several may have the same at:",
         )
     for key in _OF_RUN:
         if node.has(key) and kinds != ["run"]:
-            node.at(key).wrong(f"{key} belongs to run", next="write it beside run:")
+            node.at(key).wrong(f"{key} belongs to run", next="write it next to run:")
     return Step(
         at=node.at("at").duration(0.0), note=node.at("note").text(""), act=_act(node, kinds[0], folder)
     )
@@ -94,8 +94,8 @@ def _run(node: Node) -> Run:
     if problem:
         command.wrong(
             f"{command.name} cannot be run: {problem}",
-            next="the lab knows kubectl apply, create, replace, patch, edit, scale, delete, annotate, label,"
-            " set image, and argocd app sync, get, terminate-op, confirm-deletion, set, delete",
+            next="the lab supports kubectl apply, create, replace, patch, edit, scale, delete, annotate,"
+            " label, set image, and argocd app sync, get, terminate-op, confirm-deletion, set, delete",
         )
     return Run(
         command=command.text().strip(),

@@ -25,8 +25,8 @@ def write_bundle(snapshot: Snapshot, folder: Path) -> int:
     try:
         if existed and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(
-                what=f"{folder} is there already",
-                why="a bundle is written into a folder of its own, and nothing is overwritten",
+                what=f"{folder} already exists",
+                why="a bundle is written into a new folder; nothing is overwritten",
                 next="name a new folder, or delete that one",
             )
         for name, text in _files(snapshot):

@@ -104,7 +104,7 @@ def _metric(node: Node) -> Metric:
     node.mapping("object", "after", "replicas")
     space, _, name = node.at("object").text().partition("/")
     if not name:
-        node.at("object").wrong("an autoscaler is told as namespace/name")
+        node.at("object").wrong("an autoscaler is written as namespace/name")
     return Metric(
         namespace=space,
         name=name,

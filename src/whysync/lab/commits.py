@@ -45,7 +45,7 @@ def commit_of(node: Node, folder: Path | None) -> Commit:
     """The commit in a mapping that may have other fields too."""
     id = node.at("id").text("")
     if id and not _HEXADECIMAL.fullmatch(id):
-        node.at("id").wrong(f"{id!r} is no commit id", why="it has 4 to 40 hexadecimal digits")
+        node.at("id").wrong(f"{id!r} is not a commit id", why="it has 4 to 40 hexadecimal digits")
     files: dict[str, str] = {}
     if node.has("folder"):
         files |= _from_folder(node.at("folder"), folder)
@@ -65,7 +65,7 @@ def commit_of(node: Node, folder: Path | None) -> Commit:
 
 def _path(node: Node, path: str) -> str:
     if path.startswith("/") or ".." in path.split("/") or not path.strip():
-        node.wrong(f"{path!r} is no path in a repository", next="write it from the root of the repository")
+        node.wrong(f"{path!r} is not a path in a repository", next="write it from the root of the repository")
     return path
 
 
@@ -76,9 +76,9 @@ def _check(node: Node, path: str) -> None:
     for document in yaml.documents(node.text()):
         if isinstance(document, yaml.Broken):
             node.wrong(
-                f"file {path} is no YAML: {document}",
-                why="the line counts from the file's own beginning",
-                next="mend it; to play a repository that cannot be rendered, name the file under broken:,"
+                f"file {path} is not YAML: {document}",
+                why="the line is counted from the beginning of the file",
+                next="fix it; to play a repository that cannot be rendered, name the file under broken:,"
                 " or use renders: error:",
             )
 
@@ -101,7 +101,7 @@ def _from_folder(node: Node, folder: Path | None) -> dict[str, str]:
     """All files below a folder by relative path; links are not followed."""
     named = node.text()
     if folder is None:
-        node.wrong("a built-in scenario has no folder beside it")
+        node.wrong("a built-in scenario has no folder next to it")
     root = folder / named
     if not root.is_dir():
         node.wrong(f"there is no folder {named}", why=f"it is looked for in {folder}", next="check the path")
@@ -114,7 +114,7 @@ def _from_folder(node: Node, folder: Path | None) -> dict[str, str]:
         if len(files) >= _MOST_FILES or total > _MOST_BYTES:
             raise TooLarge(
                 what=f"{named} has more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB",
-                next="name a smaller folder: the one of the app",
+                next="name a smaller folder, such as that of the app",
             )
         try:
             files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")

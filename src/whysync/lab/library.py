@@ -61,7 +61,7 @@ def _folder(path: Path) -> tuple[Scenario, ...]:
         raise NotFound(
             what=f"there is no scenario in {path}",
             why="it has no .yaml file",
-            next="give a file, or the folder that holds them",
+            next="give a file, or the folder that contains them",
         )
     if len(paths) > _MOST:
         raise TooLarge(what=f"{path} has more than {_MOST} files", next="give a smaller folder")
@@ -74,7 +74,7 @@ def _file(path: Path) -> Scenario:
     if len(data) > LARGEST:
         raise TooLarge(
             what=f"{path} is larger than {LARGEST >> 10} KiB",
-            next="keep the manifests in a folder beside it, and name that with git: folder:",
+            next="keep the manifests in a folder next to it, and name that with git: folder:",
         )
     try:
         text = data.decode("utf-8-sig")

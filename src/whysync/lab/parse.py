@@ -76,19 +76,17 @@ def _parsed(text: str, origin: str) -> Object:
         raise TooLarge(
             what=f"{origin} is larger than {LARGEST >> 10} KiB",
             why="a scenario is a small file; its text is read by people",
-            next="keep the manifests in a folder beside it, and name that with git: folder:",
+            next="keep the manifests in a folder next to it, and name that with git: folder:",
         )
     documents = list(yaml.documents(text, limits=_LIMITS))
     broken = next((document for document in documents if isinstance(document, yaml.Broken)), None)
     if broken is not None:
-        raise Unreadable(
-            what=f"{origin}: {broken}", next="a scenario is one document of YAML: mend that line"
-        )
+        raise Unreadable(what=f"{origin}: {broken}", next="a scenario is one YAML document: fix that line")
     bodies = [document.body for document in documents if isinstance(document, yaml.Document)]
     if len(bodies) != 1 or not isinstance(bodies[0], dict):
         held = f"{len(bodies)} documents" if len(bodies) != 1 else kind_of(bodies[0])
         raise Unreadable(
-            what=f"{origin} is no scenario: it holds {held}",
+            what=f"{origin} is not a scenario: it contains {held}",
             why="a scenario is one document, a mapping with title, applications, git, ends",
             next="whysync lab show NAME -o yaml prints one to start from",
         )
@@ -190,7 +188,7 @@ def _expected_fix(node: Node) -> ExpectedFix:
     node.mapping(*EXPECTED_FIX)
     proof, why = node.at("proof").choice(_PROOFS), node.at("why").maybe()
     if proof == "none" and len(fields(node.value)) > 1:
-        node.wrong(f"{node.name} is none, and a fix that is not there has no why and no title")
+        node.wrong(f"{node.name} is none; a missing fix has no why and no title")
     return ExpectedFix(proof=proof, why=why, title=node.at("title").maybe())
 
 
@@ -203,7 +201,7 @@ def _check_repos(scenario: Scenario, top: Node) -> None:
             known = ", ".join(sorted(urls)) or "none"
             where = Node(None, top.source, f"/applications/{index}/spec/source/repoURL")
             where.wrong(
-                f"no repository {url} is told under git",
-                why=f"told are: {known}",
+                f"git has no repository {url}",
+                why=f"the known ones are: {known}",
                 next="give the same url: there, or leave out repoURL's own host",
             )

@@ -55,7 +55,7 @@ class ScenarioRun:
         except NotCreated as problem:
             what = f"{text(problem.obj.get('kind'))} {text(dig(problem.obj, 'metadata', 'name'))}"
             raise Unreadable(
-                what=f"{scenario.origin}: {what} under cluster: objects: is refused by the cluster",
+                what=f"{scenario.origin}: {what} under cluster: objects: is rejected by the cluster",
                 why=problem.message,
                 next="objects are created in their order: a kind comes after its CustomResourceDefinition",
             ) from problem
@@ -92,9 +92,9 @@ class ScenarioRun:
                 self.simulation.until(until, duration)
         except (TimelineNeverSettles, ControllersNeverSettle) as problem:
             raise Unreadable(
-                what=f"{self.scenario.origin}: the scenario never comes to rest",
+                what=f"{self.scenario.origin}: the scenario never settles",
                 why=str(problem),
-                next="two writers answer each other without a pause: give one of them after: 10s",
+                next="two writers react to each other without a pause: give one of them after: 10s",
             ) from problem
 
     def snapshot(self) -> Snapshot:

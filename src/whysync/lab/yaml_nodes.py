@@ -60,7 +60,7 @@ class Node:
                 near = difflib.get_close_matches(key, allowed, n=1, cutoff=0.5)
                 self._child(key, None).wrong(
                     f"{self.name} has no field {key!r}",
-                    why=f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(allowed))}",
+                    why=f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(sorted(allowed))}",
                 )
         return self.value
 
@@ -98,7 +98,7 @@ class Node:
         if isinstance(self.value, (int, float)):
             return str(self.value)
         if not isinstance(self.value, str):
-            self.wrong(f"{self.name} must be a text, not {kind_of(self.value)}")
+            self.wrong(f"{self.name} must be a string, not {kind_of(self.value)}")
         return self.value
 
     def maybe(self) -> str | None:
@@ -123,7 +123,7 @@ class Node:
         if isinstance(self.value, bool) or not isinstance(self.value, int):
             self.wrong(f"{self.name} must be a whole number, not {kind_of(self.value)}")
         if not least <= self.value <= most:
-            self.wrong(f"{self.name} must lie between {least} and {most}")
+            self.wrong(f"{self.name} must be between {least} and {most}")
         return self.value
 
     def choice(self, options: Sequence[str], default: str | None = None) -> str:
@@ -154,7 +154,7 @@ class Node:
                 why="a duration has a unit: 30s, 5m, 1h30m",
             )
         if not 0 <= seconds <= LONGEST:
-            self.wrong(f"{self.name} must lie between 0s and a year")
+            self.wrong(f"{self.name} must be between 0s and a year")
         return seconds
 
     def instant(self, default: datetime) -> datetime:
@@ -163,7 +163,7 @@ class Node:
         try:
             parsed = datetime.fromisoformat(self.text())
         except ValueError:
-            self.wrong(f"{self.name} is no instant", why="write it as 2026-03-02T09:00:00Z")
+            self.wrong(f"{self.name} is not a time", why="write it as 2026-03-02T09:00:00Z")
         return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
     def objects(self) -> tuple[Object, ...]:
@@ -184,10 +184,10 @@ class Node:
         for document in yaml.documents(text):
             if isinstance(document, yaml.Broken):
                 self.wrong(
-                    f"{self.name} is no YAML: {document}", next="mend that line, counted inside the text"
+                    f"{self.name} is not YAML: {document}", next="fix that line, counted within the text"
                 )
             if not isinstance(document.body, dict):
-                self.wrong(f"{self.name} holds {kind_of(document.body)} where an object should be")
+                self.wrong(f"{self.name} contains {kind_of(document.body)} instead of an object")
             yield document.body
 
     def missing(self, what: str) -> NoReturn:

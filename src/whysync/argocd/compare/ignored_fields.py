@@ -116,7 +116,7 @@ def _idle(rule: Rule, resources: Sequence[ComparedResource]) -> IdleRule:
         if best is None or rank < best[0]:
             best = rank, mistake, resource
     if best is None:
-        return IdleRule(rule=rule, why="the app has no live resource that it could be about")
+        return IdleRule(rule=rule, why="the app has no live resources")
     rank, mistake, resource = best
     if not mistake.near:
         return IdleRule(rule=rule, why="it matches no resource of the app")

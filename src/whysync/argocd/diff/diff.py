@@ -57,7 +57,7 @@ def _is_plainly_equal(
 
 
 def _equal_sides(desired: Object, live: Object, options: DiffOptions) -> Sides:
-    """Live, filled in; the long way is walked once more where the prediction's kind matters."""
+    """Live, filled in; the long way is walked again where the prediction's kind matters."""
     outcome = two_way(prepared(desired, options), prepared(live, options))
     tree = filled(outcome.live, outcome.kind)
     return Sides(tree, tree, outcome.kind)

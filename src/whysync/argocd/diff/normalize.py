@@ -47,7 +47,7 @@ def normalize(
         return normalizer(obj)
     except ValueError as problem:
         # Upstream continues with the object as far as it was normalized.
-        _log.warning("could not normalise %s: %s", kind, problem)
+        _log.warning("could not normalize %s: %s", kind, problem)
         return obj
 
 

@@ -133,8 +133,8 @@ class GitSources:
         if repo is None:
             if not self.options.network:
                 raise CannotRender(
-                    what=f"the repository {without_credentials(url)} is not at hand",
-                    why="no local clone of it was given, and the network is used only where it was asked for",
+                    what=f"the repository {without_credentials(url)} is not available locally",
+                    why="no local clone of it was given, and the network is used only with --network",
                     next="give a clone of it, or allow the network with --network",
                 )
             repo = self._repos[key] = open_repo(url, network=True)

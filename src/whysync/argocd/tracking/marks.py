@@ -49,20 +49,20 @@ def without_label(obj: Object, key: str) -> Object:
 def with_instance_label(obj: Object, key: str, value: str) -> Object:
     """Adds the label to the object; the legacy key is also added to its Pod template."""
     labels = _strings(obj, "labels", reading="labels from target object")
-    labelled = _with(obj, "labels", labels | {key: value})
+    labeled = _with(obj, "labels", labels | {key: value})
     ref = ref_of(obj)
     if key != LEGACY_LABEL or ref.kind not in _WITH_POD_TEMPLATE.get(ref.group, ()):
-        return labelled
-    labelled = copy_object(labelled)
-    template = _map_in(_map_in(_map_in(labelled, "spec"), "template"), "metadata")
+        return labeled
+    labeled = copy_object(labeled)
+    template = _map_in(_map_in(_map_in(labeled, "spec"), "template"), "metadata")
     below = _map_in(template, "labels")
     if ref.api_version in ("apps/v1beta1", "extensions/v1beta1") and not fields(
-        dig(labelled, "spec", "selector")
+        dig(labeled, "spec", "selector")
     ):
         # these versions default the selector from the template: without this it would hold the label
-        fields(labelled["spec"])["selector"] = {"matchLabels": {k: v for k, v in below.items() if k != key}}
+        fields(labeled["spec"])["selector"] = {"matchLabels": {k: v for k, v in below.items() if k != key}}
     below[key] = value
-    return labelled
+    return labeled
 
 
 def _map_in(parent: Object, key: str) -> Object:

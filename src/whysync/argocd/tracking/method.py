@@ -82,7 +82,7 @@ def with_tracking(
 ) -> Object:
     """The object with tracking metadata, as Argo CD compares or applies it."""
     if method == TrackingMethod.LABEL:
-        return _labelled(obj, label_key, app)  # never truncated: the value must identify the app
+        return _labeled(obj, label_key, app)  # never truncated: the value must identify the app
     tracking_id = str(TrackingId.of(obj, app=app, namespace=namespace))
     if installation_id:
         obj = with_annotation(obj, INSTALLATION_ID, installation_id)
@@ -90,7 +90,7 @@ def with_tracking(
         obj = without_annotation(obj, INSTALLATION_ID)
     obj = with_annotation(obj, TRACKING_ID, tracking_id)
     return (
-        _labelled(obj, label_key, app, shorten=True) if method == TrackingMethod.ANNOTATION_AND_LABEL else obj
+        _labeled(obj, label_key, app, shorten=True) if method == TrackingMethod.ANNOTATION_AND_LABEL else obj
     )
 
 
@@ -140,7 +140,7 @@ def is_self_referenced(
     return tracking_id is None or tracking_id.describes(live)
 
 
-def _labelled(obj: Object, key: str, value: str, *, shorten: bool = False) -> Object:
+def _labeled(obj: Object, key: str, value: str, *, shorten: bool = False) -> Object:
     try:
         return with_instance_label(obj, key, truncated_label(value) if shorten else value)
     except (MalformedMetadata, LabelTooLong) as problem:

@@ -1,7 +1,7 @@
 """Rules in CEL before they run: do their types fit, and what may they cost?
 
 Mirrors cel-go `checker` with its cost estimates, and apiserver `cel/library`, as Kubernetes 1.36 uses them.
-What is not modelled raises `NotKnown`: such a rule is neither refused nor priced.
+What is not modeled raises `NotKnown`: such a rule is neither refused nor priced.
 """
 
 from __future__ import annotations

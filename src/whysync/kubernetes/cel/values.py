@@ -18,7 +18,7 @@ class CelError(Exception):
 
 
 class UnknownValue(Exception):
-    """The expression uses something that is not modelled, or cannot be read."""
+    """The expression uses something that is not modeled, or cannot be read."""
 
 
 def truth(value: Json) -> bool:

@@ -78,8 +78,8 @@ class Type:
 class Field:
     """One field of a struct.
 
-    `merge_key`, `merges`, `replaces`, `retain_keys` speak of strategic merge patches; `list_keys`, `is_set`,
-    `atomic` of server-side apply (a list that is neither keyed nor a set is atomic).
+    `merge_key`, `merges`, `replaces`, `retain_keys` are for strategic merge patches; `list_keys`, `is_set`,
+    `atomic` for server-side apply (a list that is neither keyed nor a set is atomic).
     """
 
     __slots__ = (

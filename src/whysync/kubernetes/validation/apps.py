@@ -265,9 +265,9 @@ def _stateful_set_spec(spec: Object, *, on_create: bool, with_template: bool = T
         yield from _matching(spec)
         if with_template:
             yield from template(_with_claims(spec), "spec.template")
-        labelled = fields(dig(spec, "template", "metadata"))
-        yield from metadata.labels(labelled.get("labels"), "spec.template.labels")
-        yield from metadata.annotation_map(labelled.get("annotations"), "spec.template.annotations")
+        labeled = fields(dig(spec, "template", "metadata"))
+        yield from metadata.labels(labeled.get("labels"), "spec.template.labels")
+        yield from metadata.annotation_map(labeled.get("annotations"), "spec.template.annotations")
     else:
         yield invalid("spec.selector", printable(spec.get("selector")), "")
     yield from _always_running(spec, "StatefulSet")

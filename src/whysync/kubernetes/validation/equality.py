@@ -1,8 +1,8 @@
 """When two values count as the same for the API server.
 
-Mirrors apimachinery `equality.Semantic.DeepEqual`, Kubernetes 1.36, on JSON trees and with their types at
-hand: an empty list or map is as good as none, a field without pointer is as good absent as zero, and
-quantities are compared by amount.
+Mirrors apimachinery `equality.Semantic.DeepEqual`, Kubernetes 1.36, on JSON trees with their types: an
+empty list or map equals a missing one, a zero value equals a missing field unless the field is a pointer,
+and quantities are compared by amount.
 """
 
 from __future__ import annotations

@@ -46,10 +46,10 @@ def pod_on_create(obj: Object) -> Problems:
 def template(pod_template: Json | Missing, path: str) -> Problems:
     """The pod template of a workload. As upstream, errors name its labels `template.labels`."""
     held = fields(pod_template)
-    labelled, spec = fields(held.get("metadata")), fields(held.get("spec"))
-    yield from metadata.labels(labelled.get("labels"), f"{path}.labels")
-    yield from metadata.annotation_map(labelled.get("annotations"), f"{path}.annotations")
-    yield from _pod_annotations(labelled, spec, f"{path}.annotations")
+    labeled, spec = fields(held.get("metadata")), fields(held.get("spec"))
+    yield from metadata.labels(labeled.get("labels"), f"{path}.labels")
+    yield from metadata.annotation_map(labeled.get("annotations"), f"{path}.annotations")
+    yield from _pod_annotations(labeled, spec, f"{path}.annotations")
     yield from pod_spec(spec, f"{path}.spec")
     if items(spec.get("ephemeralContainers")):
         yield forbidden(
@@ -93,8 +93,8 @@ def pod_spec(spec: Object, path: str, *, is_pod: bool = False) -> Problems:
         yield from container_resources({"limits": spec.get("overhead")}, f"{path}.overhead")
 
 
-def _pod_annotations(labelled: Object, spec: Object, path: str) -> Problems:
-    annotations = fields(labelled.get("annotations"))
+def _pod_annotations(labeled: Object, spec: Object, path: str) -> Problems:
+    annotations = fields(labeled.get("annotations"))
     mirror, cost = "kubernetes.io/config.mirror", "controller.kubernetes.io/pod-deletion-cost"
     if mirror in annotations and not text(spec.get("nodeName")):
         detail = "must set spec.nodeName if mirror pod annotation is set"

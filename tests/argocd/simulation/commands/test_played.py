@@ -328,11 +328,11 @@ def test_an_unknown_app_is_denied_as_argo_cd_does(stage: Stage) -> None:
     ("line", "why"),
     [
         ("helm upgrade x .", "it must begin with kubectl, argocd app, argocd proj or argocd cluster"),
-        ("kubectl drain node-1", "'kubectl drain node-1' is nothing that can be played"),
-        ("kubectl get pods --as me", "the flag --as is nothing that can be played"),
-        ("argocd app sync shop --revision", "--revision lacks its value"),
+        ("kubectl drain node-1", "'kubectl drain node-1' is not supported"),
+        ("kubectl get pods --as me", "the flag --as is not supported"),
+        ("argocd app sync shop --revision", "--revision requires a value"),
         ("kubectl patch 'deployment", "it cannot be split into words: No closing quotation"),
-        ("argocd proj windows", "'argocd proj windows' is nothing that can be played"),
+        ("argocd proj windows", "'argocd proj windows' is not supported"),
     ],
 )
 def test_what_cannot_be_played(line: str, why: str) -> None:

@@ -219,7 +219,7 @@ def _view(folder: Path) -> View:
             )
     if git_dir is None:
         raise NotFound(
-            what=f"{str(folder)!r} is no Git repository",
+            what=f"{str(folder)!r} is not a Git repository",
             why="neither it nor a folder above it has a valid .git",
             next="give a checkout, a bare repository or a URL; or compare folders without --base and --head",
         )
@@ -262,13 +262,13 @@ def _open_remote(url: str, *, network: bool, cache: Path) -> Repo:
     if not network:
         raise Refused(
             what=f"{public} is not fetched",
-            why="the network is used only where it was asked for",
+            why="the network is used only with --network",
             next="allow it with --network, or give a local clone of the repository",
         )
     if url.startswith("-") or any(char in url for char in "\x00\n\r"):
         raise Refused(
-            what="that is no URL of a repository",
-            why="it holds characters of a command",
+            what="this is not the URL of a repository",
+            why="it contains shell characters",
             next="correct the URL",
         )
     # The name of the cache folder does not depend on credentials.

@@ -119,8 +119,8 @@ def tree_of_folder(folder: Path, *, only: frozenset[str] | None = None) -> Tree:
     if not folder.is_dir():
         raise Unreadable(
             what=f"there is no folder {str(folder)!r}",
-            why="it was to be read as the files of a repository",
-            next="give the folder that holds them",
+            why="it was given as the files of a repository",
+            next="give the folder that contains them",
         )
     root = Path(tempfile.mkdtemp(prefix="whysync-tree-")).resolve()
     try:
@@ -146,9 +146,9 @@ def _safe(path: bytes) -> bytes:
     """Rejects names that Git refuses too, because a tree can be forged."""
     if any(component in (b"", b".", b"..") or component.lower() == b".git" for component in path.split(b"/")):
         raise Unreadable(
-            what=f"the repository holds a file with the name {os.fsdecode(path)!r}",
-            why="it would lie outside of the repository, or inside of its git directory",
-            next="remove that file from the repository: no honest tool makes it",
+            what=f"the repository contains a file named {os.fsdecode(path)!r}",
+            why="it would be written outside the repository, or into its .git directory",
+            next="remove that file from the repository; it may be an attack",
         )
     if path.count(b"/") > _MAX_DEPTH:
         raise _too_deep(os.fsdecode(path[:200]))
@@ -158,9 +158,9 @@ def _safe(path: bytes) -> bytes:
 def _check_size(files: int, size: int) -> None:
     if files > _MAX_FILES or size > _MAX_BYTES:
         raise TooLarge(
-            what=f"the repository has {files} files of {size >> 20} MiB together",
+            what=f"the repository has {files} files, {size >> 20} MiB in total",
             why=f"whysync reads at most {_MAX_FILES} files and {_MAX_BYTES >> 30} GiB of one commit",
-            next="give a smaller repository, or a folder with the part that is deployed",
+            next="give a smaller repository, or a folder with the files that are deployed",
         )
 
 

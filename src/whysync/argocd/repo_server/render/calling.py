@@ -56,15 +56,15 @@ class ToolHome:
             ) from None
         except TooMuchSaid:
             raise CannotRender(
-                what=f"`{command_line}` gives more than {options.bounds.output >> 20} MiB",
-                why="whysync stops there: no cluster takes so much at once",
-                next="look for a template that repeats itself",
+                what=f"`{command_line}` printed more than {options.bounds.output >> 20} MiB",
+                why="whysync stops there: no cluster accepts that much at once",
+                next="check for a template that generates too much output",
             ) from None
         except NotStarted as problem:
             raise CannotRender(
                 what=f"{shown_as[0]} cannot be run",
                 why=str(problem),
-                next=f"mend the {shown_as[0]} that is installed",
+                next=f"fix the installation of {shown_as[0]}",
             ) from None
         if result.code != 0:
             complaint = self.shown(result.complaint).replace(str(self.path), "/tmp")

@@ -157,7 +157,7 @@ def _check_remote(values: Sequence[str], options: RenderOptions) -> None:
     if remote and not options.network:
         raise CannotRender(
             what=f"the values file {remote} is not fetched",
-            why="the network is used only where it was asked for",
+            why="the network is used only with --network",
             next="allow it with --network",
         )
 

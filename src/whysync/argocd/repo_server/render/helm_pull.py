@@ -58,7 +58,7 @@ def _helm(command: list[str], repo: str, chart: str, version: str, options: Rend
     if not options.network:
         raise CannotRender(
             what=f"the chart {chart} of {shown} is not fetched",
-            why="the network is used only where it was asked for",
+            why="the network is used only with --network",
             next="allow it with --network, or give whysync the rendered manifests",
         )
     tool = find_helm(options.tools)

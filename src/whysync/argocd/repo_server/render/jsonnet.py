@@ -91,7 +91,7 @@ def _run_child(request: Object, name: str, options: RenderOptions) -> Object:
             ) from problem
     if result.code == 3:
         raise CannotRender(
-            what=f"{name} is Jsonnet, and its engine is not installed",
+            what=f"{name} is Jsonnet, but the Jsonnet engine is not installed",
             why="the Python package gojsonnet is missing; it is Argo CD's own engine",
             next="pip install gojsonnet",
         )

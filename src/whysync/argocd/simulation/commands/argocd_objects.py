@@ -62,7 +62,7 @@ def _run(
         return f"{plural}/{name} deleted", False
     change = _change(command, arguments, by)
     if change is None:
-        return f"an object of Argo CD is nothing to {command.verb}", True
+        return f"kubectl {command.verb} is not supported for objects of Argo CD", True
     if kind.lower() in _PROJECTS:
         argocd.set_project(change(existing))
     else:
@@ -81,7 +81,7 @@ def _run_on_application(
         return f"application/{name} deleted", False
     change = _change(command, arguments, by)
     if change is None:
-        return f"an Application is nothing to {command.verb}", True
+        return f"kubectl {command.verb} is not supported for Applications", True
     argocd.edit(app, change)
     return f"application/{name} {DONE[command.verb]}", False
 

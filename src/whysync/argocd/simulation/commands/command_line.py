@@ -83,7 +83,7 @@ def command_of(line: str) -> Command:
         case ["argocd", "proj", verb, project, *rest] if verb in _PROJ:
             return Command(tool="argocd", noun="proj", verb=verb, words=(project, *rest), flags=flags)
         case _:
-            raise BadCommand(f"{' '.join(arguments[:3])!r} is nothing that can be played")
+            raise BadCommand(f"{' '.join(arguments[:3])!r} is not supported")
 
 
 def _split_flags(words: list[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
@@ -97,11 +97,11 @@ def _split_flags(words: list[str]) -> tuple[list[str], dict[str, tuple[str, ...]
         name, equals, value = word.partition("=")
         name = _SHORT.get(name, name)
         if name not in _KNOWN_FLAGS:
-            raise BadCommand(f"the flag {name} is nothing that can be played")
+            raise BadCommand(f"the flag {name} is not supported")
         if not equals:
             value = "true" if name in _SWITCHES else next(remaining, "")
             if not value:
-                raise BadCommand(f"{name} lacks its value")
+                raise BadCommand(f"{name} requires a value")
         flags[name] = (*flags.get(name, ()), value)
     return arguments, flags
 

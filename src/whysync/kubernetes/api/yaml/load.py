@@ -1,4 +1,4 @@
-"""Read a text of YAML or JSON documents, each for itself: a broken one does not hide its neighbours."""
+"""Read a text of YAML or JSON documents, each for itself: a broken one does not hide its neighbors."""
 
 from __future__ import annotations
 
