@@ -149,9 +149,12 @@ def test_one_app_alone_has_no_fix_for_all(tmp_path: Path) -> None:
 
 def test_a_change_by_hand_is_never_ignored_for_all(tmp_path: Path) -> None:
     relabelled(tmp_path, "one", "two", manager="kubectl-edit")
-    (group,) = report_of(tmp_path).groups
-    assert group.cause == "manual-edit"
-    assert group.fix is None
+    groups = report_of(tmp_path).groups
+    assert [(group.cause, group.apps) for group in groups] == [
+        ("manual-edit", ("argocd/one",)),
+        ("manual-edit", ("argocd/two",)),
+    ], "two edits are two causes"
+    assert all(group.fix is None for group in groups)
 
 
 def test_one_credential_for_all(tmp_path: Path) -> None:
@@ -217,7 +220,7 @@ def test_the_fix_for_all_can_be_had_alone(whysync: Whysync, tmp_path: Path) -> N
     assert file.read_text().startswith("# our Argo CD\n")
     assert "  a: b # c\n" in file.read_text()
     assert dig(yaml.load(file.read_text()), "data", KEY) == f"jsonPointers:\n- {LABEL}\n"
-    assert whysync("fix", "--for-all", "--cause", "nothing", "--bundle", str(tmp_path / "facts")).code == 0
+    assert whysync("fix", "--for-all", "--cause", "quota", "--bundle", str(tmp_path / "facts")).code == 0
 
 
 def test_the_report_as_data_holds_it(whysync: Whysync, tmp_path: Path) -> None:
@@ -254,4 +257,4 @@ def test_a_health_check_for_a_kind_helps_every_app_that_has_it(tmp_path: Path) -
     assert (group.cause, group.checked) == ("no-health-check", True)
     assert group.fix is not None
     assert group.fix.kind is FixKind.SETTINGS
-    assert group.what == "A custom resource reports a failure, but Argo CD has no health check for its kind"
+    assert group.what.endswith("but Argo CD has no health check for its kind: db.example.com/Database")

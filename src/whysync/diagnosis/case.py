@@ -60,6 +60,17 @@ class Case:
         return self.index.now
 
     @property
+    def instance(self) -> str:
+        """The Argo CD instance of the app, if the facts are those of several; otherwise empty."""
+        return self.index.snapshot.instance
+
+    @property
+    def qualified_name(self) -> str:
+        """`namespace/name`, after the instance if there are several: the name is unique in a report."""
+        name = self.app.qualified_name
+        return f"{self.instance}/{name}" if self.instance else name
+
+    @property
     def argocd_version(self) -> str:
         return self.index.snapshot.argocd_version
 

@@ -40,6 +40,44 @@ _SEVERITIES = (Severity.INFO, Severity.WARNING, Severity.CRITICAL)
 _CONFIDENCES = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 
 
+class KeyKind(StrEnum):
+    WEBHOOK = "webhook"
+    POLICY = "policy"
+    REPOSITORY = "repository"
+    HOST = "host"
+    ADDRESS = "address"
+    REGISTRY = "registry"
+    IMAGE = "image"
+    QUOTA = "quota"
+    LIMIT = "limit"
+    CLUSTER = "cluster"
+    PROJECT = "project"
+    API = "api"
+    """A kind of objects, or a group of the Kubernetes API."""
+    NAMESPACE = "namespace"
+    ACCOUNT = "account"
+    SETTING = "setting"
+    COMPONENT = "component"
+    """A part of Argo CD: the repo-server, Redis, a plugin."""
+    WRITER = "writer"
+    """A program that writes a field, or the field alone if no program is recorded."""
+    OBJECT = "object"
+    """Nothing that several apps share, unless they share the object itself."""
+
+
+class EvidenceKey(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """What findings of several apps must have in common to be one cause: this webhook, this repository.
+
+    `name` is for people; `scope` (a cluster, an Argo CD instance) and `detail` (the reason) tell apart what
+    has the same name.
+    """
+
+    kind: KeyKind
+    name: str
+    scope: str = ""
+    detail: str = ""
+
+
 class RejectedFix(msgspec.Struct, frozen=True, kw_only=True):
     """A fix that does not help in the simulation."""
 
@@ -75,8 +113,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     A rule on files sets `location`, and a `hint` if there is no fix. `because` names symptoms whose cause
     is also the cause of this finding (a stalled wave waits for a Deployment: the cause of that Deployment's
-    health is the root cause). A rule sets `already_fixed` if the cause no longer exists: the runner then
-    replaces the fixes.
+    health is the root cause). `key` is set by a rule that knows it; otherwise the runner derives it from the
+    failures that the finding cites. A rule sets `already_fixed` if the cause no longer exists: the runner
+    then replaces the fixes.
     """
 
     about: Ref
@@ -93,6 +132,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     writer: Writer | None = None
     root: str | None = None
     already_fixed: AlreadyFixed | None = None
+    key: EvidenceKey | None = None
     id: str = ""
     rule: str = ""
     cause: str = ""

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.finding import EvidenceKey, Finding
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.symptom import Side, Symptom
 from whysync.facts.snapshot import Gap
@@ -165,6 +165,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     cause: str
     rule: str
     apps: tuple[str, ...]
+    key: EvidenceKey | None = None
     what: str = ""
     fix: Fix | None = None
     checked: bool = False

@@ -10,11 +10,11 @@ import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import without_repeats
-from whysync.diagnosis.finding import Confidence, Finding, Severity, with_already_fixed
+from whysync.diagnosis.evidence_key import evidence_key
+from whysync.diagnosis.finding import Confidence, EvidenceKey, Finding, KeyKind, Severity, with_already_fixed
 from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
 from whysync.diagnosis.rule import Rule, diagnosis_rules
 from whysync.diagnosis.symptom import Side, Symptom, SymptomId, SymptomKind
-from whysync.kubernetes.api.pointer import index_of
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def _completed(rule: Rule[Input], finding: Finding, ids: set[str], facts: object
     if id in ids:
         id = f"{id}#{len(ids)}"
     ids.add(id)
-    return msgspec.structs.replace(
+    signed = msgspec.structs.replace(
         finding,
         id=id,
         rule=rule.id,
@@ -57,6 +57,9 @@ def _completed(rule: Rule[Input], finding: Finding, ids: set[str], facts: object
         side=rule.side,
         evidence=without_repeats(finding.evidence) if finding.evidence else (),
     )
+    if isinstance(facts, Case):
+        return msgspec.structs.replace(signed, key=evidence_key(signed, facts))
+    return signed
 
 
 def _with_bounded_confidence(finding: Finding, case: Case) -> Finding:
@@ -202,17 +205,24 @@ def _side(findings: tuple[Finding, ...], symptoms: tuple[Symptom, ...]) -> Side:
     return next((side for side in _ORDER_OF_SIDES if side in sides), Side.NONE)
 
 
+class GroupKey(NamedTuple):
+    cause: str
+    rule: str
+    key: EvidenceKey | None
+
+
 def groups_of(reports: Iterable[AppReport]) -> tuple[Group, ...]:
     """The most likely causes, each with all Applications that it affects; the largest group first."""
-    found: dict[tuple[str, ...], list[AppReport]] = {}
+    found: dict[GroupKey, list[AppReport]] = {}
     for report in reports:
         if report.first is not None:
             found.setdefault(group_key(report.first), []).append(report)
     groups = [
         Group(
-            cause=key[0],
-            rule=key[1],
-            apps=tuple(report.case.app.qualified_name for report in reports_of_group),
+            cause=key.cause,
+            rule=key.rule,
+            key=key.key,
+            apps=tuple(report.case.qualified_name for report in reports_of_group),
             what=_common_verdict([report.first for report in reports_of_group if report.first is not None]),
         )
         for key, reports_of_group in found.items()
@@ -220,12 +230,9 @@ def groups_of(reports: Iterable[AppReport]) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda group: (-len(group.apps), group.cause, group.rule, group.what)))
 
 
-def group_key(finding: Finding) -> tuple[str, ...]:
-    """Findings with equal keys have one cause: rule and, for a drift, the field and its writer."""
-    if finding.side is not Side.DRIFT or not finding.field:
-        return finding.cause, finding.rule
-    field = "/".join("*" if index_of(part) is not None else part for part in finding.field.split("/"))
-    return finding.cause, finding.rule, finding.writer.manager if finding.writer else "", field
+def group_key(finding: Finding) -> GroupKey:
+    """Findings with equal keys have one cause."""
+    return GroupKey(finding.cause, finding.rule, finding.key)
 
 
 def _common_verdict(findings: list[Finding]) -> str:
@@ -237,4 +244,6 @@ def _common_verdict(findings: list[Finding]) -> str:
     words = {finding.verdict.replace(str(finding.about), objects) for finding in findings}
     if len(words) == 1:
         return words.pop()
-    return next((rule.title for rule in diagnosis_rules() if rule.id == findings[0].rule), findings[0].rule)
+    first = findings[0]
+    title = next((rule.title for rule in diagnosis_rules() if rule.id == first.rule), first.rule)
+    return f"{title}: {first.key.name}" if first.key and first.key.kind is not KeyKind.OBJECT else title

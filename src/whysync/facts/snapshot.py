@@ -61,6 +61,8 @@ class Extra(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    # the name of the Argo CD instance, if several are read at once
+    instance: str = ""
     collected_at: datetime | None = None
     argocd_version: str = ""
     applications: tuple[Manifest, ...] = ()

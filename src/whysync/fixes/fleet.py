@@ -32,7 +32,7 @@ _MAX_PATHS = 20
 def groups_with_fixes(reports: Iterable[AppReport]) -> tuple[Group, ...]:
     """Groups of apps with a common cause, each with one fix for all of them if there is one."""
     reports = tuple(reports)
-    by_name = {report.case.app.qualified_name: report for report in reports}
+    by_name = {report.case.qualified_name: report for report in reports}
     return tuple(_with_fix(group, by_name) for group in groups_of(reports))
 
 

@@ -11,7 +11,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.diagnosis.evidence import Evidence
-from whysync.diagnosis.finding import Confidence, Finding
+from whysync.diagnosis.finding import Confidence, EvidenceKey, Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Missing, Object
@@ -33,6 +33,7 @@ def drift_finding(
     evidence: Iterable[Evidence] | None = None,
     explains: Iterable[SymptomId] = (),
     because: tuple[SymptomId, ...] = (),
+    key: EvidenceKey | None = None,
 ) -> Finding:
     """The finding for differing fields of one object; `evidence` is both sides of each unless given.
 
@@ -45,6 +46,7 @@ def drift_finding(
         writer=writer,
         explains=(*(drift.symptom for drift in drifts), *explains),
         because=because,
+        key=key,
         confidence=confidence,
         verdict=verdict,
         evidence=both_sides(drifts) if evidence is None else tuple(evidence),

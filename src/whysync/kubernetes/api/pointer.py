@@ -49,6 +49,11 @@ def index_of(part: str) -> int | None:
     return int(part) if part.isascii() and part.isdecimal() and len(part) < 10 else None
 
 
+def without_indexes(pointer: str) -> str:
+    """The field in any element of its lists: `/spec/containers/*/image`."""
+    return "/".join("*" if index_of(part) is not None else part for part in pointer.split("/"))
+
+
 def within(pointer: str, ancestor: str) -> bool:
     """Is `pointer` the field `ancestor` itself, or something below it?"""
     return pointer == ancestor or pointer.startswith(f"{ancestor}/")

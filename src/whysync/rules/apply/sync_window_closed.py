@@ -26,6 +26,7 @@ from whysync.argocd.api.project import SyncWindow
 from whysync.argocd.sync_windows.windows import WindowReason, WindowVerdict, can_sync, matching, next_allowed
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.drift.mechanism import has_unsynced_revision
+from whysync.diagnosis.finding import EvidenceKey, KeyKind
 from whysync.diagnosis.symptom import SymptomId
 from whysync.messages.patterns.operations import SyncWindowBlocked
 from whysync.queries.commands import app_argument, sync
@@ -79,6 +80,11 @@ def _finding(
         verdict=_verdict(case, automatic, next_sync, invalid or automatic.error),
         evidence=(*evidence, *_cited(case, automatic)),
         fixes=tuple(_fixes(case, automatic, manual, next_sync)),
+        key=EvidenceKey(
+            kind=KeyKind.PROJECT,
+            name=case.app.project,
+            detail=invalid or automatic.error or f"{automatic.reason} {_named(automatic)}",
+        ),
     )
 
 

@@ -25,8 +25,10 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
+from whysync.diagnosis.finding import EvidenceKey, KeyKind
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import without_indexes
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
 from whysync.queries.drift import both_sides, drift_finding, field_names, live_values, server_side_diff
 from whysync.queries.ignore_rules import ignore_fields
@@ -47,6 +49,7 @@ def mutated_by_webhook(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH if known or (writer and webhook) else Confidence.MEDIUM,
             verdict=f"{who} {did} {field_names(drifts)} of {first.ref} on admission",
             evidence=(*both_sides(drifts), *_webhook_evidence(webhook)),
+            key=_key(case, first, webhook),
             fixes=(
                 server_side_diff(case, webhooks=True),
                 Fix.change(
@@ -72,6 +75,20 @@ def _groups(case: Case) -> Iterator[list[Drift]]:
 def _name_of(webhook: tuple[Manifest, str] | None) -> str:
     name = text(webhook[0].at(f"{webhook[1]}/name")) if webhook is not None else ""
     return f"admission webhook {name}" if name else "an admission webhook"
+
+
+def _key(case: Case, drift: Drift, webhook: tuple[Manifest, str] | None) -> EvidenceKey | None:
+    """The webhook and what it changes; without a known webhook, the writer of the field."""
+    if webhook is None:
+        return None
+    configuration, pointer = webhook
+    name = text(configuration.at(f"{pointer}/name")) or configuration.ref.name
+    return EvidenceKey(
+        kind=KeyKind.WEBHOOK,
+        name=name,
+        scope=case.app.spec.destination.server or case.app.spec.destination.name,
+        detail=f"{drift.ref.kind} {without_indexes(drift.pointer)}",
+    )
 
 
 def _webhook_evidence(webhook: tuple[Manifest, str] | None) -> Iterator[Evidence]:

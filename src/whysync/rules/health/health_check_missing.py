@@ -27,6 +27,7 @@ from whysync.argocd.health.assess import health_of
 from whysync.argocd.settings.overrides import ResourceOverride
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, FixKind, Set, Severity, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
+from whysync.diagnosis.finding import EvidenceKey, KeyKind
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import fields, items, text
@@ -101,6 +102,7 @@ def health_check_missing(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} reports that {failure.says}, but Argo CD has no health check for its kind",
             evidence=(cite(live, failure.pointer, says="its own status"),),
             fixes=tuple(_fixes(settings, row.ref, live, failure)),
+            key=EvidenceKey(kind=KeyKind.API, name=f"{row.ref.group}/{row.ref.kind}"),
         )
 
 

@@ -24,6 +24,7 @@ from shlex import quote
 from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.evidence_key import image_key
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import text
@@ -74,6 +75,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
                     *refusal.evidence,
                 ),
                 fixes=(*_credentials(history.pod, refusal), *_fixes(history.pod.ref, waiting.image)),
+                key=image_key(case, waiting.image, refusal.reason, refusal.secrets),
             )
             yield with_revert(case, _with_running_tag(case, finding, waiting.image, refusal))
             break
