@@ -13,14 +13,13 @@ from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, Safety
-from whysync.diagnosis.rule import AnyRule, diagnosis_rules, registry
+from whysync.diagnosis.rule import VARIES, AnyRule, diagnosis_rules, registry
 from whysync.diagnosis.runner import diagnose as diagnose_case
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NoSource, NotFound
 from whysync.facts.bundle.limits import BundleLimits
 from whysync.facts.snapshot import Gap, Snapshot
 from whysync.fixes.patches import in_safe_order, is_usable
-from whysync.fixes.while_deleting import not_while_deleting
 from whysync.fixes.while_syncing import not_into_a_running_sync
 
 if TYPE_CHECKING:  # reading a bundle imports none of them
@@ -31,7 +30,7 @@ if TYPE_CHECKING:  # reading a bundle imports none of them
     from whysync.queries.possible_causes import TextAnswer
 
 MOST_PROVEN = 10
-"""Fixes are simulated for at most this many apps at once."""
+"""Fixes are simulated for at most this many apps with findings at once."""
 _NO_DEADLINE = Deadline()
 _OUT_OF_TIME = "not simulated: --timeout was exceeded"
 Progress = Callable[[str, int], None]
@@ -49,9 +48,14 @@ class FactSource(msgspec.Struct, frozen=True, kw_only=True):
     """What to read from a live source."""
 
 
-def read(source: FactSource, *, progress: Progress | None = None) -> SnapshotIndex:
-    """Read the facts, with secrets masked."""
-    return SnapshotIndex(snapshot(source, progress=progress))
+def read(source: FactSource, *, progress: Progress | None = None) -> tuple[SnapshotIndex, ...]:
+    """Read the facts, with secrets masked: one index per Argo CD instance."""
+    if source.bundles:
+        from whysync.facts.bundle import read_bundles
+
+        read = read_bundles(source.bundles, stdin=source.stdin, limits=source.limits, progress=progress)
+        return tuple(map(SnapshotIndex, read))
+    return (SnapshotIndex(snapshot(source, progress=progress)),)
 
 
 def snapshot(source: FactSource, *, progress: Progress | None = None) -> Snapshot:
@@ -175,9 +179,13 @@ def no_source() -> NoSource:
     )
 
 
-def cases(world: SnapshotIndex, names: Sequence[str] = ()) -> tuple[Case, ...]:
-    """The Applications with these names (`name` or `namespace/name`), or all of them."""
-    every = tuple(Case(world, manifest, app) for manifest, app in world.decoded)
+def cases(worlds: SnapshotIndex | Sequence[SnapshotIndex], names: Sequence[str] = ()) -> tuple[Case, ...]:
+    """The Applications with these names, or all of them.
+
+    A name is `name`, `namespace/name` or, if there are several instances, `instance/namespace/name`.
+    """
+    worlds = (worlds,) if isinstance(worlds, SnapshotIndex) else worlds
+    every = tuple(Case(world, manifest, app) for world in worlds for manifest, app in world.decoded)
     if not every:
         raise NotFound(
             what="no Application found",
@@ -188,11 +196,13 @@ def cases(world: SnapshotIndex, names: Sequence[str] = ()) -> tuple[Case, ...]:
         return every
     chosen: list[Case] = []
     for name in names:
-        matching = [case for case in every if name in (case.app.name, case.app.qualified_name)]
+        matching = [
+            case for case in every if name in (case.app.name, case.app.qualified_name, case.qualified_name)
+        ]
         if not matching:
             raise NotFound(
                 what=f"Application {name!r} not found",
-                why=_nearest(name, [case.app.qualified_name for case in every]),
+                why=_nearest(name, [case.qualified_name for case in every]),
                 next="whysync list shows all apps; whysync --help lists the commands",
             )
         chosen += [case for case in matching if case not in chosen]
@@ -219,7 +229,7 @@ def diagnose(chosen: Iterable[Case], *, prove: bool = True, deadline: Deadline =
         apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
         if prove:
             apps = tuple(_with_safety(report, deadline) for report in apps)
-        few = len(apps) <= MOST_PROVEN
+        few = sum(1 for report in apps if report.findings) <= MOST_PROVEN
         apps = tuple(_with_proofs(report, deadline, prove=prove, few=few) for report in apps)
     unread = apps[0].gaps if apps else ()
     return Report(apps=apps, groups=shared_causes(apps), unread=unread)
@@ -254,7 +264,7 @@ def _with_proofs(report: AppReport, deadline: Deadline, *, prove: bool, few: boo
     if not prove:
         return _not_proven(report, "--no-proof is set")
     if not few:
-        return _not_proven(report, f"there are more than {MOST_PROVEN} apps; pass the name of an app")
+        return _not_proven(report, f"more than {MOST_PROVEN} apps have findings; pass the name of an app")
     from whysync.proofs.prove import prove as proven
 
     return proven(report, deadline)
@@ -272,9 +282,8 @@ def _not_proven(report: AppReport, why: str) -> AppReport:
 
 def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:
     for fix in fixes:
-        possible = not_while_deleting(fix, report.case) if is_usable(fix, report.case) else None
-        if possible is not None:
-            yield not_into_a_running_sync(_with_owner_warning(possible, report), report.case)
+        if is_usable(fix, report.case):
+            yield not_into_a_running_sync(_with_owner_warning(fix, report), report.case)
 
 
 def _with_owner_warning(fix: Fix, report: AppReport) -> Fix:
@@ -297,6 +306,15 @@ class _gc_disabled:  # noqa: N801  (a context manager)
     def __exit__(self, *_: object) -> None:
         if self.was_on:
             gc.enable()
+
+
+def known_causes() -> tuple[str, ...]:
+    """Every cause that a finding can have, and `unexplained` for symptoms without one."""
+    from whysync.queries.families import EXPLANATIONS
+
+    causes = {rule.cause for rule in diagnosis_rules()} - {VARIES}
+    causes |= {explanation.cause for explanation in EXPLANATIONS.values()}
+    return (*sorted(causes), "unexplained")
 
 
 def explained(name: str) -> tuple[AnyRule, ...]:

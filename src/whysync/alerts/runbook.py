@@ -78,12 +78,12 @@ def _meanwhile(alert: Alert) -> Iterator[str]:
 
 def _of_app(report: Report) -> Iterator[str]:
     for app in report.apps:
-        yield f"When this was written{_when(app)}, whysync reported for {app.case.app.qualified_name}:"
+        yield f"When this was written{_when(app)}, whysync reported for {app.case.qualified_name}:"
         yield ""
         page = untemplated(diagnose_markdown.render(Report(apps=(app,), groups=())))
         if len(page) > LONGEST:
             cut = page[: page.rfind("\n", 0, LONGEST)]
-            page = f"{cut}\n(cut here: whysync diagnose {app.case.app.qualified_name} -o markdown shows all)"
+            page = f"{cut}\n(cut here: whysync diagnose {app.case.qualified_name} -o markdown shows all)"
         yield page.rstrip()
 
 
@@ -119,7 +119,7 @@ def _page(alerts: tuple[Alert, ...], scope: Scope, report: Report | None) -> Ite
         yield BLANK
         yield from map(Md, _meanwhile(alert))  # Markdown of whysync itself
     for app in report.apps if report else ():
-        yield from (BLANK, md("## {} now", app.case.app.qualified_name), BLANK)
+        yield from (BLANK, md("## {} now", app.case.qualified_name), BLANK)
         yield from (md("{}: {}.", state_of(app), answer_of(app)), BLANK)
         for line in diagnose_markdown.lines_of(Report(apps=(app,), groups=())):
             yield Md(f"##{line}") if line.startswith("#") else line

@@ -40,7 +40,7 @@ def audit(cases: Sequence[Case]) -> Audit:
     findings.sort(key=lambda finding: (order.index(finding.topic), *_rank(finding)))
     gaps = [*cases[0].gaps, *_missing_facts(cases), *_crashed(runs)] if cases else []
     return Audit(
-        apps=tuple(case.app.qualified_name for case in cases),
+        apps=tuple(case.qualified_name for case in cases),
         findings=tuple(findings),
         gaps=tuple(gaps),
         notes=tuple(_notes(cases)),
@@ -68,7 +68,7 @@ def _crashed(runs: Sequence[tuple[Case, RuleRun]]) -> Iterator[Gap]:
 def _crash(case: Case, crashed: Crashed) -> Gap:
     return Gap(
         kind=GapKind.FAILED,
-        what=f"{crashed.rule} of {case.app.qualified_name}",
+        what=f"{crashed.rule} of {case.qualified_name}",
         why=f"the rule crashed: {crashed.error}",
     )
 
@@ -89,14 +89,14 @@ def _missing_facts(cases: Sequence[Case]) -> Iterator[Gap]:
         if not lives:
             yield Gap(
                 kind=GapKind.NOT_COLLECTED,
-                what=f"the live objects of {case.app.qualified_name}",
+                what=f"the live objects of {case.qualified_name}",
                 why="none of them is available, so the writers of their fields are unknown",
                 how_to_get="whysync collect, or kubectl get -o yaml --show-managed-fields",
             )
         elif not any(live.meta.get("managedFields") for live in lives):
             yield Gap(
                 kind=GapKind.NOT_COLLECTED,
-                what=f"the writers of fields of {case.app.qualified_name}",
+                what=f"the writers of fields of {case.qualified_name}",
                 why="the live objects have no managedFields",
                 how_to_get="kubectl get -o yaml --show-managed-fields",
             )

@@ -19,7 +19,7 @@ class AuditFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def app(self) -> str:
-        return self.case.app.qualified_name
+        return self.case.qualified_name
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,14 +37,14 @@ class AppReader:
         if source.selection is not None:
             source = replace(_with_deadline(source, 120.0), selection=replace(source.selection, refresh=""))
         unfinished = [
-            case.app.qualified_name
+            case.qualified_name
             for case, distance in zip(outcome.cases, outcome.distances, strict=True)
             if distance.state is not WaitState.DONE
         ]
         try:
             return app.cases(app.read(source), unfinished)
         except SourceError:
-            return tuple(case for case in outcome.cases if case.app.qualified_name in unfinished)
+            return tuple(case for case in outcome.cases if case.qualified_name in unfinished)
 
 
 def _with_deadline(source: app.FactSource, seconds: float) -> app.FactSource:

@@ -87,7 +87,7 @@ def _has_failed_app(outcome: Outcome, unhealthy_since: dict[str, float], unhealt
     """Has a sync failed, or is an app unhealthy for too long?"""
     failed = False
     for case, app_distance in zip(outcome.cases, outcome.distances, strict=True):
-        name = case.app.qualified_name
+        name = case.qualified_name
         if app_distance.state is WaitState.UNHEALTHY:
             since = unhealthy_since.setdefault(name, outcome.elapsed)
             failed = failed or outcome.elapsed - since >= unhealthy_timeout

@@ -24,7 +24,7 @@ def progress_of(case: Case) -> Progress:
 
 
 def _events(case: Case) -> Iterator[TraceEvent]:
-    at, name, status, state = case.now, case.app.qualified_name, case.app.status, case.operation
+    at, name, status, state = case.now, case.qualified_name, case.app.status, case.operation
     if state is not None:
         yield TraceEvent(at=at, app=name, kind=TraceKind.STARTED)
         for result in case.results:
@@ -58,7 +58,7 @@ class Lines:
 
     def on_poll(self, cases: Sequence[Case], distances: Sequence[Distance], elapsed: float) -> None:
         for case, distance in zip(cases, distances, strict=True):
-            name = case.app.qualified_name
+            name = case.qualified_name
             self._print(name, progress_of(case).state_line(self._terminal), elapsed)
             for result in case.results:
                 line = f"  {result.sync_phase or 'Sync'}  {result.ref}: {_state(result)}"

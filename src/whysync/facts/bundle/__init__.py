@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from whysync.facts.bundle.limits import BundleLimits
-from whysync.facts.bundle.reader import Progress, read_bundle
+from whysync.facts.bundle.reader import Progress, read_bundle, read_bundles
 
-__all__ = ["BundleLimits", "Progress", "read_bundle"]
+__all__ = ["BundleLimits", "Progress", "read_bundle", "read_bundles"]

@@ -44,6 +44,24 @@ class BundleBuilder:
         self.gaps: list[Gap] = []
         self.unknown: list[str] = []
 
+    def add_all(self, other: BundleBuilder) -> None:
+        """Add what another input contains."""
+        if other.has_header:
+            self.header = merged(self.header, other.header) if self.has_header else other.header
+            self.has_header = True
+        for role, manifests in other.by_role.items():
+            self.by_role[role] += manifests
+        self.desired += other.desired
+        self.logs += other.logs
+        self.heads += other.heads
+        self.facts += other.facts
+        self.gaps += other.gaps
+        self.unknown += other.unknown
+
+    def applications(self) -> dict[str, Manifest]:
+        """The Applications by `namespace/name`."""
+        return {app.ref.place: app for app in self.by_role[Role.APPLICATION]}
+
     def skip(self, skipped: Skipped) -> None:
         if skipped.is_gap:
             self.gaps.append(

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from whysync.errors import NotFound, Unreadable
 from whysync.facts.bundle.builder import BundleBuilder
 from whysync.facts.bundle.entries import Entry, named
@@ -16,6 +18,8 @@ from whysync.facts.bundle.limits import Budget, BundleLimits
 from whysync.facts.bundle.roles import FOLDERS
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import text
+from whysync.kubernetes.api.manifest import Manifest
 
 Progress = Callable[[str, int], None]
 
@@ -28,13 +32,51 @@ def read_bundle(
     progress: Progress | None = None,
 ) -> Snapshot:
     """All inputs as one Snapshot; `progress` gets each file and the bytes read so far."""
+    piles, masker = _read(paths, stdin, limits, progress)
+    with _without_collector():
+        return mask_snapshot(_combined(piles).snapshot(), masker)
+
+
+def read_bundles(
+    paths: Sequence[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    limits: BundleLimits | None = None,
+    progress: Progress | None = None,
+) -> tuple[Snapshot, ...]:
+    """One Snapshot per Argo CD instance. Inputs are parts of one instance unless their Applications collide.
+
+    Two inputs are different instances if each has an Application of the same name that is not the same
+    object. Inputs without Applications belong to every instance.
+    """
+    piles, masker = _read(paths, stdin, limits, progress)
+    with _without_collector():
+        if not _collide(piles):
+            return (mask_snapshot(_combined(piles).snapshot(), masker),)
+        names = instance_names([str(path) for path in paths])
+        parts = [pile for pile in piles if not pile.applications()]
+        return tuple(
+            replace(mask_snapshot(_combined([pile, *parts]).snapshot(), masker), instance=name)
+            for pile, name in zip(piles, names, strict=True)
+            if pile.applications()
+        )
+
+
+def _read(
+    paths: Sequence[str | Path],
+    stdin: BinaryIO | None,
+    limits: BundleLimits | None,
+    progress: Progress | None,
+) -> tuple[list[BundleBuilder], Masker]:
     if not paths:
         raise NotFound(what="no bundle was named", next=f"give {EXPECTED}")
     limits = limits or BundleLimits()
-    budget, pile, masker = Budget(limits), BundleBuilder(limits), Masker()
+    budget, masker, piles = Budget(limits), Masker(), list[BundleBuilder]()
     with _without_collector():
         for prefix, given in zip(_prefixes(paths), paths, strict=True):
             masker.next_input()
+            pile = BundleBuilder(limits)
+            piles.append(pile)
             for file in named(files_of(str(given), budget, stdin), prefix):
                 if not isinstance(file, Entry):
                     pile.skip(file)
@@ -42,9 +84,55 @@ def read_bundle(
                 pile.add(Entry(name=file.name, data=masker.renumbered(file.data), cut=file.cut))
                 if progress is not None:
                     progress(file.name, budget.unpacked)
-        if pile.is_empty:
-            raise _nothing(pile, paths, masker)
-        return mask_snapshot(pile.snapshot(), masker)
+        if all(pile.is_empty for pile in piles):
+            raise _nothing(_combined(piles), paths, masker)
+    return piles, masker
+
+
+def _combined(piles: Sequence[BundleBuilder]) -> BundleBuilder:
+    first, *others = piles
+    if not others:
+        return first
+    pile = BundleBuilder(first.limits)
+    for part in piles:
+        pile.add_all(part)
+    return pile
+
+
+def _collide(piles: Sequence[BundleBuilder]) -> bool:
+    """Does an Application of one input have the name of another Application in another input?"""
+    known: dict[str, Manifest] = {}
+    for pile in piles:
+        for name, app in pile.applications().items():
+            before = known.setdefault(name, app)
+            if before is not app and not _are_same(before, app):
+                return True
+    return False
+
+
+def _are_same(one: Manifest, other: Manifest) -> bool:
+    """Is it the same object, perhaps read at two times? Without a `uid`, only if nothing differs."""
+    uid, other_uid = text(one.meta.get("uid")), text(other.meta.get("uid"))
+    return uid == other_uid if uid and other_uid else one.body == other.body
+
+
+def instance_names(paths: Sequence[str]) -> list[str]:
+    """The file name of each bundle without its ending; if two are equal, a folder that tells them apart."""
+    parts = [
+        ("stdin",) if path == "-" else _without_ending(Path(path).absolute()).parts[1:] for path in paths
+    ]
+    for depth in range(1, min(map(len, parts)) + 1):
+        names = [part[-depth] for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{part[-1] if part else 'bundle'}-{number}" for number, part in enumerate(parts, start=1)]
+
+
+def _without_ending(path: Path) -> Path:
+    for ending in (".tar.gz", ".tgz", ".tar", ".zip", ".yaml", ".yml", ".json", ".gz"):
+        if path.name.endswith(ending) and path.name != ending:
+            return path.with_name(path.name.removesuffix(ending))
+    return path
 
 
 def _prefixes(paths: Sequence[str | Path]) -> list[str]:

@@ -26,7 +26,7 @@ class Auth(Protocol):
         ...
 
 
-class StaticHeaders:
+class Fixed:
     """The same headers each time, possibly none."""
 
     def __init__(self, headers: Mapping[str, str] | None = None, *, secrets: Iterable[str] = ()) -> None:
@@ -43,17 +43,17 @@ class StaticHeaders:
         return self._secrets
 
 
-def bearer(token: str) -> StaticHeaders:
-    return StaticHeaders({"Authorization": f"Bearer {token}"}, secrets=(token,))
+def bearer(token: str) -> Fixed:
+    return Fixed({"Authorization": f"Bearer {token}"}, secrets=(token,))
 
 
-def basic(name: str, password: str) -> StaticHeaders:
+def basic(name: str, password: str) -> Fixed:
     pair = base64.b64encode(f"{name}:{password}".encode()).decode()
-    return StaticHeaders({"Authorization": f"Basic {pair}"}, secrets=(pair, password))
+    return Fixed({"Authorization": f"Basic {pair}"}, secrets=(pair, password))
 
 
 class TokenFile:
-    """A token in a file that another process renews, such as a projected service account token."""
+    """A token in a file that is renewed by others (a projected service account token, every hour)."""
 
     def __init__(self, path: Path, *, fallback: str = "") -> None:
         self._path = path
@@ -90,7 +90,7 @@ class TokenFile:
             raise Unreadable(what=f"the token file {self._path} is empty")
 
 
-class WithHeaders:
+class As:
     """Additional headers: impersonation (`kubectl --as`), or `-H`."""
 
     def __init__(self, inner: Auth, headers: Headers, *, secrets: Iterable[str] = ()) -> None:

@@ -8,13 +8,11 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 Progress = Callable[[str, int], None]
-_INTERVAL_SECONDS: Final = 0.5
+_EVERY: Final = 0.5
 
 
 @asynccontextmanager
-async def report_waiting(
-    progress: Progress | None, name: str, *, every: float = _INTERVAL_SECONDS
-) -> AsyncGenerator[None]:
+async def ticking(progress: Progress | None, name: str, *, every: float = _EVERY) -> AsyncGenerator[None]:
     """Calls `progress` repeatedly until the block ends."""
     if progress is None:
         yield
@@ -24,7 +22,7 @@ async def report_waiting(
     async def tick() -> None:
         while True:
             await asyncio.sleep(every)
-            report(f"{name} (no response yet)", 0)
+            report(f"{name} (no answer yet)", 0)
 
     task = asyncio.create_task(tick())
     try:

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from whysync.errors import Unreadable, UsageError
-from whysync.facts.http.address import parse_address
-from whysync.facts.http.auth import Auth, StaticHeaders, TokenFile, WithHeaders, basic, bearer
+from whysync.facts.http.address import parsed
+from whysync.facts.http.auth import As, Auth, Fixed, TokenFile, basic, bearer
 from whysync.facts.http.client import Client
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.tls import Tls
@@ -21,7 +21,7 @@ from whysync.facts.kubernetes_api.kubeconfig import Context, Entry
 from whysync.json_tree import fields, items, text
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-_AUTH_PROVIDER_REPLACEMENTS = {
+_SUCCESSORS = {
     "gcp": "gke-gcloud-auth-plugin: gcloud container clusters get-credentials writes it",
     "azure": "kubelogin: kubelogin convert-kubeconfig writes it",
     "oidc": "kubelogin (kubectl oidc-login) as an exec plugin",
@@ -47,16 +47,14 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
         """
         tls = self.tls
         plugin = self.auth
-        while isinstance(plugin, WithHeaders):
+        while isinstance(plugin, As):
             plugin = plugin.inner
-        parse_address(self.url, setting=self.setting)  # before a login that may prompt
+        parsed(self.url, setting=self.setting)  # before a login that may prompt
         if isinstance(plugin, ExecPlugin):
             plugin.deadline = limits.deadline
-            credential = await plugin.credential()
-            if credential.certificate_pem:
-                tls = msgspec.structs.replace(
-                    tls, certificate_pem=credential.certificate_pem, key_pem=credential.key_pem
-                )
+            held = await plugin.credential()
+            if held.certificate_pem:
+                tls = msgspec.structs.replace(tls, certificate_pem=held.certificate_pem, key_pem=held.key_pem)
         return Client(
             self.url,
             name=self.name,
@@ -115,7 +113,7 @@ def in_cluster(
         return None
     ca, namespace = home / "ca.crt", home / "namespace"
     return Connection(
-        name="the cluster that whysync runs in",
+        name="the cluster that this runs in",
         url=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         auth=TokenFile(token),
         tls=Tls(ca_file=str(ca) if ca.exists() else ""),
@@ -139,10 +137,10 @@ def _auth(user: Entry, cluster: Entry, environment: Mapping[str, str] | None) ->
         name = text(provider.get("name"))
         raise UsageError(
             what=f"the kubeconfig logs in with the auth provider {name!r}",
-            why="Kubernetes 1.26 replaced auth providers with exec plugins",
-            next=f"use {_AUTH_PROVIDER_REPLACEMENTS.get(name, 'an exec plugin, or a token')}",
+            why="Kubernetes removed auth providers in 1.26, in favour of login programs (exec)",
+            next=f"use {_SUCCESSORS.get(name, 'a login program (exec), or a token')}",
         )
-    return StaticHeaders()
+    return Fixed()
 
 
 def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
@@ -153,7 +151,7 @@ def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
     )
     if not name:
         if groups:
-            raise UsageError(what="groups cannot be impersonated without a user", next="also set --as")
+            raise UsageError(what="groups are impersonated without a user", next="give --as as well")
         return auth
     headers: dict[str, str | tuple[str, ...]] = {"Impersonate-User": name}
     if groups:
@@ -165,18 +163,18 @@ def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
             headers[f"Impersonate-Extra-{key}"] = tuple(
                 value for value in items(values) if isinstance(value, str)
             )
-    return WithHeaders(auth, headers)
+    return As(auth, headers)
 
 
 def _pem(entry: Entry, key: str) -> str:
-    encoded = entry.text(key)
-    if not encoded:
+    written = entry.text(key)
+    if not written:
         return ""
     try:
-        return base64.b64decode("".join(encoded.split()), validate=True).decode()
+        return base64.b64decode("".join(written.split()), validate=True).decode()
     except (binascii.Error, ValueError) as problem:
         raise Unreadable(
             what=f"{key} in the kubeconfig cannot be read",
-            why="it is not base64-encoded PEM",
-            next="regenerate the kubeconfig with the tool that wrote it",
+            why="it is not a PEM text in base64",
+            next="let the tool that wrote the kubeconfig write it again",
         ) from problem
