@@ -61,7 +61,7 @@ def test_an_unknown_app_gets_a_suggestion(whysync: Whysync, tmp_path: Path) -> N
 
 
 def test_several_bundles_are_one_fleet(whysync: Whysync) -> None:
-    names = whysync("list", *ALL, "-o", "name").out.split()
+    names = whysync("list", *ALL, "-o", "name", "--sort", "name").out.split()
     assert names == [
         "argocd/billing",
         "argocd/checkout",
@@ -70,7 +70,9 @@ def test_several_bundles_are_one_fleet(whysync: Whysync) -> None:
         "argocd/shop",
     ]
     assert (
-        whysync("list", *reversed([f"--bundle={path}" for path in EXAMPLES]), "-o", "name").out.split()
+        whysync(
+            "list", *reversed([f"--bundle={path}" for path in EXAMPLES]), "-o", "name", "--sort", "name"
+        ).out.split()
         == names
     )
 
@@ -118,7 +120,8 @@ def test_an_empty_folder_is_a_clear_error(whysync: Whysync, tmp_path: Path) -> N
 
 
 def names(whysync: Whysync, *arguments: str) -> list[str]:
-    return [name.rpartition("/")[2] for name in whysync("list", "-o", "name", *arguments).out.split()]
+    sort = () if "--sort" in arguments else ("--sort", "name")
+    return [name.rpartition("/")[2] for name in whysync("list", "-o", "name", *sort, *arguments).out.split()]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +138,17 @@ def names(whysync: Whysync, *arguments: str) -> list[str]:
         (["--condition", "comparisonerror"], ["checkout"]),
         (["--namespace", "argocd", "--cause", "crash*"], ["billing"]),
         (["--project", "nobody"], []),
+        (["--project", "!prod"], ["docs"]),
+        (["--sync", "!Synced"], ["checkout", "my-api-service", "shop"]),
+        (["--sync", "!Synced,!Unknown"], ["my-api-service", "shop"]),
+        (["--sync", "Synced, Unknown"], ["billing", "checkout", "docs"]),
+        (["--health", "Degraded,Missing"], ["billing"]),
+        (
+            ["--health", "!degraded", "--project", "prod,default"],
+            ["checkout", "docs", "my-api-service", "shop"],
+        ),
+        (["--cause", "!repo-auth,!hook-*", "--project", "prod"], ["billing", "my-api-service"]),
+        (["--condition", "!ComparisonError", "--project", "prod"], ["billing", "my-api-service", "shop"]),
     ],
 )
 def test_filters_by_any_column(whysync: Whysync, flags: list[str], wanted: list[str]) -> None:
@@ -150,6 +164,7 @@ def test_filters_hold_for_diagnose_too(whysync: Whysync) -> None:
 @pytest.mark.parametrize(
     ("column", "wanted"),
     [
+        ("severity", ["billing", "checkout", "shop", "docs", "my-api-service"]),
         ("name", ["billing", "checkout", "docs", "my-api-service", "shop"]),
         ("project", ["docs", "billing", "checkout", "my-api-service", "shop"]),
         ("sync", ["my-api-service", "shop", "billing", "docs", "checkout"]),
@@ -266,8 +281,50 @@ def test_the_environment_counts_for_the_verb_alone(whysync: Whysync) -> None:
     assert whysync("diff", "--bundle", DOCS, WHYSYNC_OUTPUT="name").code == 2
 
 
-@pytest.mark.parametrize("flags", [("--health", "Degrad"), ("--sync", "banana")])
-def test_a_typo_in_a_filter_is_an_error(whysync: Whysync, flags: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("--sync", "foo"), "whysync: invalid --sync 'foo'; one of: Synced, OutOfSync, Unknown\n"),
+        (("--health", "!Degrad"), "  why    did you mean Degraded?\n"),
+        (("--cause", "hok-failed"), "invalid --cause 'hok-failed'; did you mean hook-failed"),
+        (("--cause", "quota,zzz"), "  why    one of: admission-denied, "),
+    ],
+)
+def test_a_typo_in_a_filter_is_an_error(whysync: Whysync, flags: tuple[str, str], says: str) -> None:
     ran = whysync("list", "--bundle", str(ROOT / "examples" / "autoscaler-loop"), *flags)
     assert ran.code == 2
-    assert "it must match one of" in ran.err
+    assert says in ran.err
+
+
+def test_list_sorts_by_severity_unless_told_otherwise(whysync: Whysync) -> None:
+    every = ["billing", "checkout", "shop", "docs", "my-api-service"]
+    assert [line.rpartition("/")[2] for line in whysync("list", *ALL, "-o", "name").out.split()] == every
+
+
+def test_broken_leaves_out_what_is_fine_or_in_progress(whysync: Whysync, tmp_path: Path) -> None:
+    path = bundle(
+        tmp_path,
+        application("fine"),
+        application("bad", health="Degraded"),
+        application(
+            "busy",
+            sync="OutOfSync",
+            status={
+                "operationState": {
+                    "phase": "Running",
+                    "startedAt": "2026-03-02T03:09:30Z",
+                    "message": "waiting for healthy state of apps/Deployment/web",
+                }
+            },
+        ),
+    )
+    assert names(whysync, "--bundle", path) == ["bad", "busy", "fine"]
+    assert names(whysync, "--bundle", path, "--broken") == ["bad"]
+
+
+def test_a_piped_list_cuts_nothing(whysync: Whysync, tmp_path: Path) -> None:
+    name = "a-very-long-name-of-an-application-" * 5 + "x"
+    path = bundle(tmp_path, application(name, health="Degraded"))
+    ran = whysync("list", *ALL, "--bundle", path, COLUMNS="60")
+    assert name in ran.out
+    assert "…" not in ran.out

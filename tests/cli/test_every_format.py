@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.running import Whysync
 from tests.situations import ROOT
-from whysync.cli.output_flags import OUTPUTS
+from whysync.cli.output_flags import FLEET_OUTPUTS, OUTPUTS
 from whysync.diagnosis.rule import registry
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api import yaml
@@ -16,8 +16,13 @@ from whysync.kubernetes.api import yaml
 BUNDLE = str(ROOT / "examples" / "migration-cannot-reach-database")
 
 
-@pytest.mark.parametrize("format", OUTPUTS)
-@pytest.mark.parametrize("verb", [("diagnose", "--exit-zero"), ("list", "--exit-zero"), ("get", "shop")])
+@pytest.mark.parametrize(
+    ("verb", "format"),
+    [
+        *(((verb, "--exit-zero"), format) for verb in ("diagnose", "list") for format in FLEET_OUTPUTS),
+        *((("get", "shop"), format) for format in OUTPUTS),
+    ],
+)
 def test_facts_in_every_format(whysync: Whysync, verb: tuple[str, str], format: str) -> None:
     ran = whysync(*verb, "--bundle", BUNDLE, "-o", format)
     assert ran.code == 0

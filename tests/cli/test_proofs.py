@@ -68,4 +68,4 @@ def test_of_many_apps_none_is_tried_and_that_is_said_once(whysync: Whysync, tmp_
         for number in range(11)
     ]
     out = whysync("diagnose", "--bundle", bundle(tmp_path, *apps)).out
-    assert out.count("there are more than 10 apps; pass the name of an app") == 1
+    assert out.count("more than 10 apps have findings; pass the name of an app") == 1

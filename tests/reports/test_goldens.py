@@ -13,7 +13,17 @@ from tests.situations import EXAMPLES, application, case_of, config_map, row
 from whysync import app
 from whysync.diagnosis.report import Report
 from whysync.json_tree import Object
-from whysync.reports import diagnose_json, diagnose_markdown, diagnose_text, get_view, json_yaml, list_view
+from whysync.reports import (
+    diagnose_html,
+    diagnose_json,
+    diagnose_markdown,
+    diagnose_short,
+    diagnose_text,
+    get_view,
+    json_yaml,
+    list_html,
+    list_view,
+)
 from whysync.reports.terminal import Terminal
 
 HERE = Path(__file__).parent
@@ -49,6 +59,9 @@ def test_the_fleet_in_every_form(golden: Golden) -> None:
     golden(folder / "wide.txt", list_view.render(report, Terminal(width=80), wide=True))
     golden(folder / "list.md", list_view.as_markdown(report))
     golden(folder / "list.json", json_yaml.as_json(list_view.as_object(report)))
+    golden(folder / "list.html", list_html.render(report))
+    golden(folder / "diagnose.html", diagnose_html.render(report, fleet=True))
+    golden(folder / "short.txt", diagnose_short.render(report, fleet=True))
 
 
 ODD: dict[str, list[Object]] = {

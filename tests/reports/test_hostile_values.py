@@ -29,7 +29,7 @@ from whysync.cli.collect import summary
 from whysync.cli.diff import OUTPUTS as DIFF_OUTPUTS
 from whysync.cli.fix import OUTPUTS as FIX_OUTPUTS
 from whysync.cli.lint import FORMATS as LINT_FORMATS
-from whysync.cli.output_flags import OUTPUTS
+from whysync.cli.output_flags import FLEET_OUTPUTS, OUTPUTS
 from whysync.cli.plan import FORMATS as PLAN_FORMATS
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
@@ -44,8 +44,10 @@ from whysync.kubernetes.api import yaml
 from whysync.lint.outcome import Outcome
 from whysync.plan.plan import Plan
 from whysync.reports import (
+    diagnose_html,
     diagnose_json,
     diagnose_markdown,
+    diagnose_short,
     diagnose_text,
     diff_json,
     diff_markdown,
@@ -59,6 +61,7 @@ from whysync.reports import (
     lint_json,
     lint_markdown,
     lint_text,
+    list_html,
     list_view,
     output,
     plan_html,
@@ -99,7 +102,12 @@ def _diagnose(report: Report) -> Shown:
         yield _format("wide", terminal), list_view.render(report, terminal, wide=True)
     yield "json", json_yaml.as_json(diagnose_json.report_v1(report))
     yield "yaml", json_yaml.as_yaml(diagnose_json.report_v1(report))
-    yield "markdown", diagnose_markdown.render(report)
+    for fleet in (False, True):
+        yield "text", diagnose_text.render(report, WIDE, fleet=fleet)
+        yield "markdown", diagnose_markdown.render(report, fleet=fleet)
+        yield "short", diagnose_short.render(report, fleet=fleet)
+        yield "html", diagnose_html.render(report, fleet=fleet)
+    yield "html", list_html.render(report)
     yield "name", list_view.names(report)
     yield "json", json_yaml.as_json(list_view.as_object(report))
     yield "yaml", json_yaml.as_yaml(list_view.as_object(report))
@@ -110,8 +118,8 @@ def _alerts(report: Report) -> Shown:
     scope = Scope(apps=tuple((app.case.app.namespace, app.case.app.name) for app in report.apps))
     alerts = alerts_of(scope, AlertLimits())[:1]
     yield "markdown", page(alerts, scope, report)
-    yield "json", json_yaml.as_json(groups(alerts, scope, url="https://x", known=report))
-    yield "yaml", json_yaml.as_yaml(groups(alerts, scope, url="https://x", known=report))
+    yield "json", json_yaml.as_json(groups(alerts, scope, url="https://x", report=report))
+    yield "yaml", json_yaml.as_yaml(groups(alerts, scope, url="https://x", report=report))
 
 
 def _get(cases: Sequence[Case]) -> Shown:
@@ -284,7 +292,7 @@ def _check_all(name: str, maker: Maker, field: Field | None = None) -> None:
 def test_every_form_is_tried() -> None:
     tried = {name: {format for format, _ in _made_up(Maker("word", GIVEN))[name]()} for name in NAMES}
     tried = {name: formats - {"narrow"} for name, formats in tried.items()}
-    assert tried["diagnose, list"] == set(OUTPUTS)
+    assert tried["diagnose, list"] == set(FLEET_OUTPUTS)
     assert tried["fix"] == set(FIX_OUTPUTS)
     assert tried["lint"] == set(LINT_FORMATS)
     assert tried["plan"] == set(PLAN_FORMATS)

@@ -6,14 +6,22 @@ import argparse
 
 from whysync.cli.exits import Exit, exit_of
 from whysync.cli.filters import add_filter_flags, matching_columns, matching_labels
-from whysync.cli.output_flags import add_fail_on_flags, add_output_flag, add_proof_flags, add_watch_flag
+from whysync.cli.output_flags import (
+    FLEET_OUTPUTS,
+    add_fail_on_flags,
+    add_output_flag,
+    add_proof_flags,
+    add_watch_flag,
+)
 from whysync.cli.source_flags import add_source_flags, same_source_flags
 from whysync.reports.output import out
 
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
-    add_output_flag(verb)
+    verb.add_argument(
+        "apps", metavar="APP", nargs="*", help="name or namespace/name; without one: all that are broken"
+    )
+    add_output_flag(verb, FLEET_OUTPUTS)
     add_proof_flags(verb, show=True)
     add_fail_on_flags(verb)
     add_filter_flags(verb)
@@ -31,7 +39,12 @@ def run(options: argparse.Namespace) -> int:
     report = matching_columns(report, options)
     source_flags = same_source_flags(options)
     text = diagnose_view.render(
-        report, options.terminal, format=options.output, proofs=options.show_proof, source_flags=source_flags
+        report,
+        options.terminal,
+        format=options.output,
+        proofs=options.show_proof,
+        source_flags=source_flags,
+        fleet=not options.apps and len(report.apps) > 1,
     )
     out().put(text)
     return Exit.OK if options.exit_zero else exit_of(report, fail_on=options.fail_on)

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from whysync.cli.flag_types import Append, collapsed_group
@@ -16,12 +16,15 @@ if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.diagnosis.case import Case
     from whysync.diagnosis.report import AppReport, Report
 
+_SHORT_LIST = 10
 _COLUMNS = ("project", "cluster", "namespace", "destination", "sync", "health", "policy", "cause")
 
 
 def add_filter_flags(verb: argparse.ArgumentParser) -> None:
     add_selector_flag(verb)
-    filters = collapsed_group(verb, "filters", "repeatable, case-insensitive; * matches any text")
+    filters = collapsed_group(
+        verb, "filters", "repeatable, case-insensitive; a,b: one of these; !a: not this; * matches any text"
+    )
     for column in (*_COLUMNS, "condition"):
         names = ("-n", "--namespace") if column == "namespace" else (f"--{column}",)
         filters.add_argument(*names, metavar="VALUE", action=Append, help=f"only apps with this {column}")
@@ -47,32 +50,67 @@ def matching_columns(report: Report, options: argparse.Namespace) -> Report:
     from whysync.argocd.api.application import HealthCode, SyncCode
     from whysync.reports.list_view import row_of
 
-    columns = {name: values for name in _COLUMNS if (values := getattr(options, name))}
-    conditions: list[str] = options.condition or []
-    _expect("sync", columns.get("sync", ()), tuple(SyncCode))
-    _expect("health", columns.get("health", ()), tuple(HealthCode))
+    columns = {name: _Filter.parsed(values) for name in _COLUMNS if (values := getattr(options, name))}
+    conditions = _Filter.parsed(options.condition or [])
+    _expect("sync", columns, tuple(SyncCode))
+    _expect("health", columns, tuple(HealthCode))
+    if "cause" in columns:
+        _expect("cause", columns, app.known_causes())
 
     def matches(report: AppReport) -> bool:
         row = row_of(report)
-        return all(_any(str(getattr(row, name)), values) for name, values in columns.items()) and (
-            not conditions or any(_any(kind, conditions) for kind in row.conditions.split(","))
+        return all(wanted.accepts(str(getattr(row, name))) for name, wanted in columns.items()) and (
+            conditions.accepts(*row.conditions.split(","))
         )
 
-    if not columns and not conditions:
+    if not columns and not options.condition:
         return report
     apps = tuple(app for app in report.apps if matches(app))
     return replace(report, apps=apps, groups=app.shared_causes(apps))
 
 
-def _expect(name: str, patterns: Sequence[str], known: Sequence[str]) -> None:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Filter:
+    """The patterns of one flag: any of `wanted` if there are some, and none of `excluded`."""
+
+    wanted: tuple[str, ...]
+    excluded: tuple[str, ...]
+
+    @staticmethod
+    def parsed(values: Sequence[str]) -> _Filter:
+        patterns = split_values(values)
+        return _Filter(
+            tuple(pattern for pattern in patterns if not pattern.startswith("!")),
+            tuple(pattern[1:] for pattern in patterns if pattern.startswith("!")),
+        )
+
+    def accepts(self, *values: str) -> bool:
+        """Does one of the values of a row match, and none of them an excluded pattern?"""
+        if any(_any(value, self.excluded) for value in values):
+            return False
+        return not self.wanted or any(_any(value, self.wanted) for value in values)
+
+
+def split_values(values: Sequence[str]) -> tuple[str, ...]:
+    """`Degraded,Missing` is two values."""
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _expect(name: str, columns: Mapping[str, _Filter], known: Sequence[str]) -> None:
     """Reject a value that no app can have, so that a typo does not read as "no app matches"."""
-    for pattern in patterns:
-        if not any(_any(value, [pattern]) for value in known):
-            raise UsageError(
-                what=f"invalid --{name} {pattern!r}",
-                why=f"it must match one of {', '.join(known)}",
-                next="correct it; * matches any text",
-            )
+    wanted = columns.get(name)
+    for pattern in (*wanted.wanted, *wanted.excluded) if wanted else ():
+        if any(_any(value, [pattern]) for value in known):
+            continue
+        from difflib import get_close_matches
+
+        lower = {value.lower(): value for value in known}
+        near = [lower[match] for match in get_close_matches(pattern.lower(), lower, n=3)]
+        hint, every = f"did you mean {' or '.join(near)}?" if near else "", f"one of: {', '.join(known)}"
+        what = f"invalid --{name} {pattern!r}; "
+        if len(known) > _SHORT_LIST:
+            raise UsageError(what=what + (hint or "see the list of causes"), why=every)
+        raise UsageError(what=what + every, why=hint)
 
 
 def _any(value: str, patterns: Sequence[str]) -> bool:

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(
                 what=f"--write needs a single app, but {len(fixes)} need a fix",
                 why="each change should be reviewed and committed separately",
-                next=f"pass the app: {', '.join(chosen.case.app.qualified_name for chosen in fixes[:5])}",
+                next=f"pass the app: {', '.join(chosen.case.qualified_name for chosen in fixes[:5])}",
             )
         return _write(fixes[0], checkout, options)
     if checkout is not None:
@@ -139,7 +139,7 @@ def _for_all(report: Report) -> list[Chosen]:
     group = next((group for group in report.groups if group.fix is not None), None)
     if group is None or group.fix is None:
         return []
-    first = next(app for app in report.apps if app.case.app.qualified_name in group.apps)
+    first = next(app for app in report.apps if app.case.qualified_name in group.apps)
     assert first.first is not None
     checked = ", simulated for each of them" if group.checked else ""
     verdict = f"{len(group.apps)} apps, one cause: {group.what}"

@@ -16,6 +16,7 @@ from whysync.reports.output import Safe, out
 from whysync.reports.terminal import Terminal
 
 OUTPUTS = ("text", "wide", "json", "yaml", "markdown", "name")
+FLEET_OUTPUTS = (*OUTPUTS, "short", "html")
 _SEVERITIES = ("info", "warning", "critical")
 _FOR_PEOPLE = ("text", "wide")
 

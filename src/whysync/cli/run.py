@@ -113,10 +113,10 @@ def _suggest_verb(typed: str) -> None:
 
 def _terminal(color: bool) -> Terminal:
     encoding = (sys.stdout.encoding or "ascii").lower()
+    has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Terminal(
-        width=shutil.get_terminal_size((80, 24)).columns
-        if sys.stdout.isatty() or "COLUMNS" in os.environ
-        else 100,
+        width=shutil.get_terminal_size((80, 24)).columns if has_width else 100,
+        piped=not sys.stdout.isatty(),
         color=color,
         unicode=encoding.startswith("utf"),
     )
@@ -167,7 +167,8 @@ def _set_encoding(format: str) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         out = cast("io.TextIOWrapper", sys.stdout)
         out.reconfigure(
-            encoding="utf-8" if format in ("json", "yaml", "patch", "commands") else None, errors="replace"
+            encoding="utf-8" if format in ("json", "yaml", "html", "patch", "commands") else None,
+            errors="replace",
         )
 
 

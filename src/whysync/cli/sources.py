@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from whysync import app
 from whysync.app import FactSource
+from whysync.cli.filters import split_values
 from whysync.errors import UsageError
 from whysync.facts.bundle.limits import BundleLimits
 from whysync.reports.output import err
@@ -42,7 +43,7 @@ _PROGRESS_DELAY = 1.0
 """Seconds until progress is shown."""
 
 
-def facts(options: argparse.Namespace) -> SnapshotIndex:
+def facts(options: argparse.Namespace) -> tuple[SnapshotIndex, ...]:
     """Read the facts, with a progress line on a terminal."""
     source = source_of(options)
     return with_progress(lambda progress: app.read(source, progress=progress))
@@ -294,8 +295,8 @@ def _selection(options: argparse.Namespace) -> Selection:
 
 def _plain(values: list[str] | None) -> list[str]:
     """The values, or none of them if one is a pattern: a filter by the others would drop apps."""
-    names = values or []
-    return [] if any(char in name for name in names for char in "*?[") else names
+    names = list(split_values(values or []))
+    return [] if any(char in name for name in names for char in "*?[!") else names
 
 
 def _opts(text: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ import msgspec
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import HiddenBy
 from whysync.diagnosis.evidence import shortened
-from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.finding import EvidenceKey, Finding, KeyKind
 from whysync.diagnosis.fix import Fix, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Symptom
@@ -76,6 +76,18 @@ class RejectedFixV1(_Value, frozen=True):
     why: str
 
 
+class KeyV1(_Value, frozen=True):
+    """What findings of several apps must have in common to be one cause: this webhook, this repository.
+
+    `scope`: the cluster or the Argo CD instance. `detail`: the reason, such as the refused value.
+    """
+
+    kind: KeyKind
+    name: str
+    scope: str
+    detail: str
+
+
 class FindingV1(_Value, frozen=True):
     id: str
     rule: str
@@ -92,6 +104,7 @@ class FindingV1(_Value, frozen=True):
     evidence: tuple[EvidenceV1, ...]
     fixes: tuple[FixV1, ...]
     rejected_fixes: tuple[RejectedFixV1, ...]
+    key: KeyV1 | None = None
 
 
 class SymptomV1(_Value, frozen=True):
@@ -181,6 +194,8 @@ class AppV1(_Value, frozen=True):
     hidden: tuple[HiddenV1, ...] = ()
     changes: ChangesV1 | None = None
     not_understood: tuple[SymptomV1, ...] = ()
+    # the Argo CD instance, if the facts are those of several: the name of its bundle
+    instance: str = ""
 
 
 class GroupV1(_Value, frozen=True):
@@ -192,6 +207,7 @@ class GroupV1(_Value, frozen=True):
     fix: FixV1 | None
     what: str = ""
     checked: bool = False
+    key: KeyV1 | None = None
 
 
 class ReportV1(_Value, frozen=True):
@@ -209,7 +225,7 @@ def report_v1(report: Report) -> ReportV1:
 
 
 def _group(group: Group, report: Report) -> GroupV1:
-    case = next((app.case for app in report.apps if app.case.app.qualified_name in group.apps), None)
+    case = next((app.case for app in report.apps if app.case.qualified_name in group.apps), None)
     return GroupV1(
         cause=group.cause,
         rule=group.rule,
@@ -217,6 +233,7 @@ def _group(group: Group, report: Report) -> GroupV1:
         fix=fix_v1(group.fix, case) if group.fix is not None and case is not None else None,
         what=group.what,
         checked=group.checked,
+        key=_key(group.key),
     )
 
 
@@ -245,7 +262,14 @@ def app_v1(report: AppReport) -> AppV1:
         hidden=tuple(_hidden(difference) for difference in unreported_differences(report.case)),
         changes=_changes(report.case),
         not_understood=tuple(_symptom(symptom) for symptom in report.not_understood),
+        instance=report.case.instance,
     )
+
+
+def _key(key: EvidenceKey | None) -> KeyV1 | None:
+    if key is None:
+        return None
+    return KeyV1(kind=key.kind, name=key.name, scope=key.scope, detail=key.detail)
 
 
 def _gap(gap: Gap) -> GapV1:
@@ -332,6 +356,7 @@ def _finding(finding: Finding, case: Case) -> FindingV1:
         rejected_fixes=tuple(
             RejectedFixV1(title=rejected.title, why=rejected.why) for rejected in finding.rejected_fixes
         ),
+        key=_key(finding.key),
     )
 
 

@@ -15,6 +15,7 @@ from whysync.kubernetes.field_writers import phrase
 from whysync.queries.advice import advice_for
 from whysync.queries.commands import app_argument, refresh
 from whysync.reports.diagnose_text import SyncVerdict, answer_of, state_of, sync_verdict
+from whysync.reports.fleet import Entry, broken_apps, counts_of, every_app
 from whysync.reports.list_view import since
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, joined, md, page, row, rule
 from whysync.reports.output import Safe
@@ -22,13 +23,18 @@ from whysync.reports.proof_text import proof_sentence
 from whysync.reports.terminal import ago, one_line
 
 
-def render(report: Report) -> Safe:
-    return page(lines_of(report))
+def render(report: Report, *, fleet: bool = False) -> Safe:
+    """`fleet`: only what is broken, the worst first, with the number of the other apps."""
+    return page(lines_of(report, fleet=fleet))
 
 
-def lines_of(report: Report) -> Iterator[Md]:
-    for app in report.apps:
-        yield from _app(app)
+def lines_of(report: Report, *, fleet: bool = False) -> Iterator[Md]:
+    entries = broken_apps(report, lambda app: sync_verdict(app)[0]) if fleet else every_app(report)
+    if fleet:
+        yield md("{}", counts_of(report))
+        yield BLANK
+    for entry in entries:
+        yield from _app(entry)
     yield from _in_common(report)
 
 
@@ -43,7 +49,7 @@ def _in_common(report: Report) -> Iterator[Md]:
         yield BLANK
         yield md("Cause {}, in {}.", code(group.cause), joined(", ", map(code, group.apps)))
         yield BLANK
-        case = next((a.case for a in report.apps if a.case.app.qualified_name in group.apps), None)
+        case = next((a.case for a in report.apps if a.case.qualified_name in group.apps), None)
         if group.fix is None or case is None:
             continue
         tried = ", tried on each of them" if group.checked else ""
@@ -54,9 +60,13 @@ def _in_common(report: Report) -> Iterator[Md]:
         yield BLANK
 
 
-def _app(report: AppReport) -> Iterator[Md]:
-    yield md("# {}: {}", report.case.app.name, answer_of(report))
+def _app(entry: Entry) -> Iterator[Md]:
+    report = entry.app
+    yield md("# {}: {}", entry.name, answer_of(report))
     yield BLANK
+    if entry.same:
+        yield md("The same in {}.", joined(", ", map(code, entry.same)))
+        yield BLANK
     if report.findings or report.unexplained:
         verdict, reasons = sync_verdict(report)
         stop = "" if verdict is SyncVerdict.SAFE_BUT or not reasons else "."
@@ -93,7 +103,7 @@ def _what(report: AppReport) -> Iterator[Md]:
     yield BLANK
     yield md("**{}**", state_of(report))
     yield BLANK
-    yield md("- Application {} in project {}", code(app.qualified_name), code(app.project))
+    yield md("- Application {} in project {}", code(report.case.qualified_name), code(app.project))
     where = app.spec.destination.name or app.spec.destination.server
     yield md("- deploys to {}, namespace {}", code(where), code(app.spec.destination.namespace))
     for source in app.sources:

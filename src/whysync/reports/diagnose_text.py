@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypedDict
@@ -13,7 +13,9 @@ from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncSafety
+from whysync.diagnosis.sentences import counted
 from whysync.diagnosis.symptom import Side
+from whysync.facts.snapshot import Gap
 from whysync.fixes.follow_up import is_in_git, noteworthy_commands
 from whysync.fixes.patches import patch_text
 from whysync.json_tree import Json, Missing
@@ -23,6 +25,7 @@ from whysync.queries.hidden_drift import unreported_differences
 from whysync.queries.recent_changes import Change, recent_changes
 from whysync.queries.sources import is_commit
 from whysync.reports import output
+from whysync.reports.fleet import Entry, broken_apps, counts_of, every_app, gaps_of
 from whysync.reports.list_view import common_lines
 from whysync.reports.output import Safe
 from whysync.reports.proof_text import mark_of, notes_of, rejected_in, unproven_note
@@ -50,6 +53,7 @@ _COMMON_PREFIX_SHOWN = 12
 _MOST_UNEXPLAINED = 8
 
 _MOST_GAPS = 5
+_MOST_SAME = 10
 _MOST_CHANGES = 15
 _LONGEST_CHAIN = 6
 _MOST_EVIDENCE = 4
@@ -96,13 +100,16 @@ def render(
     wide: bool = False,
     proofs: bool = False,
     source_flags: str | None = "",
+    fleet: bool = False,
 ) -> Safe:
     """The report as text.
 
     `proofs` adds the trace of the simulation without and with each fix. `source_flags` are the flags with
-    which `whysync fix` reads the same facts; `None` if they cannot be read again.
+    which `whysync fix` reads the same facts; `None` if they cannot be read again. `fleet`: only what is
+    broken, the worst first, with the number of the other apps.
     """
-    return output.text(lines_of(report, terminal, wide=wide, proofs=proofs, source_flags=source_flags))
+    lines = lines_of(report, terminal, wide=wide, proofs=proofs, source_flags=source_flags, fleet=fleet)
+    return output.text(lines)
 
 
 def lines_of(
@@ -112,19 +119,43 @@ def lines_of(
     wide: bool = False,
     proofs: bool = False,
     source_flags: str | None = "",
+    fleet: bool = False,
 ) -> Iterator[str]:
-    for number, app in enumerate(report.apps):
+    entries = broken_apps(report, lambda app: sync_verdict(app)[0]) if fleet else every_app(report)
+    for number, entry in enumerate(entries):
         yield from ([""] if number else [])
-        yield from _app(app, terminal, wide=wide, proofs=proofs, source_flags=source_flags)
+        yield from _app(entry, terminal, wide=wide, proofs=proofs, source_flags=source_flags)
+    if fleet:
+        yield from ([""] if entries else [])
+        yield from _rest(report, entries, terminal)
     yield from common_lines(report, terminal)
     if note := unproven_note(report.apps):
         yield note
 
 
+def _rest(report: Report, entries: Sequence[Entry], terminal: Terminal) -> Iterator[str]:
+    """How many apps are not shown, and what could not be checked in them."""
+    counts = str(counts_of(report)).replace("·", terminal.mark("dot"))
+    yield counts if entries else f"{terminal.paint(terminal.mark('good'), 'green')} {counts}"
+    shown = {id(entry.app) for entry in entries}
+    hidden = [app for app in report.apps if id(app) not in shown]
+    if not entries:
+        yield from _gaps(gaps_of(hidden), terminal)
+    for crashed in dict.fromkeys(crashed for app in hidden for crashed in app.crashed):
+        text = f"rule {crashed.rule} failed: {crashed.error}; please report it"
+        yield from terminal.labeled("not checked", one_line(text), "yellow")
+
+
 def _app(
-    report: AppReport, terminal: Terminal, *, wide: bool, proofs: bool, source_flags: str | None
+    entry: Entry, terminal: Terminal, *, wide: bool, proofs: bool, source_flags: str | None
 ) -> Iterator[str]:
-    yield from _headline(report, terminal)
+    report = entry.app
+    yield from _headline(report, terminal, entry.name)
+    if entry.same:
+        names = ", ".join(map(one_line, entry.same[: None if wide else _MOST_SAME]))
+        more = len(entry.same) - _MOST_SAME
+        names += f" and {more} more (-o wide)" if more > 0 and not wide else ""
+        yield from terminal.wrap(f"same in {counted(len(entry.same), 'other app')}: {names}", indent=2)
     if report.findings or report.unexplained:
         yield from _safety(report, terminal)
     for number, finding in enumerate(finding for finding in report.findings if wide or not finding.caused_by):
@@ -216,7 +247,7 @@ def _for(age: timedelta | None) -> str:
     return f" for {short_age(age)}" if age is not None else ""
 
 
-def _headline(report: AppReport, terminal: Terminal) -> Iterator[str]:
+def _headline(report: AppReport, terminal: Terminal, name: str) -> Iterator[str]:
     mark, color = "good", "green"
     if report.findings and report.findings[0].severity.weight > 0:
         mark, color = "bad", "red"
@@ -227,7 +258,7 @@ def _headline(report: AppReport, terminal: Terminal) -> Iterator[str]:
     elif report.is_unsure:
         mark, color = "unsure", "yellow"
     state = state_of(report).replace("·", terminal.mark("dot"))
-    head = f"{terminal.mark(mark)} {report.case.app.name}   {state}"
+    head = f"{terminal.mark(mark)} {name}   {state}"
     answer = answer_of(report)
     painted = terminal.paint(head, "bold", color)
     if not answer:
@@ -537,17 +568,21 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     if more > 0:
         yield from terminal.labeled("", f"and {more} more (-o json has them all)")
     yield from _not_understood(report, terminal, wide=wide)
-    for gap in report.gaps[:_MOST_GAPS]:
-        help = f"; {gap.how_to_get}" if gap.how_to_get else ""
-        yield from terminal.labeled("not readable", one_line(f"{gap.what}: {gap.why}{help}"), "yellow")
-    if len(report.gaps) > _MOST_GAPS:
-        yield from terminal.labeled("", f"and {len(report.gaps) - _MOST_GAPS} more gaps (-o json)")
+    yield from _gaps(report.gaps, terminal)
     for crashed in report.crashed:
         text = f"rule {crashed.rule} failed: {crashed.error}; please report it"
         yield from terminal.labeled("not checked", one_line(text), "yellow")
     unmet = sorted({need for skipped in report.skipped for need in skipped.needs})
     if unmet and (report.findings or report.unexplained):
         yield from terminal.labeled("not provided", ", ".join(unmet))
+
+
+def _gaps(gaps: Sequence[Gap], terminal: Terminal) -> Iterator[str]:
+    for gap in gaps[:_MOST_GAPS]:
+        help = f"; {gap.how_to_get}" if gap.how_to_get else ""
+        yield from terminal.labeled("not readable", one_line(f"{gap.what}: {gap.why}{help}"), "yellow")
+    if len(gaps) > _MOST_GAPS:
+        yield from terminal.labeled("", f"and {len(gaps) - _MOST_GAPS} more gaps (-o json)")
 
 
 def _not_understood(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator[str]:

@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 from whysync.diagnosis.report import Report
-from whysync.reports import diagnose_json, diagnose_markdown, diagnose_text, list_view
+from whysync.reports import (
+    diagnose_html,
+    diagnose_json,
+    diagnose_markdown,
+    diagnose_short,
+    diagnose_text,
+    list_view,
+)
 from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Safe
 from whysync.reports.terminal import Terminal
 
 
 def render(
-    report: Report, terminal: Terminal, *, format: str, proofs: bool = False, source_flags: str | None = None
+    report: Report,
+    terminal: Terminal,
+    *,
+    format: str,
+    proofs: bool = False,
+    source_flags: str | None = None,
+    fleet: bool = False,
 ) -> Safe:
-    """`source_flags`: flags with which another command reads the same facts; `None` if it cannot."""
+    """`source_flags`: flags with which another command reads the same facts; `None` if it cannot.
+
+    `fleet`: only what is broken is shown, and the other apps are counted; data and names have all apps.
+    """
     match format:
         case "json":
             return as_json(diagnose_json.report_v1(report))
         case "yaml":
             return as_yaml(diagnose_json.report_v1(report))
         case "markdown":
-            return diagnose_markdown.render(report)
+            return diagnose_markdown.render(report, fleet=fleet)
+        case "short":
+            return diagnose_short.render(report, fleet=fleet)
+        case "html":
+            return diagnose_html.render(report, fleet=fleet)
         case "name":
             return list_view.names(report)
         case _:
             return diagnose_text.render(
-                report, terminal, wide=format == "wide", proofs=proofs, source_flags=source_flags
+                report,
+                terminal,
+                wide=format == "wide",
+                proofs=proofs,
+                source_flags=source_flags,
+                fleet=fleet,
             )

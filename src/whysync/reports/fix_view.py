@@ -116,7 +116,7 @@ def _afterwards(chosen: Chosen) -> Iterator[str]:
 
 def _head(chosen: Chosen) -> Iterator[str]:
     fixes = chosen.finding.fixes
-    about = f"{one_line(chosen.case.app.qualified_name)}: " if not chosen.many else ""
+    about = f"{one_line(chosen.case.qualified_name)}: " if not chosen.many else ""
     yield f"# {about}{one_line(chosen.finding.verdict)}"
     yield f"# fix {chosen.number} of {len(fixes)}: {one_line(chosen.fix.title)}"
     if chosen.fix.proof.status is not ProofStatus.NOT_RUN:
@@ -193,8 +193,8 @@ def _as_data(chosen: Chosen) -> ChosenV1:
     except Refused:
         commands = ()
     return ChosenV1(
-        app=chosen.case.app.qualified_name,
-        apps=chosen.many or (chosen.case.app.qualified_name,),
+        app=chosen.case.qualified_name,
+        apps=chosen.many or (chosen.case.qualified_name,),
         finding=chosen.finding.id,
         cause=chosen.finding.cause,
         verdict=chosen.finding.verdict,

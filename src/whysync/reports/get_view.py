@@ -25,7 +25,7 @@ def render(cases: Sequence[Case], terminal: Terminal, *, format: str, show_opera
         case "yaml":
             return as_yaml(*(case.application.body for case in cases))
         case "name":
-            return output.text(case.app.qualified_name for case in cases)
+            return output.text(case.qualified_name for case in cases)
         case "markdown":
             return page(line for case in cases for line in _markdown(case))
         case _:
@@ -35,7 +35,7 @@ def render(cases: Sequence[Case], terminal: Terminal, *, format: str, show_opera
 
 def _markdown(case: Case) -> Iterator[Md]:
     """`get -o markdown`."""
-    yield md("# {}", case.app.qualified_name)
+    yield md("# {}", case.qualified_name)
     yield BLANK
     yield from (md("- {}: {}", label, value) for label, value in _head(case))
     for condition in case.app.status.conditions:
@@ -66,7 +66,7 @@ def _app(case: Case, terminal: Terminal, *, operation: bool) -> Iterator[str]:
 
 def _head(case: Case) -> Iterator[tuple[str, str]]:
     app = case.app
-    yield "Name", app.qualified_name
+    yield "Name", case.qualified_name
     yield "Project", app.project
     yield "Server", app.spec.destination.name or app.spec.destination.server
     yield "Namespace", app.spec.destination.namespace

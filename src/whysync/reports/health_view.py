@@ -110,7 +110,11 @@ def _text(report: HealthReport, terminal: Terminal, *, wide: bool) -> list[str]:
         kind = f"{obj.ref.kind}.{obj.ref.group}" if wide and obj.ref.group else obj.ref.kind
         place = obj.ref.place or "(no name)"
         rows.append((kind, place, obj.word, *by, one_line(obj.message, 2_000) or "-"))
-    lines += _colored(table(rows, terminal, most=None if wide else max(terminal.width, 60)), report, terminal)
+    lines += _colored(
+        table(rows, terminal, most=None if wide or terminal.piped else max(terminal.width, 60)),
+        report,
+        terminal,
+    )
     for gap in report.unread:
         lines += ["", *terminal.wrap(f"not read: {one_line(gap.what)}: {one_line(gap.why)}", indent=0)]
     return lines

@@ -12,6 +12,7 @@ from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.json_tree import Object
 from whysync.queries.recent_changes import problem_began
 from whysync.reports import output
+from whysync.reports.fleet import counts_of, urgency
 from whysync.reports.json_yaml import tree
 from whysync.reports.markdown_text import BLANK, Md, md, page, row, rule
 from whysync.reports.output import Safe
@@ -31,6 +32,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     since: str
     cause: str
     verdict: str
+    instance: str = ""
+    severity: str = ""
 
 
 SHORT = ("name", "project", "sync", "health", "since", "cause")
@@ -68,6 +71,8 @@ def row_of(report: AppReport) -> Row:
         since=short_age(report.case.now - begun) if begun and cause else "",
         cause=cause,
         verdict=one_line(first.verdict) if first else "",
+        instance=report.case.instance,
+        severity=first.severity.value if first else "",
     )
 
 
@@ -90,28 +95,48 @@ def _policy(report: AppReport) -> str:
 
 
 def render(report: Report, terminal: Terminal, *, wide: bool = False) -> Safe:
+    """A table. On a terminal the end of a long verdict is cut, but never a name or a cause."""
     rows = [row_of(app) for app in report.apps]
-    columns = WIDE if wide else SHORT
-    if not wide and len({row.namespace for row in rows}) > 1:
-        columns = ("namespace", *SHORT)
-    lines = [tuple(_HEADS.get(column, column.upper()) for column in columns)]
-    lines += [tuple(_cell(row, column) for column in columns) for row in rows]
-    out = table(lines, terminal, most=None if wide else max(terminal.width, 60))
-    return output.text([*out, "", _summary(report), *common_lines(report, terminal)])
+    columns = columns_of(rows, WIDE if wide else SHORT)
+    lines = [tuple(head_of(column) for column in columns)]
+    lines += [tuple(cell_of(row, column) for column in columns) for row in rows]
+    if not wide and not terminal.piped:
+        lines = _fitting(lines, rows, max(terminal.width, 60))
+    out = table(lines, terminal)
+    return output.text([*out, "", str(counts_of(report)), *common_lines(report, terminal)])
 
 
-def _cell(row: Row, column: str) -> str:
+def _fitting(lines: list[tuple[str, ...]], rows: list[Row], width: int) -> list[tuple[str, ...]]:
+    """The lines with the last column cut to the width, at most down to the cause."""
+    start = sum(max(len(line[column]) for line in lines) + 3 for column in range(len(lines[0]) - 1))
+    head, *rest = lines
+    return [
+        head,
+        *(
+            (*line[:-1], one_line(line[-1], max(width - start, len(row.cause) + 1)))
+            for line, row in zip(rest, rows, strict=True)
+        ),
+    ]
+
+
+def columns_of(rows: list[Row], columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns, with those that tell apps of the same name apart in front."""
+    extra = [
+        column
+        for column in ("instance", "namespace")
+        if len({getattr(row, column) for row in rows}) > 1 and (column == "instance" or columns is SHORT)
+    ]
+    return (*extra, *columns)
+
+
+def head_of(column: str) -> str:
+    return _HEADS.get(column, column.upper())
+
+
+def cell_of(row: Row, column: str) -> str:
     if column == "cause" and row.verdict:
         return f"{row.cause}: {row.verdict}"
     return str(getattr(row, column)) or "-"
-
-
-def _summary(report: Report) -> str:
-    need = sum(1 for app in report.apps if _needs_attention(app))
-    waiting = sum(1 for app in report.apps if app.findings and not _needs_attention(app))
-    total = len(report.apps)
-    parts = [f"{need} of {total} need attention", f"{waiting} in progress", f"{total - need - waiting} fine"]
-    return " · ".join(parts)
 
 
 def common_lines(report: Report, terminal: Terminal) -> Iterator[str]:
@@ -128,22 +153,19 @@ def common_lines(report: Report, terminal: Terminal) -> Iterator[str]:
             yield f"    {arrow} whysync fix --for-all --cause {group.cause}"
 
 
-def _needs_attention(app: AppReport) -> bool:
-    return bool(app.unexplained) or any(finding.severity.weight > 0 for finding in app.findings)
-
-
 def as_markdown(report: Report) -> Safe:
     return page(_markdown(report))
 
 
 def _markdown(report: Report) -> Iterator[Md]:
-    yield row(*(_HEADS.get(column, column.upper()) for column in SHORT))
-    yield rule(len(SHORT))
-    for app in report.apps:
-        line = row_of(app)
-        yield row(*(_cell(line, column) for column in SHORT))
+    rows = [row_of(app) for app in report.apps]
+    columns = columns_of(rows, SHORT)
+    yield row(*map(head_of, columns))
+    yield rule(len(columns))
+    for line in rows:
+        yield row(*(cell_of(line, column) for column in columns))
     yield BLANK
-    yield md("{}", _summary(report))
+    yield md("{}", counts_of(report))
     shared = [group for group in report.groups if len(group.apps) > 1][:_MOST_GROUPS]
     if shared:
         yield BLANK
@@ -153,12 +175,12 @@ def _markdown(report: Report) -> Iterator[Md]:
 
 
 def names(report: Report) -> Safe:
-    return output.text(app.case.app.qualified_name for app in report.apps)
+    return output.text(app.case.qualified_name for app in report.apps)
 
 
 def as_object(report: Report) -> Object:
     """The rows, and the shared causes as in `diagnose -o json`."""
-    cases = {app.case.app.qualified_name: app.case for app in report.apps}
+    cases = {app.case.qualified_name: app.case for app in report.apps}
     return {
         "version": 1,
         "apps": [msgspec.to_builtins(row_of(app)) for app in report.apps],
@@ -177,10 +199,13 @@ def _group(group: Group, case: Case | None) -> Object:
         "apps": list(group.apps),
         "fix": fix,
         "checked": group.checked,
+        "key": msgspec.to_builtins(group.key),
     }
 
 
 def sort_key(column: str) -> Callable[[AppReport], tuple[object, ...]]:
+    if column == "severity":
+        return urgency
     if column == "since":
-        return lambda app: (_age(app), app.case.app.name)
-    return lambda app: (getattr(row_of(app), column), app.case.app.name)
+        return lambda app: (_age(app), app.case.qualified_name)
+    return lambda app: (getattr(row_of(app), column), app.case.qualified_name)

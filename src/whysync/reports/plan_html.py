@@ -6,16 +6,12 @@ its size is limited.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from whysync.diagnosis.evidence import Evidence
-from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
-from whysync.fixes.patches import patch_text
 from whysync.plan.plan import AppPlan, Plan, Run
+from whysync.reports.html_parts import finding_card, page_start
 from whysync.reports.output import Safe
 from whysync.reports.plan_diagram import WIDTH, colour_of, drawn, in_words, lasted, marks_of
 from whysync.reports.plan_style import PAGE
@@ -30,9 +26,8 @@ from whysync.reports.plan_text import (
     untouched_words,
     verdict_words,
 )
-from whysync.reports.proof_text import mark_of, notes_of
-from whysync.reports.terminal import Terminal, one_line
-from whysync.reports.xml_text import BREAK, Xml, document, joined, lines_of, tag
+from whysync.reports.terminal import one_line
+from whysync.reports.xml_text import Xml, document, joined, tag
 
 LARGEST: Final = 1_500_000
 """Characters; apps that do not fit are listed at the end."""
@@ -40,8 +35,6 @@ _MOST_CHANGES: Final = 300
 _MOST_WAVES: Final = 40
 _MOST_NOTES: Final = 40
 _MOST_FINDINGS: Final = 20
-_MOST_EVIDENCE: Final = 12
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CAPTION: Final = (
     "A wave waits until all of the wave before it is healthy, and its hooks have ended. "
     "Marks in the boxes: + created, ~ changed, ± recreated, − pruned."
@@ -63,13 +56,7 @@ def render(plan: Plan, report: Report) -> Safe:
         used += len(section)
         sections.append(section)
     parts = [
-        Xml('<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml">\n<head>'),
-        Xml('<meta charset="utf-8"/>'),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        Xml('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
-        Xml('<meta name="referrer" content="no-referrer"/>'),
-        tag("title", one_line(f"{headline(plan)}: whysync plan, {plan.base} → {plan.head}", 200)),
-        Xml(f"<style>\n{PAGE}</style>\n</head>\n<body>"),
+        page_start(f"{headline(plan)}: whysync plan, {plan.base} → {plan.head}", PAGE),
         *_header(plan, apps, reports),
         Xml("<main>"),
         *sections,
@@ -223,7 +210,7 @@ def _diagnosis(report: AppReport) -> Iterator[Xml]:
         return
     yield tag("h3", "Why, and what fixes it")
     for finding in report.findings[:_MOST_FINDINGS]:
-        yield _finding(finding, report)
+        yield finding_card(finding, report)
     if len(report.findings) > _MOST_FINDINGS:
         yield tag("p", f"and {len(report.findings) - _MOST_FINDINGS} more findings", class_="soft")
     if report.unexplained:
@@ -234,63 +221,6 @@ def _diagnosis(report: AppReport) -> Iterator[Xml]:
         gaps = (tag("li", one_line(f"{gap.what}: {gap.why}")) for gap in report.gaps[:_MOST_FINDINGS])
         yield tag("h4", "Could not be seen")
         yield tag("ul", *gaps)
-
-
-def _finding(finding: Finding, report: AppReport) -> Xml:
-    css_class = "card follows" if finding.caused_by else "card"
-    return tag("article", BREAK, joined(_parts(finding, report), "\n"), BREAK, class_=css_class)
-
-
-def _parts(finding: Finding, report: AppReport) -> Iterator[Xml]:
-    yield tag("h4", one_line(finding.verdict, 600))
-    yield tag(
-        "p",
-        f"{one_line(str(finding.about))} · cause ",
-        tag("code", one_line(finding.cause)),
-        f" · confidence {finding.confidence.value}",
-        class_="soft",
-    )
-    if finding.root:
-        yield tag("p", "Root: ", tag("b", one_line(finding.root)))
-    if finding.evidence:
-        entries = [tag("li", _seen(evidence)) for evidence in finding.evidence[:_MOST_EVIDENCE]]
-        yield tag("details", tag("summary", "Evidence"), tag("ul", *entries))
-    for fix in finding.fixes:
-        yield tag("div", BREAK, joined(_fix(fix, report), "\n"), BREAK, class_="fix")
-
-
-def _seen(evidence: Evidence) -> Xml:
-    value = json.dumps(evidence.value, ensure_ascii=False) if evidence.value is not None else ""
-    location = one_line(f"{evidence.source} {evidence.ref} {evidence.pointer}")
-    shown_value = (": ", tag("code", one_line(value, 300))) if value else ()
-    return joined((one_line(evidence.says), *shown_value, " ", tag("span", location, class_="soft")))
-
-
-def _fix(fix: Fix, report: AppReport) -> Iterator[Xml]:
-    css_class = "good" if fix.proof.status is ProofStatus.PROVEN else "wait"
-    mark = mark_of(fix, Terminal())
-    yield tag(
-        "h4",
-        f"Fix: {one_line(fix.title)} ",
-        tag("span", one_line(mark), class_=f"badge {css_class}") if mark else " ",
-    )
-    for note in notes_of(fix, everything=False):
-        yield tag("p", one_line(note), class_="soft")
-    if fix.risk:
-        yield tag("p", f"Risk: {one_line(fix.risk)}")
-    if fix.destroys:
-        yield tag("p", f"Destroys: {one_line(', '.join(fix.destroys))}", class_="bad")
-    patch = lines_of(patch_text(fix, report.case))
-    if patch:
-        yield tag("pre", joined(map(_painted, patch), "\n"))
-
-
-def _painted(line: Xml) -> Xml:
-    """A line of a diff."""
-    if line.startswith(("+++", "---")):
-        return line
-    css_class = {"+": "plus", "-": "minus"}.get(line[:1])
-    return tag("span", line, class_=css_class) if css_class else line
 
 
 def _notes(app: AppPlan) -> Iterator[Xml]:

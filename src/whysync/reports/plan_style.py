@@ -1,4 +1,4 @@
-"""CSS of the plan's HTML page and SVG diagram, for light and dark mode and for print."""
+"""CSS of the HTML pages and of the plan's SVG diagram, for light and dark mode and for print."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ svg{{{_DAY}}}
 @media print{{svg{{{_DAY}}}}}
 {PICTURE}"""
 
-PAGE = f"""\
+_BASE = f"""\
 :root{{color-scheme:light dark;{_DAY}}}
 @media (prefers-color-scheme:dark){{:root{{{_NIGHT}}}}}
 @media print{{:root{{color-scheme:light;{_DAY}}}}}
@@ -83,4 +83,22 @@ footer{{color:var(--soft);font-size:13px;padding-top:28px;padding-bottom:40px}}
 @media print{{details::details-content{{content-visibility:visible;block-size:auto}}
 .card,figure,tr{{break-inside:avoid}} a{{color:inherit}}
 body{{font-size:12px}} figure svg{{min-width:0}}}}
-{PICTURE}"""
+"""
+
+PAGE = f"""\
+{_BASE}{PICTURE}"""
+
+FLEET = f"""\
+{_BASE}.state{{font-weight:600}} .sync{{margin:8px 0}} .apps td{{overflow-wrap:anywhere}}
+.apps td.cause{{width:50%}} .apps .label{{display:none}}
+nav ul{{list-style:none;padding:0}} nav li{{margin:4px 0}}
+@media (max-width:640px){{main,header,footer{{padding:0 14px}} header{{padding-top:18px}} h1{{font-size:23px}}
+h2{{font-size:18px;margin-top:30px;overflow-wrap:anywhere}} .answer{{font-size:16px;overflow-wrap:anywhere}}
+.card{{padding:10px 12px}} h4,li,p{{overflow-wrap:anywhere}} pre{{font-size:12px;padding:10px;
+white-space:pre-wrap}}
+.apps,.apps tbody,.apps tr{{display:block;width:auto}} .apps thead{{display:none}}
+.apps tr{{border-bottom:1px solid var(--line);padding:10px 0}}
+.apps td{{display:inline-block;border:0;padding:1px 12px 1px 0}}
+.apps td:first-child,.apps td.cause{{display:block;width:auto}} .apps td.empty{{display:none}}
+.apps .label{{display:inline;color:var(--soft);font-size:13px}}}}
+"""

@@ -17,11 +17,15 @@ _CODES = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
-    """The width of a terminal, and whether it shows colors and Unicode."""
+    """The width of a terminal, and whether it shows colors and Unicode.
+
+    `piped`: the output is not read on a terminal, so nothing has to be cut to its width.
+    """
 
     width: int = 80
     color: bool = False
     unicode: bool = True
+    piped: bool = False
 
     def paint(self, text: str, *styles: str) -> str:
         if not self.color or not text:

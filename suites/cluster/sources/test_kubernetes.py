@@ -109,7 +109,7 @@ def test_local_yaml_says_what_git_wants(fleet: Ground, tmp_path: Path) -> None:
     found = read(fleet, tmp_path, Selection(names=("shop-0002",), local=str(tmp_path / "manifests")))
     (app,) = report_of(found).apps
     assert any(finding.field == "/spec/replicas" for finding in app.findings)
-    assert "rendered manifests of" not in told(found)
+    assert "what Git wants now" not in told(found)
 
 
 def test_now_is_the_server_s(fleet: Ground, tmp_path: Path) -> None:
@@ -193,5 +193,5 @@ def test_logins_that_fail_say_so(ground: Ground, tmp_path: Path) -> None:
 def test_the_command_line_says_it_too(fleet: Ground, tmp_path: Path) -> None:
     figures: Figures = measured(fleet.kubeconfig(tmp_path, token="wrong"), "list", "--core")
     assert figures.code == 2
-    assert "rejects these credentials" in figures.errors
+    assert "does not accept these credentials" in figures.errors
     assert "Traceback" not in figures.errors
