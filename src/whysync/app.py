@@ -20,6 +20,7 @@ from whysync.errors import NoSource, NotFound
 from whysync.facts.bundle.limits import BundleLimits
 from whysync.facts.snapshot import Gap, Snapshot
 from whysync.fixes.patches import in_safe_order, is_usable
+from whysync.fixes.while_deleting import not_while_deleting
 from whysync.fixes.while_syncing import not_into_a_running_sync
 
 if TYPE_CHECKING:  # reading a bundle imports none of them
@@ -282,8 +283,9 @@ def _not_proven(report: AppReport, why: str) -> AppReport:
 
 def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:
     for fix in fixes:
-        if is_usable(fix, report.case):
-            yield not_into_a_running_sync(_with_owner_warning(fix, report), report.case)
+        possible = not_while_deleting(fix, report.case) if is_usable(fix, report.case) else None
+        if possible is not None:
+            yield not_into_a_running_sync(_with_owner_warning(possible, report), report.case)
 
 
 def _with_owner_warning(fix: Fix, report: AppReport) -> Fix:

@@ -185,6 +185,8 @@ def _results(case: Case) -> Iterator[Symptom]:
 
 def _rows(case: Case) -> Iterator[Symptom]:
     """Differences of resources; while a sync runs or has failed, they follow from that sync."""
+    if case.app.metadata.deletion_timestamp is not None:
+        return  # the deletion removes the resources: they are expected to be missing
     because_of_sync = (OPERATION,) if _sync_is_open(case) else ()
     out_of_sync = [row for row in case.app.status.resources if row.status == "OutOfSync"]
     with_drifts = {drift.key for drift in case.drifts}

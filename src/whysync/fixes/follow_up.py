@@ -8,6 +8,7 @@ from typing import Final
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
+from whysync.fixes.while_deleting import is_being_deleted
 from whysync.fixes.while_syncing import is_running, waiting
 from whysync.json_tree import Object, fields, items
 from whysync.kubernetes.api.ref import Ref, ref_of
@@ -70,6 +71,8 @@ def _end_running_sync(fix: Fix, case: Case) -> str:
 
 def _needs_sync(fix: Fix, case: Case) -> bool:
     """Auto-sync syncs a new commit, but does not repeat one that failed, even if the cause is fixed."""
+    if is_being_deleted(case):
+        return False
     if is_in_git(fix):
         return not case.is_automated
     return _has_failed(case) or (is_running(case) and case.app.status.sync.status == "OutOfSync")

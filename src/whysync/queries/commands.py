@@ -92,6 +92,15 @@ def is_sync(command: str) -> bool:
     return words[:3] == ["argocd", "app", "sync"]
 
 
+def is_refresh(command: str) -> bool:
+    """Does this command only refresh an app?"""
+    try:
+        words = split(command, comments=True)
+    except ValueError:  # an unclosed quote
+        return False
+    return words[:3] == ["argocd", "app", "get"] and ("--refresh" in words or "--hard-refresh" in words)
+
+
 def is_read_only(words: list[str]) -> bool:
     """Does this command only read? A refresh does not: it changes what Argo CD reports."""
     if is_dry_run(words):

@@ -26,6 +26,7 @@ from whysync.diagnosis.destination_clusters import known_clusters
 from whysync.messages.patterns.cluster import ClusterNotRegistered
 from whysync.queries.already_fixed import refresh_again
 from whysync.queries.commands import app_argument, refresh
+from whysync.queries.gone_cluster import delete_without_resources
 from whysync.queries.group_failures import grouped
 
 _SIMILARITY = 0.9
@@ -96,14 +97,7 @@ def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
             title="Correct the destination"
             + (": use the URL, as the name is not unique" if failure.ambiguous else ""),
         )
-    if case.app.metadata.deletion_timestamp is not None or any(
-        c.type == "DeletionError" for c in case.app.status.conditions
-    ):
-        yield Fix.run(
-            f"argocd app delete {app_argument(case)} --cascade=false",
-            title="If the cluster no longer exists: delete the Application without its resources",
-            destroys=("the Application; its resources stay in the cluster without an owner",),
-        )
+    yield from delete_without_resources(case)
 
 
 def _nearest(case: Case, failure: ClusterNotRegistered) -> str:

@@ -10,7 +10,8 @@ server.
 
 ## Fix
 Test the address from a Pod in Argo CD's namespace. Check for a changed endpoint, a firewall or private
-link, a cluster upgrade, or a deleted cluster.
+link, a cluster upgrade, or a deleted cluster. An Application that is being deleted and whose cluster no
+longer exists is deleted with `--cascade=false`: its resources are then not deleted.
 
 ## When it is something else
 If the cluster rejects the credentials: cluster-auth. If only one kind cannot be listed: openapi-error,
@@ -26,6 +27,7 @@ from whysync.messages.network import Network
 from whysync.messages.patterns.cluster import ClusterUnreachable, ConnectionFailed
 from whysync.queries.commands import argocd_namespace, refresh
 from whysync.queries.connection_errors import why_unreachable
+from whysync.queries.gone_cluster import delete_without_resources, is_in_deletion
 from whysync.queries.group_failures import grouped
 
 API_PORTS = (443, 6443)
@@ -62,6 +64,7 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
                     refresh(case),
                     title="Test the connection from Argo CD's namespace, fix it, then refresh",
                 ),
+                *delete_without_resources(case),
             ),
         )
 
@@ -74,12 +77,16 @@ def _unknown_peer(case: Case) -> Iterator[Finding]:
         if failure.port not in API_PORTS or not is_reported:
             continue
         place = f"{failure.host}:{failure.port}"
+        deleting = is_in_deletion(case)
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
-            confidence=Confidence.LOW,
-            verdict=f"{place} does not answer ({why_unreachable(failure.reason)}): its port suggests an API"
+            confidence=Confidence.MEDIUM if deleting else Confidence.LOW,
+            verdict=f"Argo CD cannot delete the app's resources: {place} does not answer"
+            f" ({why_unreachable(failure.reason)}), probably the destination cluster's API server"
+            if deleting
+            else f"{place} does not answer ({why_unreachable(failure.reason)}): its port suggests an API"
             " server, or it is a webhook or Git host",
             evidence=group.cited(says="why the connection failed; the message does not name the server"),
             fixes=(
@@ -89,5 +96,6 @@ def _unknown_peer(case: Case) -> Iterator[Finding]:
                     refresh(case),
                     title="Find out whose address it is, fix the connection, then refresh",
                 ),
+                *delete_without_resources(case),
             ),
         )

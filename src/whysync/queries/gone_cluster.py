@@ -1,0 +1,29 @@
+"""Deleting an Application whose destination cluster no longer exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Fix
+from whysync.queries.commands import app_argument
+
+
+def is_in_deletion(case: Case) -> bool:
+    """Is the Application being deleted, or did its deletion fail?"""
+    failed = any(condition.type == "DeletionError" for condition in case.app.status.conditions)
+    return failed or case.app.metadata.deletion_timestamp is not None
+
+
+def delete_without_resources(case: Case) -> Iterator[Fix]:
+    """Argo CD's API removes the resources finalizer with `--cascade=false`, also during a deletion.
+
+    Mirrors `Server.Delete` in Argo CD 3.2 (server/application/application.go).
+    """
+    if not is_in_deletion(case):
+        return
+    yield Fix.run(
+        f"argocd app delete {app_argument(case)} --cascade=false",
+        title="If the cluster no longer exists: delete the Application without its resources",
+        risk="if the cluster returns, its resources still run there and no Application manages them",
+        destroys=("the Application: its finalizer is removed, and its resources are not deleted",),
+    )
