@@ -67,9 +67,10 @@ def test_what_destroys_is_last_whatever_the_rule_says() -> None:
     assert in_safe_order([harm, calm]) == (calm, harm)
 
 
-def running(phase: str = "Running") -> Object:
-    state: Object = {"phase": phase, "startedAt": "2026-03-02T03:00:00Z"}
-    return application(status={"operationState": state})
+def running(phase: str = "Running", *, minutes: int = 0, retries: int = 0) -> Object:
+    state: Object = {"phase": phase, "startedAt": "2026-03-02T03:00:00Z", "retryCount": retries}
+    reconciled = f"2026-03-02T03:{minutes:02d}:00Z"
+    return application(status={"operationState": state, "reconciledAt": reconciled})
 
 
 def test_no_sync_into_a_running_one() -> None:
@@ -81,6 +82,15 @@ def test_no_sync_into_a_running_one() -> None:
         "argocd app sync shop --prune",
     ]
     assert not_into_a_running_sync(fix, case) == fix
+
+
+@pytest.mark.parametrize("sync", [running(minutes=11), running(minutes=1, retries=2)])
+def test_a_sync_that_hangs_or_retries_is_terminated(sync: Object) -> None:
+    fix = not_into_a_running_sync(Fix.run("argocd app sync shop", title="t"), case_of(sync))
+    assert [command.partition("   #")[0] for command in fix.commands] == [
+        "argocd app terminate-op shop",
+        "argocd app sync shop",
+    ]
 
 
 @pytest.mark.parametrize(

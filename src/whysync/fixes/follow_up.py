@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Final
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.while_deleting import is_being_deleted
-from whysync.fixes.while_syncing import is_running, waiting
+from whysync.fixes.while_syncing import end_running_sync, is_running
 from whysync.json_tree import Object, fields, items
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.queries.commands import (
@@ -23,8 +22,6 @@ from whysync.queries.commands import (
     with_comment,
 )
 
-_HANGING: Final = timedelta(minutes=10)
-"""The default progress deadline of a Deployment: what runs longer rarely finishes."""
 _READ_AT_STARTUP: Final = "argocd-cmd-params-cm"
 _NOT_IN_APP: Final = ("rbac.authorization.k8s.io", "argoproj.io")
 
@@ -60,13 +57,9 @@ def _end_running_sync(fix: Fix, case: Case) -> str:
 
     It applies the old commit and may be waiting for what the fix adds, so it is terminated.
     """
-    operation = case.operation
-    age = case.age(operation.started_at) if operation is not None else None
     if is_in_git(fix):
         return with_comment(terminate(case), "it still applies the old commit and blocks a new sync")
-    if age is None or age < _HANGING:
-        return waiting(case)
-    return with_comment(terminate(case), "it hangs and blocks a new sync")
+    return end_running_sync(case)
 
 
 def _needs_sync(fix: Fix, case: Case) -> bool:

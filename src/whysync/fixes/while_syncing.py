@@ -1,14 +1,19 @@
-"""Commands of a fix while a sync is running: Argo CD refuses a second one, so the fix waits for it first."""
+"""Commands of a fix while a sync is running: Argo CD refuses a second one, so the first has to end."""
 
 from __future__ import annotations
 
 import shlex
+from datetime import timedelta
+from typing import Final
 
 from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix
 from whysync.queries.commands import app_argument, terminate, with_comment
+
+_HANGING: Final = timedelta(minutes=10)
+"""The default progress deadline of a Deployment: what runs longer rarely finishes."""
 
 
 def is_running(case: Case) -> bool:
@@ -22,8 +27,19 @@ def waiting(case: Case) -> str:
     return with_comment(command, f"a sync is running: wait for it, or terminate it: {terminate(case)}")
 
 
+def end_running_sync(case: Case) -> str:
+    """A sync that hangs, or that failed and waits for a retry, is terminated; another one is waited for."""
+    operation = case.operation
+    age = case.age(operation.started_at) if operation is not None else None
+    if operation is not None and operation.retry_count:
+        return with_comment(terminate(case), "it retries the failed sync and blocks a new one")
+    if age is not None and age >= _HANGING:
+        return with_comment(terminate(case), "it hangs and blocks a new sync")
+    return waiting(case)
+
+
 def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:
-    """The fix with a wait before its first sync of the app, unless it terminates the running sync itself."""
+    """The fix, in which the running sync ends before the first sync of the app."""
     if not is_running(case):
         return fix
     name = shlex.split(app_argument(case))
@@ -32,7 +48,9 @@ def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:
             case ["argocd", "app", "terminate-op" | "wait", *_]:
                 return fix
             case ["argocd", "app", "sync", app, *_] if [app] == name:
-                return replace(fix, commands=(*fix.commands[:index], waiting(case), *fix.commands[index:]))
+                return replace(
+                    fix, commands=(*fix.commands[:index], end_running_sync(case), *fix.commands[index:])
+                )
             case _:
                 pass
     return fix
