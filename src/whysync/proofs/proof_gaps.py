@@ -99,6 +99,18 @@ def _unknown_pod_behavior(finding: Finding, fix: Fix, case: Case) -> list[str]:
     return [f"how its pods behave with the new {changed[0]}"] if unhealthy and changed else []
 
 
+def claims_not_in_facts(case: Case, symptoms: SymptomIds) -> list[str]:
+    """Claims that are not in the facts, without which the Pods of unhealthy StatefulSets do not start."""
+    found: list[str] = []
+    for key in sorted({id.key for id in symptoms if id.kind is SymptomKind.UNHEALTHY and id.key is not None}):
+        live = case.live_of(key)
+        if key.kind != "StatefulSet" or live is None or not live.spec.get("volumeClaimTemplates"):
+            continue
+        if not any(c.ref.namespace == key.namespace for c in case.live_of_kind("PersistentVolumeClaim")):
+            found.append(f"the claims of {live.ref}")
+    return found
+
+
 def owner_gaps(fix: Fix, case: Case) -> list[str]:
     """A change of the Application may not last if an ApplicationSet or an app of apps creates it."""
     if fix.kind is not FixKind.APPLICATION and not changes_application(fix.commands):

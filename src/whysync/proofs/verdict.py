@@ -33,7 +33,13 @@ from whysync.proofs.observations import (
     still_differing,
     unobserved_images,
 )
-from whysync.proofs.proof_gaps import gaps_of, has_unhealthy, owner_gaps, unobserved_start
+from whysync.proofs.proof_gaps import (
+    claims_not_in_facts,
+    gaps_of,
+    has_unhealthy,
+    owner_gaps,
+    unobserved_start,
+)
 from whysync.proofs.proof_results import Rejected, likely, not_run, proven
 from whysync.proofs.rbac_proof import denied_request, verify_rbac_fix
 from whysync.proofs.refresh_proof import explains_only_lag, verify_refresh
@@ -336,7 +342,7 @@ class FixVerifier:
         )
         if others:
             return not_run(ProofKind.OTHER_CAUSE, f"another cause blocks it: {describe_symptom(others[0])}")
-        gaps = self._gaps(finding, fix, run)
+        gaps = [*self._gaps(finding, fix, run), *claims_not_in_facts(self._case, remaining | new)]
         if gaps:
             return not_run(
                 ProofKind.FACTS_MISSING,

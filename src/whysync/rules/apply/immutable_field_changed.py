@@ -12,6 +12,8 @@ than …`), or the same message inside a server-side diff error.
 ## Fix
 Revert the change in Git, so that the field has its live value again. Or recreate the object on purpose
 (`Replace=true,Force=true` as its sync option): that deletes it first, with everything that depends on it.
+Larger volumes of a StatefulSet need no such deletion: patch its claims if their class allows expansion,
+delete the StatefulSet with `--cascade=orphan`, and sync. Its Pods and volumes stay.
 
 ## When it is something else
 A webhook or policy that forbids the change reports its own name: that is admission-denied.
@@ -33,6 +35,7 @@ from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sync_options import with_options
 from whysync.queries.sync_position import keeps_old_run
+from whysync.queries.volume_growth import growth_fix
 
 SELECTOR = "/spec/selector"
 LABELS = "/spec/template/metadata/labels"
@@ -117,6 +120,10 @@ def _fixes(
             "git revert COMMIT   # the commit that changed the field",
             title="Revert the change of this field in Git",
         )
+    growth = growth_fix(case, immutable, desired, live) if desired is not None and live is not None else None
+    if growth is not None:
+        yield growth
+        return  # to recreate it would not change the size of existing claims
     if ref.kind == "StatefulSet":
         yield Fix.run(
             on_object("delete", ref, "--cascade=orphan"),
