@@ -11,7 +11,7 @@ from whysync.golang.regexp_syntax import regex_problem
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.cel.evaluate import evaluate
 from whysync.kubernetes.cel.schema_types import Shape, shape_of
-from whysync.kubernetes.cel.type_check import judged
+from whysync.kubernetes.cel.type_check import check_expression
 
 
 def ruled(schema: Object, rule: str) -> Object:
@@ -46,7 +46,7 @@ PAIR: Object = {
         ("self.min > self.name", "found no matching overload for '_>_' applied to '(int, string)'"),
         ("self.min + 1", "cel expression must evaluate to a bool"),
         ("self.mim == 1", "undefined field 'mim'"),
-        ("selff.min == 1", ""),  # perhaps of a library: not judged
+        ("selff.min == 1", ""),  # perhaps of a library: not check_expression
         ("selff == 1", "undeclared reference to 'selff' (in container '')"),
         ("self.min.all(x, true)", "expression of type 'int' cannot be range of a comprehension"),
         ("self.min.startsWith('a')", "found no matching overload for 'startsWith' applied to 'int.(string)'"),
@@ -54,7 +54,7 @@ PAIR: Object = {
     ],
 )
 def test_types_of_a_rule_must_fit(rule: str, problem: str) -> None:
-    found = judged(rule, shaped(PAIR)).problem
+    found = check_expression(rule, shaped(PAIR)).problem
     assert problem in found
     assert bool(problem) is bool(found)
 
@@ -126,7 +126,7 @@ def test_any_pattern_gets_an_answer(pattern: str) -> None:
 
 @given(st.text("self.ab()[]|&!=<>+?:'\" ,in1", max_size=20))
 def test_any_rule_gets_an_answer(rule: str) -> None:
-    found = judged(rule, shaped(PAIR))
+    found = check_expression(rule, shaped(PAIR))
     assert found.cost >= 0
 
 

@@ -1,7 +1,7 @@
-"""Rules in CEL before they run: do their types fit, and what may they cost?
+"""Static checks of CEL expressions: types and estimated cost.
 
 Mirrors cel-go `checker` with its cost estimates, and apiserver `cel/library`, as Kubernetes 1.36 uses them.
-What is not modeled raises `NotKnown`: such a rule is neither refused nor priced.
+What is not modeled raises `UnknownValue`: such a rule is neither rejected nor estimated.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ class CheckedExpression(NamedTuple):
     uses_old: bool = False
 
 
-def judged(expression: str, root: Shape) -> CheckedExpression:
-    """Of a rule on values of this shape."""
+def check_expression(expression: str, root: Shape) -> CheckedExpression:
+    """Checks a rule for values of this shape."""
     try:
         tree = tree_of(expression)
-        judge = _Judge()
-        whole = Value(root, root.most, 1)
-        result = judge.value(tree, {"self": whole, "oldSelf": whole})
+        checker = _Checker()
+        root_value = Value(root, root.most, 1)
+        result = checker.value(tree, {"self": root_value, "oldSelf": root_value})
     except (UnknownValue, RecursionError):
         return CheckedExpression(uses_old="oldSelf" in expression)
-    uses_old = _mentions(tree, "oldSelf")
-    if judge.problems:
-        problems = "\n".join(_shown(expression, at, what) for at, what in sorted(judge.problems))
+    uses_old = _uses_name(tree, "oldSelf")
+    if checker.problems:
+        problems = "\n".join(_error_text(expression, at, what) for at, what in sorted(checker.problems))
         return CheckedExpression(problem=f"compilation failed: {problems}", uses_old=uses_old)
     if result.shape.kind not in {"bool", "dyn"}:
         return CheckedExpression(problem="cel expression must evaluate to a bool", uses_old=uses_old)
     return CheckedExpression(result.cost, uses_old=uses_old)
 
 
-def _mentions(node: Node, name: str) -> bool:
-    return (node.form == "name" and node.word == name) or any(_mentions(part, name) for part in node.parts)
+def _uses_name(node: Node, name: str) -> bool:
+    return (node.form == "name" and node.word == name) or any(_uses_name(part, name) for part in node.parts)
 
 
-def _shown(expression: str, at: int, what: str) -> str:
+def _error_text(expression: str, at: int, what: str) -> str:
     """The problem with its source line and a marker below."""
     before = expression[:at]
     line = expression.split("\n")[before.count("\n")]
@@ -69,7 +69,7 @@ def _traversed(size: int, factor: float = 0.1) -> int:
     return min(ceil(size * factor), MOST)
 
 
-class _Judge:
+class _Checker:
     def __init__(self) -> None:
         self.problems: list[tuple[int, str]] = []
 
@@ -165,31 +165,31 @@ class _Judge:
         step = body.cost + (12 if kind == "map" else 13)
         return Value(Shape("list", target.size, 2, of), target.size, target.cost + 11 + target.size * step)
 
-    def _operator(self, node: Node, given: list[Value]) -> Value:
-        cost = sum(operand.cost for operand in given)
-        kinds = [operand.shape.kind for operand in given]
-        if len(given) == 1:
-            wanted = {"bool"} if node.word == "!_" else _NUMBERS
-            self._require(kinds[0] in {*wanted, "dyn"}, node, given)
-            return Value(given[0].shape, 1, cost + 1)
-        left, right = given
+    def _operator(self, node: Node, operands: list[Value]) -> Value:
+        cost = sum(operand.cost for operand in operands)
+        kinds = [operand.shape.kind for operand in operands]
+        if len(operands) == 1:
+            accepted = {"bool"} if node.word == "!_" else _NUMBERS
+            self._require(kinds[0] in {*accepted, "dyn"}, node, operands)
+            return Value(operands[0].shape, 1, cost + 1)
+        left, right = operands
         is_dyn = "dyn" in kinds
         match node.word:
             case "&&" | "||":
-                self._require(all(kind in {"bool", "dyn"} for kind in kinds), node, given)
+                self._require(all(kind in {"bool", "dyn"} for kind in kinds), node, operands)
                 return Value(BOOL, 1, cost)
             case "==" | "!=":
-                apart = kinds[0] != kinds[1] and all(kind in _ORDERED for kind in kinds)
-                self._require(not apart, node, given)
+                mismatched = kinds[0] != kinds[1] and all(kind in _ORDERED for kind in kinds)
+                self._require(not mismatched, node, operands)
                 return Value(BOOL, 1, cost + _traversed(min(left.size, right.size)))
             case "<" | "<=" | ">" | ">=":
                 numbers = all(kind in _NUMBERS for kind in kinds)
-                alike = kinds[0] == kinds[1] and kinds[0] in _ORDERED
-                self._require(is_dyn or numbers or alike, node, given)
-                written = kinds[0] in {"string", "bytes"}
-                return Value(BOOL, 1, cost + (_traversed(min(left.size, right.size)) if written else 1))
+                same_type = kinds[0] == kinds[1] and kinds[0] in _ORDERED
+                self._require(is_dyn or numbers or same_type, node, operands)
+                is_text = kinds[0] in {"string", "bytes"}
+                return Value(BOOL, 1, cost + (_traversed(min(left.size, right.size)) if is_text else 1))
             case "in":
-                self._require(kinds[1] in {"list", "map", "dyn"}, node, given)
+                self._require(kinds[1] in {"list", "map", "dyn"}, node, operands)
                 return Value(BOOL, 1, cost + (right.size if kinds[1] == "list" else 1))
             case "+" if kinds[0] in {"string", "bytes"} and kinds[0] == kinds[1]:
                 both = left.size + right.size
@@ -197,41 +197,41 @@ class _Judge:
             case "+" if kinds == ["list", "list"]:
                 return Value(left.shape, left.size + right.size, cost + 1)
             case _:
-                timed = {"timestamp", "duration"} & {*kinds}
-                fits = is_dyn or timed or (kinds[0] == kinds[1] and kinds[0] in _NUMBERS)
-                self._require(bool(fits), node, given)
+                time_types = {"timestamp", "duration"} & {*kinds}
+                fits = is_dyn or time_types or (kinds[0] == kinds[1] and kinds[0] in _NUMBERS)
+                self._require(bool(fits), node, operands)
                 return Value(left.shape, 1, cost + 1)
 
-    def _require(self, fits: bool, node: Node, given: list[Value]) -> None:
-        if fits or any(operand.shape.kind in {"object", "null_type"} for operand in given):
+    def _require(self, fits: bool, node: Node, operands: list[Value]) -> None:
+        if fits or any(operand.shape.kind in {"object", "null_type"} for operand in operands):
             return
-        sign = node.word if len(given) == 1 else "@in" if node.word == "in" else f"_{node.word}_"
-        types = ", ".join(str(operand.shape) for operand in given)
+        sign = node.word if len(operands) == 1 else "@in" if node.word == "in" else f"_{node.word}_"
+        types = ", ".join(str(operand.shape) for operand in operands)
         self.problems.append((node.at, f"found no matching overload for '{sign}' applied to '({types})'"))
 
-    def _call(self, node: Node, given: list[Value]) -> Value:
-        cost = sum(argument.cost for argument in given)
-        match node.word, len(given):
+    def _call(self, node: Node, operands: list[Value]) -> Value:
+        cost = sum(argument.cost for argument in operands)
+        match node.word, len(operands):
             case "size", 1:
                 return Value(INT, 1, cost + 1)
             case (("int" | "double" | "string" | "type" | "dyn"), 1):
                 shape = {"int": INT, "double": DOUBLE}.get(node.word, DYN)
                 return Value(shape, MOST if shape is DYN else 1, cost + 1)
             case (("startsWith" | "endsWith"), 2):
-                self._of_text(node, given)
-                return Value(BOOL, 1, cost + _traversed(given[1].size))
+                self._require_strings(node, operands)
+                return Value(BOOL, 1, cost + _traversed(operands[1].size))
             case "contains", 2:
-                self._of_text(node, given)
-                return Value(BOOL, 1, cost + _traversed(given[0].size) * _traversed(given[1].size))
+                self._require_strings(node, operands)
+                return Value(BOOL, 1, cost + _traversed(operands[0].size) * _traversed(operands[1].size))
             case "matches", 2:
-                self._of_text(node, given)
-                once = _traversed(given[0].size + 1)
-                return Value(BOOL, 1, cost + once * _traversed(given[1].size, 0.25))
+                self._require_strings(node, operands)
+                once = _traversed(operands[0].size + 1)
+                return Value(BOOL, 1, cost + once * _traversed(operands[1].size, 0.25))
             case _:
                 raise UnknownValue(node.word)
 
-    def _of_text(self, node: Node, given: list[Value]) -> None:
-        target, argument = given
+    def _require_strings(self, node: Node, operands: list[Value]) -> None:
+        target, argument = operands
         if {target.shape.kind, argument.shape.kind} <= {"string", "dyn"}:
             return
         message = f"found no matching overload for '{node.word}' applied to"
