@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from whysync.processes.children import Bounds, NotStarted, TooMuchSaid, TooSlow, environment, run
+from whysync.processes.children import Bounds, NotStarted, TooMuchOutput, TooSlow, environment, run
 
 
 def test_a_child_answers(tmp_path: Path) -> None:
-    done = run(["cat"], folder=tmp_path, env={}, bounds=Bounds(), given=b"x" * 300_000)
+    done = run(["cat"], folder=tmp_path, env={}, bounds=Bounds(), input=b"x" * 300_000)
     assert (done.code, len(done.out)) == (0, 300_000)
 
 
@@ -69,7 +69,7 @@ def test_a_signal_at_the_start_of_a_child_ends_the_child(
 
 
 def test_a_child_that_talks_without_end_is_killed(tmp_path: Path) -> None:
-    with pytest.raises(TooMuchSaid):
+    with pytest.raises(TooMuchOutput):
         run(["yes"], folder=tmp_path, env={"PATH": os.environ["PATH"]}, bounds=Bounds(output=100_000))
 
 

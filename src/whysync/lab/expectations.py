@@ -76,9 +76,9 @@ def _conditions(expected: Expected, app: Application) -> Iterator[str]:
             yield f"condition {type} is {actual[type]!r}, expected {wanted[type]!r}"
 
 
-def matches(wanted: str, actual: str) -> bool:
+def matches(expected: str, actual: str) -> bool:
     """Equal texts; `*` matches anything, such as a generated file name."""
-    if "*" not in wanted:
-        return wanted == actual
-    pattern = ".*".join(re.escape(part) for part in wanted.split("*"))
+    if "*" not in expected:
+        return expected == actual
+    pattern = ".*".join(re.escape(part) for part in expected.split("*"))
     return re.fullmatch(pattern, actual, re.DOTALL) is not None

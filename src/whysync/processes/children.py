@@ -64,7 +64,7 @@ class TooSlow(Exception):
     """The child was killed when its time was over."""
 
 
-class TooMuchSaid(Exception):
+class TooMuchOutput(Exception):
     """The child was killed because it wrote more than it may."""
 
 
@@ -104,7 +104,7 @@ def environment(home: Path, *, network: bool, more: Mapping[str, str] | None = N
     Without network, proxies lead nowhere and Git has no protocol: no program that whysync runs has another
     way out.
     """
-    given = {
+    variables = {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
         "TMPDIR": str(home),
@@ -113,16 +113,16 @@ def environment(home: Path, *, network: bool, more: Mapping[str, str] | None = N
         "GIT_CONFIG_NOSYSTEM": "1",
     }
     if network:
-        given["GIT_ALLOW_PROTOCOL"] = "https:http:ssh:git"
+        variables["GIT_ALLOW_PROTOCOL"] = "https:http:ssh:git"
         passed = ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
         for name in (*passed, *(name.lower() for name in passed)):
             if name in os.environ:
-                given[name] = os.environ[name]
+                variables[name] = os.environ[name]
     else:
         for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"):
-            given[name] = given[name.lower()] = f"http://{NOWHERE}"
-        given["GIT_ALLOW_PROTOCOL"] = "none"
-    return {**given, **(more or {})}
+            variables[name] = variables[name.lower()] = f"http://{NOWHERE}"
+        variables["GIT_ALLOW_PROTOCOL"] = "none"
+    return {**variables, **(more or {})}
 
 
 def run(
@@ -131,7 +131,7 @@ def run(
     folder: Path,
     env: Mapping[str, str],
     bounds: Bounds,
-    given: bytes = b"",
+    input: bytes = b"",
     apart: bool = False,
     terminal: bool = False,
     leash: Leash | None = None,
@@ -139,21 +139,21 @@ def run(
     """Runs a program to its end; `apart` from all networks, where the system lets a user do that.
 
     With `terminal` it may ask the user: it gets our standard input and standard error.
-    Raises `TooSlow`, `TooMuchSaid`, `NotStarted`.
+    Raises `TooSlow`, `TooMuchOutput`, `NotStarted`.
     """
     command = [*_namespace(), *arguments] if apart else list(arguments)
-    if any("\x00" in one for one in command):
+    if any("\x00" in argument for argument in command):
         raise NotStarted("an argument holds a NUL character")
     if bounds.memory:
         command = ["/bin/sh", "-c", f'{_limits(bounds)} exec "$@"', "sh", *command]
     child: subprocess.Popen[bytes] | None = None
     try:
         with _signals_delayed():
-            child = _started(command, folder, env, given=given, terminal=terminal)
+            child = _started(command, folder, env, input=input, terminal=terminal)
         if leash is not None:
             leash.hold(child)
         with _foreground(child) if terminal else nullcontext():
-            out, complaint = _read(child, given, bounds)
+            out, complaint = _read(child, input, bounds)
             code = child.wait(timeout=5)
     except subprocess.TimeoutExpired:
         raise TooSlow from None
@@ -206,17 +206,17 @@ def running(
 ) -> Generator[T]:
     """Keeps a program running; `ready` matches the output that shows that it has started.
 
-    `bounds` are for the start. Raises `TooSlow`, `TooMuchSaid`, `NotStarted`, `Ended`.
+    `bounds` are for the start. Raises `TooSlow`, `TooMuchOutput`, `NotStarted`, `Ended`.
     """
     child: subprocess.Popen[bytes] | None = None
     draining: threading.Thread | None = None
     try:
         with _signals_delayed():
             child = _started(arguments, folder, env)
-        found = _until_ready(child, bounds, ready)
+        value = _until_ready(child, bounds, ready)
         draining = threading.Thread(target=_drain, args=(child,), daemon=True)
         draining.start()  # a program that nobody listens to would block at its next line
-        yield found
+        yield value
     finally:
         if child is not None:
             _kill(child)
@@ -227,26 +227,26 @@ def running(
 
 def _until_ready(child: subprocess.Popen[bytes], bounds: Bounds, ready: Callable[[bytes], T | None]) -> T:
     end = time.monotonic() + bounds.seconds
-    said, complaint = bytearray(), bytearray()
+    output, complaint = bytearray(), bytearray()
     assert child.stdout is not None
     assert child.stderr is not None
     with selectors.DefaultSelector() as waiting:
-        waiting.register(child.stdout, selectors.EVENT_READ, said)
+        waiting.register(child.stdout, selectors.EVENT_READ, output)
         waiting.register(child.stderr, selectors.EVENT_READ, complaint)
         while waiting.get_map():
-            left = end - time.monotonic()
-            if left <= 0:
+            seconds_left = end - time.monotonic()
+            if seconds_left <= 0:
                 raise TooSlow
-            for key, _ in waiting.select(left):
+            for key, _ in waiting.select(seconds_left):
                 piece = os.read(key.fd, _PIECE)
                 key.data.extend(piece)
                 if not piece:
                     waiting.unregister(key.fileobj)
-                if len(said) + len(complaint) > bounds.output:
-                    raise TooMuchSaid
-            found = ready(bytes(said))
-            if found is not None:
-                return found
+                if len(output) + len(complaint) > bounds.output:
+                    raise TooMuchOutput
+            value = ready(bytes(output))
+            if value is not None:
+                return value
     raise Ended(complaint.decode("utf-8", "replace").strip())
 
 
@@ -266,11 +266,11 @@ def _started(
     folder: Path,
     env: Mapping[str, str],
     *,
-    given: bytes = b"",
+    input: bytes = b"",
     terminal: bool = False,
 ) -> subprocess.Popen[bytes]:
     """The leader of a process group of its own, so that all that it starts can be killed with it."""
-    stdin = subprocess.PIPE if given else subprocess.DEVNULL
+    stdin = subprocess.PIPE if input else subprocess.DEVNULL
     try:
         return subprocess.Popen(
             list(command),
@@ -346,25 +346,25 @@ def _end(child: subprocess.Popen[bytes]) -> None:
                 stream.close()
 
 
-def _read(child: subprocess.Popen[bytes], given: bytes, bounds: Bounds) -> tuple[bytes, bytes]:
+def _read(child: subprocess.Popen[bytes], input: bytes, bounds: Bounds) -> tuple[bytes, bytes]:
     assert child.stdout is not None
     end = time.monotonic() + bounds.seconds
     out, complaint, complained = bytearray(), bytearray(), 0
-    said: dict[IO[bytes], bytearray] = {child.stdout: out}
+    buffers: dict[IO[bytes], bytearray] = {child.stdout: out}
     if child.stderr is not None:
-        said[child.stderr] = complaint
-    rest = memoryview(given)
+        buffers[child.stderr] = complaint
+    rest = memoryview(input)
     with selectors.DefaultSelector() as waiting:
-        for stream in said:
+        for stream in buffers:
             waiting.register(stream, selectors.EVENT_READ)
         if child.stdin is not None:
             os.set_blocking(child.stdin.fileno(), False)
             waiting.register(child.stdin, selectors.EVENT_WRITE)
         while waiting.get_map():
-            left = end - time.monotonic()
-            if left <= 0:
+            seconds_left = end - time.monotonic()
+            if seconds_left <= 0:
                 raise TooSlow
-            for key, _ in waiting.select(left):
+            for key, _ in waiting.select(seconds_left):
                 stream = key.fileobj
                 if child.stdin is not None and stream is child.stdin:
                     rest = _write(child.stdin, rest)
@@ -379,12 +379,12 @@ def _read(child: subprocess.Popen[bytes], given: bytes, bounds: Bounds) -> tuple
                 elif key.fd == child.stdout.fileno():
                     out += piece
                     if len(out) > bounds.output:
-                        raise TooMuchSaid
+                        raise TooMuchOutput
                 else:
                     complained += len(piece)
                     complaint += piece[: _LONGEST_COMPLAINT - len(complaint)]
                     if complained > bounds.output:
-                        raise TooMuchSaid
+                        raise TooMuchOutput
     return bytes(out), bytes(complaint)
 
 

@@ -16,7 +16,7 @@ from whysync.deadline import Deadline
 from whysync.errors import NoSource, SourceError
 from whysync.facts.http.limits import MIB, PORT_FORWARD_SECONDS, PROGRAM_OUTPUT
 from whysync.facts.masking import Masker
-from whysync.processes.children import Bounds, Ended, NotStarted, TooMuchSaid, TooSlow, run, running
+from whysync.processes.children import Bounds, Ended, NotStarted, TooMuchOutput, TooSlow, run, running
 
 _SELECTOR: Final = "app.kubernetes.io/name=argocd-server"
 _PORT: Final = 8080
@@ -74,7 +74,7 @@ def _explained(bounds: Bounds) -> Generator[None]:
             why=f"it was killed: nothing from the cluster within {limit}",
             next="check the kubeconfig and the cluster, or give it more time with --timeout",
         ) from problem
-    except TooMuchSaid as problem:
+    except TooMuchOutput as problem:
         raise SourceError(
             what="kubectl does not end",
             why=f"it was killed: it wrote more than {PROGRAM_OUTPUT / MIB:.0f} MiB",

@@ -25,7 +25,7 @@ from whysync.facts.http.limits import INTERACTIVE_LOGIN_SECONDS, LOGIN_SECONDS, 
 from whysync.facts.kubernetes_api.kubeconfig import Entry
 from whysync.facts.masking import Masker
 from whysync.json_tree import Json, Object, fields, items, text
-from whysync.processes.children import Bounds, Finished, Leash, NotStarted, TooMuchSaid, TooSlow, run
+from whysync.processes.children import Bounds, Finished, Leash, NotStarted, TooMuchOutput, TooSlow, run
 
 GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
@@ -117,7 +117,7 @@ class ExecPlugin:
         except TooSlow:
             limit = f"its limit of {own:.0f} s" if seconds == own else "the time given with --timeout"
             raise self._failed(f"it was killed: it did not end within {limit}") from None
-        except TooMuchSaid:
+        except TooMuchOutput:
             raise self._failed(f"it was killed: it wrote more than {PROGRAM_OUTPUT / MIB:.0f} MiB") from None
         except NotStarted as problem:
             raise self._failed(str(problem)) from problem

@@ -62,13 +62,13 @@ def _filled(pod: Object, usual: Object) -> Object:
     return {**pod, "metadata": {**meta, "annotations": marks}, "spec": spec}
 
 
-def _with_usual(container: Object, usual: Object, title: str, changes: list[str]) -> Json:
+def _with_usual(container: Object, defaults: Object, title: str, changes: list[str]) -> Json:
     resources = dict(fields(container.get("resources")))
     for side, word in (("requests", "request"), ("limits", "limit")):
-        given, more = fields(resources.get(side)), fields(usual[side])
-        missing = sorted(more.keys() - given.keys())
+        present, additional = fields(resources.get(side)), fields(defaults[side])
+        missing = sorted(additional.keys() - present.keys())
         if missing:
-            resources[side] = {**given, **{key: more[key] for key in missing}}
+            resources[side] = {**present, **{key: additional[key] for key in missing}}
             changes.append(f"{', '.join(missing)} {word} for {title} {text(container.get('name'))}")
     return {**container, "resources": resources} if resources else container
 
@@ -103,45 +103,45 @@ def _of_pod(pod: Object, side: str) -> Object:
     total: dict[str, Fraction] = {}
     like: Object = {}
     for container in items(dig(pod, "spec", "containers")):
-        for key, given in fields(dig(container, "resources", side)).items():
-            total[key] = total.get(key, Fraction(0)) + value_or_zero(given)
-            like[key] = given
+        for key, quantity in fields(dig(container, "resources", side)).items():
+            total[key] = total.get(key, Fraction(0)) + value_or_zero(quantity)
+            like[key] = quantity
     for container in items(dig(pod, "spec", "initContainers")):
-        for key, given in fields(dig(container, "resources", side)).items():
-            total[key] = max(total.get(key, Fraction(0)), value_or_zero(given))
-            like.setdefault(key, given)
+        for key, quantity in fields(dig(container, "resources", side)).items():
+            total[key] = max(total.get(key, Fraction(0)), value_or_zero(quantity))
+            like.setdefault(key, quantity)
     return {key: written_like(amount, like[key]) for key, amount in total.items()}
 
 
 def _claim_problems(claim: Object, limit_range: Object) -> Iterator[str]:
-    asked = fields(dig(claim, "spec", "resources", "requests"))
+    requests = fields(dig(claim, "spec", "resources", "requests"))
     for limit in _limits(limit_range, "PersistentVolumeClaim"):
         for key, least in sorted(fields(limit.get("min")).items()):
-            yield from _least("PersistentVolumeClaim", key, least, asked, {})
+            yield from _least("PersistentVolumeClaim", key, least, requests, {})
         for key, most in sorted(fields(limit.get("max")).items()):
             limit_text = f"maximum {key} usage per PersistentVolumeClaim is {text(most)}"
-            if key not in asked:
+            if key not in requests:
                 yield f"{limit_text}.  No request is specified"
-            elif value_or_zero(asked[key]) > value_or_zero(most):
-                yield f"{limit_text}, but request is {text(asked[key])}"
+            elif value_or_zero(requests[key]) > value_or_zero(most):
+                yield f"{limit_text}, but request is {text(requests[key])}"
 
 
 def _problems(limit: Object, resources: Object) -> Iterator[str]:
     kind = text(limit.get("type"))
-    asked, capped = fields(resources.get("requests")), fields(resources.get("limits"))
+    requests, limits = fields(resources.get("requests")), fields(resources.get("limits"))
     for key, least in sorted(fields(limit.get("min")).items()):
-        yield from _least(kind, key, least, asked, capped)
+        yield from _least(kind, key, least, requests, limits)
     for key, most in sorted(fields(limit.get("max")).items()):
         limit_text = f"maximum {key} usage per {kind} is {text(most)}"
-        if key not in capped:
+        if key not in limits:
             yield f"{limit_text}.  No limit is specified"
-        elif value_or_zero(capped[key]) > value_or_zero(most):
-            yield f"{limit_text}, but limit is {text(capped[key])}"
-        elif key in asked and value_or_zero(asked[key]) > value_or_zero(most):
-            yield f"{limit_text}, but request is {text(asked[key])}"
+        elif value_or_zero(limits[key]) > value_or_zero(most):
+            yield f"{limit_text}, but limit is {text(limits[key])}"
+        elif key in requests and value_or_zero(requests[key]) > value_or_zero(most):
+            yield f"{limit_text}, but request is {text(requests[key])}"
     for key, ratio in sorted(fields(limit.get("maxLimitRequestRatio")).items()):
         limit_text = f"{key} max limit to request ratio per {kind} is {text(ratio)}"
-        request, ceiling = value_or_zero(asked.get(key)), value_or_zero(capped.get(key))
+        request, ceiling = value_or_zero(requests.get(key)), value_or_zero(limits.get(key))
         if not request:
             yield f"{limit_text}, but no request is specified or request is 0"
         elif not ceiling:
@@ -150,11 +150,11 @@ def _problems(limit: Object, resources: Object) -> Iterator[str]:
             yield f"{limit_text}, but provided ratio is {float(ceiling / request):f}"
 
 
-def _least(kind: str, key: str, least: Json, asked: Object, capped: Object) -> Iterator[str]:
+def _least(kind: str, key: str, least: Json, requests: Object, limits: Object) -> Iterator[str]:
     limit_text = f"minimum {key} usage per {kind} is {text(least)}"
-    if key not in asked:
+    if key not in requests:
         yield f"{limit_text}.  No request is specified"
-    elif value_or_zero(asked[key]) < value_or_zero(least):
-        yield f"{limit_text}, but request is {text(asked[key])}"
-    elif key in capped and value_or_zero(capped[key]) < value_or_zero(least):
-        yield f"{limit_text}, but limit is {text(capped[key])}"
+    elif value_or_zero(requests[key]) < value_or_zero(least):
+        yield f"{limit_text}, but request is {text(requests[key])}"
+    elif key in limits and value_or_zero(limits[key]) < value_or_zero(least):
+        yield f"{limit_text}, but limit is {text(limits[key])}"

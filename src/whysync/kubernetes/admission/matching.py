@@ -24,8 +24,8 @@ def covers(rule: Object, call: RequestContext, operation: str) -> bool:
     )
 
 
-def _named(rule: Object, key: str, wanted: set[str]) -> bool:
-    return any(text(value) in wanted for value in items(rule.get(key)))
+def _named(rule: Object, key: str, accepted: set[str]) -> bool:
+    return any(text(value) in accepted for value in items(rule.get(key)))
 
 
 def in_namespace(selector: Json, call: RequestContext, store: Store) -> bool:
@@ -44,7 +44,7 @@ def variables_of(
     groups: list[Json] = [*request.groups]
     who: Object = {"username": request.user or "admin", "groups": groups}
     namespace = store.get((("", "namespaces"), "", call.address.namespace)) if resource.namespaced else None
-    asked: Object = {
+    request_variable: Object = {
         "kind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
         "resource": {"group": resource.group, "version": resource.version, "resource": resource.plural},
         "subResource": call.address.subresource,
@@ -57,6 +57,6 @@ def variables_of(
     return {
         "object": None if operation == "DELETE" else obj,
         "oldObject": obj if operation == "DELETE" else old,
-        "request": asked,
+        "request": request_variable,
         "namespaceObject": namespace,
     }

@@ -48,28 +48,28 @@ def charged_to(obj: Object, old: Object | None, call: RequestContext, store: Sto
         hard = fields(dig(quota, "status", "hard"))
         if not _in_scope(obj, resource, quota):
             continue
-        wanted = {key: amount for key, amount in usage.items() if key in hard}
+        limited = {key: amount for key, amount in usage.items() if key in hard}
         title = text(dig(quota, "metadata", "name"))
         if resource.kind == "Pod" and old is None:
             _require_amounts(obj, hard, title, name)
-        if not wanted:
+        if not limited:
             continue
         used = fields(dig(quota, "status", "used"))
         over = sorted(
             key
-            for key, amount in wanted.items()
+            for key, amount in limited.items()
             if amount > 0 and amount + value_or_zero(used.get(key)) > value_or_zero(hard[key])
         )
         if over:
-            asked: Object = {key: written_like(wanted[key], hard[key]) for key in over}
+            requested: Object = {key: written_like(limited[key], hard[key]) for key in over}
             message = (
-                f"exceeded quota: {title}, requested: {_listed(over, asked)}, "
+                f"exceeded quota: {title}, requested: {_listed(over, requested)}, "
                 f"used: {_listed(over, used)}, limited: {_listed(over, hard)}"
             )
             raise forbidden(resource.plural, resource.group, name, message)
         more: Object = {
             key: written_like(value_or_zero(used.get(key)) + amount, hard[key])
-            for key, amount in wanted.items()
+            for key, amount in limited.items()
         }
         charged.append((place, quota, {**used, **more}))
     return charged
@@ -133,19 +133,19 @@ def _of_pod(pod: Object, side: str) -> dict[str, Fraction]:
 
 def _in_scope(obj: Object, resource: Resource, quota: Object) -> bool:
     """Is the quota about this object? One with scopes is about some Pods only."""
-    wanted = [(text(scope), "Exists", list[Json]()) for scope in items(dig(quota, "spec", "scopes"))]
+    requirements = [(text(scope), "Exists", list[Json]()) for scope in items(dig(quota, "spec", "scopes"))]
     for raw in items(dig(quota, "spec", "scopeSelector", "matchExpressions")):
         expression = fields(raw)
-        wanted.append(
+        requirements.append(
             (
                 text(expression.get("scopeName")),
                 text(expression.get("operator")),
                 items(expression.get("values")),
             )
         )
-    if not wanted:
+    if not requirements:
         return True
-    return resource.kind == "Pod" and all(_has_scope(obj, *requirement) for requirement in wanted)
+    return resource.kind == "Pod" and all(_has_scope(obj, *requirement) for requirement in requirements)
 
 
 def _has_scope(pod: Object, scope: str, operator: str, values: list[Json]) -> bool:
@@ -181,11 +181,11 @@ def _require_amounts(obj: Object, hard: Object, title: str, name: str) -> None:
     """Where a quota counts an amount, every container must name it."""
     missing: dict[str, list[str]] = {}
     for key in sorted(hard):
-        side, _, what = key.partition(".")
-        if side not in {"requests", "limits"} or what not in _COMPUTE:
+        side, _, resource_name = key.partition(".")
+        if side not in {"requests", "limits"} or resource_name not in _COMPUTE:
             continue
         for container in items(dig(obj, "spec", "containers")):
-            if what not in fields(dig(container, "resources", side)):
+            if resource_name not in fields(dig(container, "resources", side)):
                 missing.setdefault(key, []).append(text(fields(container).get("name")))
     if missing:
         containers_by_amount = "; ".join(f"{key} for: {','.join(names)}" for key, names in missing.items())

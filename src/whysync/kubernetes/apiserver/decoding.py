@@ -42,8 +42,8 @@ def decode(body: Object, kind: Type, live: Object | None = None) -> tuple[Object
 
     Parts that are the live object's very own have been through this, and are taken as they are.
     """
-    strangers: list[str] = []
-    return _struct(body, kind.struct, "", strangers, live), strangers
+    unknown_fields: list[str] = []
+    return _struct(body, kind.struct, "", unknown_fields, live), unknown_fields
 
 
 def rewrite(obj: Object, kind: Type, *, stored: bool = False, live: Object | None = None) -> Object:
@@ -91,16 +91,16 @@ def _plan(name: str) -> _Plan:
 
 
 def _struct(
-    value: Object, struct: Struct, path: str, strangers: list[str], live: Object | None = None
+    value: Object, struct: Struct, path: str, unknown_fields: list[str], live: Object | None = None
 ) -> Object:
     """Keys are met in the order of the body, as complaints are; the result has the order of the type."""
     slots, always = _plan(struct.name)
-    stored = strangers.__class__ is _Stored
+    stored = unknown_fields.__class__ is _Stored
     read: dict[str, Json | Missing] = {}
     for key, item in value.items():
         slot = slots.get(key)
         if slot is None:
-            strangers.append(f'unknown field "{_join(path, key)}"')
+            unknown_fields.append(f'unknown field "{_join(path, key)}"')
         elif item is None:
             continue
         elif live is not None and live.get(key) is item:
@@ -108,7 +108,7 @@ def _struct(
         else:
             new = item
             if slot.kind != "string" or item.__class__ is not str:
-                new = _value(item, slot.type, _join(path, key), struct, strangers)
+                new = _value(item, slot.type, _join(path, key), struct, unknown_fields)
             read[key] = new or _if_empty(new, slot, stored=stored)
     for key, absent in always:
         if key not in read:
@@ -157,19 +157,21 @@ def _zero_struct(name: str) -> Object:
     return _struct({}, Type("struct", pointer=False, name=name).struct, "", [])
 
 
-def _value(item: Json, kind: Type, path: str, owner: Struct, strangers: list[str]) -> Json:
+def _value(item: Json, kind: Type, path: str, owner: Struct, unknown_fields: list[str]) -> Json:
     match kind.kind:
         case "struct":
             if not isinstance(item, dict):
                 raise _misfit(item, kind, path, owner)
-            return _struct(item, kind.struct, path, strangers)
+            return _struct(item, kind.struct, path, unknown_fields)
         case "list":
             if not isinstance(item, list):
                 raise _misfit(item, kind, path, owner)
             if kind.of.kind == "string" and all(inner.__class__ is str for inner in item):
                 return list(item)
             return [
-                zero(kind.of) if inner is None else _value(inner, kind.of, f"{path}[{at}]", owner, strangers)
+                zero(kind.of)
+                if inner is None
+                else _value(inner, kind.of, f"{path}[{at}]", owner, unknown_fields)
                 for at, inner in enumerate(item)
             ]
         case "map":
@@ -177,7 +179,9 @@ def _value(item: Json, kind: Type, path: str, owner: Struct, strangers: list[str
                 raise _misfit(item, kind, path, owner)
             if kind.of.kind == "string" and all(inner.__class__ is str for inner in item.values()):
                 return dict(item)
-            return {key: _in_map(inner, kind.of, path, key, owner, strangers) for key, inner in item.items()}
+            return {
+                key: _in_map(inner, kind.of, path, key, owner, unknown_fields) for key, inner in item.items()
+            }
         case "string" if isinstance(item, str):
             return item
         case "bool" if isinstance(item, bool):
@@ -194,10 +198,10 @@ def _value(item: Json, kind: Type, path: str, owner: Struct, strangers: list[str
             return _scalar(item, kind, path, owner)
 
 
-def _in_map(item: Json, kind: Type, path: str, key: str, owner: Struct, strangers: list[str]) -> Json:
+def _in_map(item: Json, kind: Type, path: str, key: str, owner: Struct, unknown_fields: list[str]) -> Json:
     if item is None:
         return "" if kind.kind == "bytes" else zero(kind)
-    return _value(item, kind, path if kind.kind != "struct" else f"{path}.{key}", owner, strangers)
+    return _value(item, kind, path if kind.kind != "struct" else f"{path}.{key}", owner, unknown_fields)
 
 
 def _scalar(item: Json, kind: Type, path: str, owner: Struct) -> Json:

@@ -239,15 +239,14 @@ def _check_preconditions(live: Object, options: DeleteOptions, resource: Resourc
         (options.uid, "uid", "UID", "deleted and then recreated"),
         (options.version, "resourceVersion", "ResourceVersion", "modified"),
     )
-    for asked, key, title, perhaps in checks:
+    for required, key, title, perhaps in checks:
         current = text(meta.get(key))
-        if asked and asked != current:
+        if required and required != current:
             why = (
-                f"the {title} in the precondition ({asked}) does not match the {title} in record ({current})"
+                f"the {title} in the precondition ({required}) does not match the {title} in record "
+                f"({current}). The object might have been {perhaps}"
             )
-            raise conflict(
-                resource.kind, resource.group, name, f"{why}. The object might have been {perhaps}"
-            )
+            raise conflict(resource.kind, resource.group, name, why)
 
 
 def _finalizers(live: Object, options: DeleteOptions, resource: Resource) -> tuple[Json, ...]:
@@ -279,12 +278,12 @@ def _grace(live: Object, options: DeleteOptions, resource: Resource) -> int:
         return 0
     if not dig(live, "spec", "nodeName") or dig(live, "status", "phase") in ("Succeeded", "Failed"):
         return 0
-    wanted = options.grace
-    if wanted is None:
-        wanted = integer(dig(live, "spec", "terminationGracePeriodSeconds"), 30)
+    grace = options.grace
+    if grace is None:
+        grace = integer(dig(live, "spec", "terminationGracePeriodSeconds"), 30)
         if "deletionTimestamp" in fields(live.get("metadata")):
-            wanted = integer(dig(live, "metadata", "deletionGracePeriodSeconds"))
-    return 1 if wanted < 0 else wanted
+            grace = integer(dig(live, "metadata", "deletionGracePeriodSeconds"))
+    return 1 if grace < 0 else grace
 
 
 def _with_meta(obj: Object, meta: Object) -> Object:

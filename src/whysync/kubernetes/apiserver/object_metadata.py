@@ -23,7 +23,7 @@ def before_update(meta: Object, before: Object) -> Object:
     return new
 
 
-def uid_precondition_message(call: RequestContext, asked: str, current: str) -> str:
+def uid_precondition_message(call: RequestContext, required_uid: str, current: str) -> str:
     plural = {"services": "services/specs", "ingresses": "ingress"}.get(
         call.resource.plural, call.resource.plural
     )
@@ -31,7 +31,7 @@ def uid_precondition_message(call: RequestContext, asked: str, current: str) -> 
     return (
         f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
         "AdditionalErrorMsg: Precondition failed: "
-        f"UID in precondition: {asked}, UID in object meta: {current}"
+        f"UID in precondition: {required_uid}, UID in object meta: {current}"
     )
 
 
@@ -76,13 +76,13 @@ def _timeless(obj: Object) -> Object:
 
 
 def require_name(obj: Object, call: RequestContext) -> None:
-    name, wanted = text(dig(obj, "metadata", "name")), call.address.name
+    name, expected = text(dig(obj, "metadata", "name")), call.address.name
     if not name:
         raise bad_request(
-            f"the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+            f"the name of the object ({expected} based on URL) was undeterminable: name must be provided"
         )
-    if name != wanted:
-        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
+    if name != expected:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({expected})")
 
 
 def check_same_object(obj: Object, live: Object, call: RequestContext) -> None:

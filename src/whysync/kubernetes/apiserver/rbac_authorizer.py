@@ -52,12 +52,12 @@ def check_access(call: RequestContext, store: Store) -> None:
     """Raises `Refused` when the user of the request may not do this. Everybody may ask what they may do."""
     if not call.request.user or not call.resource.kept:
         return
-    asked = question_of(call, _VERBS.get(call.request.verb, call.request.verb))
-    if not may(store, asked):
-        raise _denied(call, asked.verb, _unresolved(store, asked))
+    attributes = question_of(call, _VERBS.get(call.request.verb, call.request.verb))
+    if not may(store, attributes):
+        raise _denied(call, attributes.verb, _unresolved(store, attributes))
     creates = call.request.verb == "ssa" and store.get(call.place) is None
-    if creates and not may(store, asked._replace(verb="create")):
-        raise _denied(call, "create", _unresolved(store, asked))
+    if creates and not may(store, attributes._replace(verb="create")):
+        raise _denied(call, "create", _unresolved(store, attributes))
 
 
 def question_of(call: RequestContext, verb: str) -> AccessQuestion:
@@ -73,25 +73,25 @@ def question_of(call: RequestContext, verb: str) -> AccessQuestion:
     )
 
 
-def may(store: Store, asked: AccessQuestion) -> bool:
+def may(store: Store, attributes: AccessQuestion) -> bool:
     """The administrator, who has no name here, may do everything."""
-    return not asked.user or any(_grants(rule, asked) for rule in rules_for(store, asked))
+    return not attributes.user or any(_grants(rule, attributes) for rule in rules_for(store, attributes))
 
 
-def rules_for(store: Store, asked: AccessQuestion) -> Iterator[Object]:
+def rules_for(store: Store, attributes: AccessQuestion) -> Iterator[Object]:
     """The RBAC rules that apply to the user in the namespace of the request."""
-    for binding, namespace in _bindings(store, asked):
+    for binding, namespace in _bindings(store, attributes):
         yield from role_rules(store, binding, namespace) or ()
 
 
-def _bindings(store: Store, asked: AccessQuestion) -> Iterator[tuple[Object, str]]:
+def _bindings(store: Store, attributes: AccessQuestion) -> Iterator[tuple[Object, str]]:
     for _, binding in store.within((_GROUP, "clusterrolebindings")):
-        if _names(binding, asked):
+        if _names(binding, attributes):
             yield binding, ""
-    if asked.namespace:
-        for _, binding in store.within((_GROUP, "rolebindings"), asked.namespace):
-            if _names(binding, asked):
-                yield binding, asked.namespace
+    if attributes.namespace:
+        for _, binding in store.within((_GROUP, "rolebindings"), attributes.namespace):
+            if _names(binding, attributes):
+                yield binding, attributes.namespace
 
 
 def groups_of(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
@@ -103,11 +103,11 @@ def groups_of(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
     return (*groups, *own, "system:authenticated")
 
 
-def _unresolved(store: Store, asked: AccessQuestion) -> str:
+def _unresolved(store: Store, attributes: AccessQuestion) -> str:
     """The part of a refusal that lists roles of bindings that do not exist."""
     roles = [
         fields(binding.get("roleRef"))
-        for binding, namespace in _bindings(store, asked)
+        for binding, namespace in _bindings(store, attributes)
         if role_rules(store, binding, namespace) is None
     ]
     missing = [
@@ -126,18 +126,18 @@ def _namespace(call: RequestContext) -> str:
     return call.address.namespace
 
 
-def _names(binding: Object, asked: AccessQuestion) -> bool:
-    groups = groups_of(asked.user, asked.groups)
+def _names(binding: Object, attributes: AccessQuestion) -> bool:
+    groups = groups_of(attributes.user, attributes.groups)
     for raw in items(binding.get("subjects")):
         subject = fields(raw)
         name = text(subject.get("name"))
         account = f"system:serviceaccount:{text(subject.get('namespace'))}:{name}"
         match subject.get("kind"):
-            case "User" if name == asked.user:
+            case "User" if name == attributes.user:
                 return True
             case "Group" if name in groups:
                 return True
-            case "ServiceAccount" if account == asked.user:
+            case "ServiceAccount" if account == attributes.user:
                 return True
             case _:
                 continue
@@ -156,20 +156,20 @@ def role_rules(store: Store, binding: Object, namespace: str) -> list[Object] | 
     return None if role is None else [fields(rule) for rule in items(role.get("rules"))]
 
 
-def _grants(rule: Object, asked: AccessQuestion) -> bool:
-    sub = asked.subresource
-    wanted = f"{asked.plural}/{sub}" if sub else asked.plural
+def _grants(rule: Object, attributes: AccessQuestion) -> bool:
+    subresource = attributes.subresource
+    resource = f"{attributes.plural}/{subresource}" if subresource else attributes.plural
     names = items(rule.get("resourceNames"))
     return (
-        _has(rule, "verbs", {"*", asked.verb})
-        and _has(rule, "apiGroups", {"*", asked.group})
-        and _has(rule, "resources", {"*", wanted} | ({f"*/{sub}"} if sub else set[str]()))
-        and (not names or asked.name in names)
+        _has(rule, "verbs", {"*", attributes.verb})
+        and _has(rule, "apiGroups", {"*", attributes.group})
+        and _has(rule, "resources", {"*", resource} | ({f"*/{subresource}"} if subresource else set[str]()))
+        and (not names or attributes.name in names)
     )
 
 
-def _has(rule: Object, key: str, wanted: set[str]) -> bool:
-    return any(text(value) in wanted for value in items(rule.get(key)))
+def _has(rule: Object, key: str, accepted: set[str]) -> bool:
+    return any(text(value) in accepted for value in items(rule.get(key)))
 
 
 def _denied(call: RequestContext, verb: str, more: str) -> Refused:
@@ -183,16 +183,16 @@ def unknown_to(request: Request, address: UrlPath) -> Refused:
 
 
 def _refusal(user: str, verb: str, group: str, address: UrlPath, namespace: str, more: str = "") -> Refused:
-    what = f"{address.plural}/{address.subresource}" if address.subresource else address.plural
-    where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
-    why = f'User "{user}" cannot {verb} resource "{what}" in API group "{group}" {where}{more}'
+    resource = f"{address.plural}/{address.subresource}" if address.subresource else address.plural
+    scope = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    why = f'User "{user}" cannot {verb} resource "{resource}" in API group "{group}" {scope}{more}'
     kind = qualified(address.plural, group)
-    named = f'{kind} "{address.name}"' if address.name else kind
+    target = f'{kind} "{address.name}"' if address.name else kind
     details: Object = {"name": address.name} if address.name else {}
     if group:
         details["group"] = group
     details["kind"] = address.plural
-    return Refused(403, "Forbidden", f"{named} is forbidden: {why}", details)
+    return Refused(403, "Forbidden", f"{target} is forbidden: {why}", details)
 
 
 def no_such_path_for(user: str, path: str) -> Refused:
@@ -217,16 +217,16 @@ def _with_decision(obj: Object, allowed: bool) -> Object:
 
 
 def _question(spec: Object, user: str, groups: tuple[str, ...]) -> AccessQuestion:
-    what = fields(spec.get("resourceAttributes"))
+    requested = fields(spec.get("resourceAttributes"))
     return AccessQuestion(
         user=user,
         groups=groups,
-        verb=text(what.get("verb")),
-        group=text(what.get("group")),
-        plural=text(what.get("resource")),
-        subresource=text(what.get("subresource")),
-        namespace=text(what.get("namespace")),
-        name=text(what.get("name")),
+        verb=text(requested.get("verb")),
+        group=text(requested.get("group")),
+        plural=text(requested.get("resource")),
+        subresource=text(requested.get("subresource")),
+        namespace=text(requested.get("namespace")),
+        name=text(requested.get("name")),
     )
 
 

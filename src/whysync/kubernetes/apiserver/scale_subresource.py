@@ -30,8 +30,8 @@ def scale_of(obj: Object, served: Served) -> Object:
         for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         if key in meta
     }
-    wanted = dig(obj, *steps_of(text(paths.get("specReplicasPath"))))
-    if isinstance(wanted, Missing) and isinstance(served, CustomResource):
+    replicas = dig(obj, *steps_of(text(paths.get("specReplicasPath"))))
+    if isinstance(replicas, Missing) and isinstance(served, CustomResource):
         why = f'the spec replicas field "{text(paths.get("specReplicasPath"))}" does not exist'
         raise Refused(500, "InternalError", f"Internal error occurred: {why}", {"causes": [{"message": why}]})
     status: Object = {"replicas": integer(dig(obj, *steps_of(text(paths.get("statusReplicasPath")))))}
@@ -43,7 +43,7 @@ def scale_of(obj: Object, served: Served) -> Object:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": kept,
-        "spec": {"replicas": integer(wanted)},
+        "spec": {"replicas": integer(replicas)},
         "status": status,
     }
 

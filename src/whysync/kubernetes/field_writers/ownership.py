@@ -148,8 +148,8 @@ def _names_item(name: str, item: Json) -> bool:
     return name.startswith("v:") and _same(_parsed(name[2:]), item)
 
 
-def _agrees(item: Object, key: str, wanted: Json) -> bool:
-    return key not in item or _same(item[key], wanted)
+def _agrees(item: Object, key: str, expected: Json) -> bool:
+    return key not in item or _same(item[key], expected)
 
 
 def _same(left: Json | Missing, right: Json) -> bool:

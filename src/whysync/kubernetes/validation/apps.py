@@ -85,8 +85,8 @@ def stateful_set_on_update(old: Object, new: Object) -> Problems:
     before, after = fields(old.get("spec")), fields(new.get("spec"))
     was_bad = any(True for _ in _stateful_set_spec(before, on_create=False))
     yield from _stateful_set_spec(after, on_create=False, with_template=not was_bad)
-    kept = {**after, **{field: before.get(field) for field in _SET_MUTABLE}}
-    if not same(kept, before, "apps/v1.StatefulSetSpec"):
+    with_old_mutable = {**after, **{field: before.get(field) for field in _SET_MUTABLE}}
+    if not same(with_old_mutable, before, "apps/v1.StatefulSetSpec"):
         yield forbidden("spec", _SET_FORBIDDEN)
 
 
@@ -136,11 +136,11 @@ def _matching(spec: Object) -> Problems:
 
 
 def _always_running(spec: Object, kind: str) -> Problems:
-    held = fields(dig(spec, "template", "spec"))
-    path, policy = "spec.template.spec", text(held.get("restartPolicy"))
+    pod_spec = fields(dig(spec, "template", "spec"))
+    path, policy = "spec.template.spec", text(pod_spec.get("restartPolicy"))
     if policy != "Always":
         yield unsupported(f"{path}.restartPolicy", policy, ("Always",))
-    if held.get("activeDeadlineSeconds") is not None:
+    if pod_spec.get("activeDeadlineSeconds") is not None:
         detail = f"activeDeadlineSeconds in {kind} is not Supported"
         yield forbidden(f"{path}.activeDeadlineSeconds", detail)
 
@@ -275,18 +275,20 @@ def _stateful_set_spec(spec: Object, *, on_create: bool, with_template: bool = T
 
 def _with_claims(spec: Object) -> Object:
     """The template with a volume per claim template, and without what the controller overwrites."""
-    held = fields(spec.get("template"))
-    inner = {
-        key: value for key, value in fields(held.get("spec")).items() if key not in ("subdomain", "hostname")
+    pod_template = fields(spec.get("template"))
+    pod_spec = {
+        key: value
+        for key, value in fields(pod_template.get("spec")).items()
+        if key not in ("subdomain", "hostname")
     }
     claimed = [text(dig(claim, "metadata", "name")) for claim in items(spec.get("volumeClaimTemplates"))]
     if claimed:
         added: list[Json] = [
             {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(claimed)
         ]
-        others = [item for item in items(inner.get("volumes")) if fields(item).get("name") not in claimed]
-        inner["volumes"] = added + others
-    return {**held, "spec": inner}
+        others = [item for item in items(pod_spec.get("volumes")) if fields(item).get("name") not in claimed]
+        pod_spec["volumes"] = added + others
+    return {**pod_template, "spec": pod_spec}
 
 
 def _stateful_set_strategy(strategy: Object) -> Problems:

@@ -151,9 +151,9 @@ def _in_order(limit: Object, name: str, path: str, *, of_pods: bool) -> Problems
         and request is not None
         and quantity_value(default) != quantity_value(request)
     ):
-        wanted, given = quantity_text(default), quantity_text(request)
-        detail = f"default value {wanted} must equal to defaultRequest value {given} in {name}"
-        yield invalid(f"{path}.defaultRequest[{name}]", given, detail)
+        default_text, request_text = quantity_text(default), quantity_text(request)
+        detail = f"default value {default_text} must equal to defaultRequest value {request_text} in {name}"
+        yield invalid(f"{path}.defaultRequest[{name}]", request_text, detail)
 
 
 def _more(left: Json, right: Json) -> bool:

@@ -123,9 +123,9 @@ def _ingress_spec(spec: Object) -> Problems:
         secret = text(entry.get("secretName"))
         if secret:
             yield from each(f"{path}.secretName", secret, names.dns_subdomain(secret))
-    chosen = spec.get("ingressClassName")
-    if chosen is not None:
-        yield from each("spec.ingressClassName", text(chosen), names.dns_subdomain(text(chosen)))
+    class_name = spec.get("ingressClassName")
+    if class_name is not None:
+        yield from each("spec.ingressClassName", text(class_name), names.dns_subdomain(text(class_name)))
 
 
 def _rule(rule: Object, path: str) -> Problems:
@@ -184,13 +184,13 @@ def _service_backend(service: Object, path: str) -> Problems:
         yield from dns_label(name, f"{path}.service.name")
     else:
         yield required(f"{path}.service.name")
-    named, number = text(port.get("name")), integer(port.get("number"))
-    if named and number:
+    port_name, port_number = text(port.get("name")), integer(port.get("number"))
+    if port_name and port_number:
         yield invalid(path, "", "cannot set both port name & port number")
-    elif named:
-        yield from each(f"{path}.service.port.name", named, names.port_name(named))
-    elif number:
-        yield from each(f"{path}.service.port.number", number, names.port_number(number))
+    elif port_name:
+        yield from each(f"{path}.service.port.name", port_name, names.port_name(port_name))
+    elif port_number:
+        yield from each(f"{path}.service.port.number", port_number, names.port_number(port_number))
     else:
         yield required(path, "port name or number is required")
 
@@ -275,12 +275,12 @@ def _peer(peer: Object, path: str, known: Collection[Json]) -> Problems:
 
 
 def _ip_block(block: Object, path: str, known: Collection[Json]) -> Problems:
-    whole = text(block.get("cidr"))
-    if not whole:
+    block_cidr = text(block.get("cidr"))
+    if not block_cidr:
         yield required(f"{path}.cidr")
         return
-    yield from cidr(whole, f"{path}.cidr", known)
-    network = parsed_cidr(whole)
+    yield from cidr(block_cidr, f"{path}.cidr", known)
+    network = parsed_cidr(block_cidr)
     if network is None:
         return
     for index, item in enumerate(items(block.get("except"))):

@@ -83,9 +83,9 @@ def service_on_update(old: Object, new: Object) -> Problems:
         yield from _cluster_ips_kept(before, after)
         yield from _families_kept(before, after)
     if before.get("type") == "LoadBalancer" == after.get("type"):
-        wanted = after.get("loadBalancerClass")
-        if wanted != before.get("loadBalancerClass"):
-            yield invalid("spec.loadBalancerClass", wanted, _ONCE)
+        balancer_class = after.get("loadBalancerClass")
+        if balancer_class != before.get("loadBalancerClass"):
+            yield invalid("spec.loadBalancerClass", balancer_class, _ONCE)
     yield from _balancer_class(after)
     if _needs_health_check(before) and _needs_health_check(after):
         port = integer(after.get("healthCheckNodePort"))
@@ -260,11 +260,11 @@ def _source_ranges(obj: Object, spec: Object, kind: str, old: Object) -> Problem
 
 
 def _balancer_class(spec: Object) -> Problems:
-    wanted = spec.get("loadBalancerClass")
-    if wanted is None:
+    balancer_class = spec.get("loadBalancerClass")
+    if balancer_class is None:
         return
     if spec.get("type") == "LoadBalancer":
-        yield from each("spec.loadBalancerClass", text(wanted), names.label_key(text(wanted)))
+        yield from each("spec.loadBalancerClass", text(balancer_class), names.label_key(text(balancer_class)))
     else:
         yield forbidden("spec.loadBalancerClass", _WITH_BALANCER)
 

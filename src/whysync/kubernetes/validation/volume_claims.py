@@ -123,13 +123,13 @@ def _storage_class(old: Object, new: Object, before: Object, after: Object) -> P
     """A claim without a class may get one later, also by way of the old annotation."""
     marks = fields(dig(old, "metadata", "annotations")), fields(dig(new, "metadata", "annotations"))
     was, is_now = marks[0].get(_BETA_CLASS), marks[1].get(_BETA_CLASS)
-    name, wanted = before.get("storageClassName"), after.get("storageClassName")
-    if was is not None and name is None and wanted == was and is_now in (None, was):
+    name, new_class = before.get("storageClassName"), after.get("storageClassName")
+    if was is not None and name is None and new_class == was and is_now in (None, was):
         after["storageClassName"] = None
         return
     if text(was) != text(is_now):
         yield invalid(f"metadata.annotations.{_BETA_CLASS}", text(is_now), IMMUTABLE)
-    if wanted is not None and name is None and was in (None, wanted):
+    if new_class is not None and name is None and was in (None, new_class):
         after["storageClassName"] = name
 
 
@@ -147,10 +147,10 @@ def _sizes(old: Object, new: Object) -> tuple[bool, bool]:
     """Is the request smaller than before, but still larger than status.capacity?"""
     path = ("spec", "resources", "requests", "storage")
     was, now = quantity_value(dig(old, *path)), quantity_value(dig(new, *path))
-    there = quantity_value(dig(old, "status", "capacity", "storage"))
-    if was is None or now is None or there is None or now >= was:
+    capacity = quantity_value(dig(old, "status", "capacity", "storage"))
+    if was is None or now is None or capacity is None or now >= was:
         return False, True
-    return True, now > there
+    return True, now > capacity
 
 
 def _access_modes(modes: list[Json], path: str) -> Problems:

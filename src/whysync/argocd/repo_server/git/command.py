@@ -18,7 +18,7 @@ from typing import Final
 
 from whysync.argocd.repo_server.git.view import Setting, View, config_text
 from whysync.errors import SourceError, Unreadable
-from whysync.processes.children import Bounds, Finished, NotStarted, TooMuchSaid, TooSlow, environment, run
+from whysync.processes.children import Bounds, Finished, NotStarted, TooMuchOutput, TooSlow, environment, run
 
 READING: Final = Bounds(seconds=60.0, output=1 << 30)
 FETCHING: Final = Bounds(seconds=180.0, output=16 << 20)
@@ -71,11 +71,11 @@ class Git:
         self,
         *arguments: str,
         bounds: Bounds = READING,
-        given: bytes = b"",
+        input: bytes = b"",
         protocols: str = NO_PROTOCOL,
     ) -> bytes:
         """Standard output. Raises `GitFailed`."""
-        done = self.run(arguments, bounds=bounds, given=given, protocols=protocols)
+        done = self.run(arguments, bounds=bounds, input=input, protocols=protocols)
         if done.code != 0:
             raise GitFailed(
                 f"`{_shown(arguments)}` failed {done.cause}: {done.complaint}", complaint=done.complaint
@@ -87,7 +87,7 @@ class Git:
         arguments: Sequence[str],
         *,
         bounds: Bounds = READING,
-        given: bytes = b"",
+        input: bytes = b"",
         protocols: str = NO_PROTOCOL,
         folder: Path | None = None,
         user_config: Sequence[Setting] | None = (),
@@ -122,13 +122,13 @@ class Git:
                     folder=working_folder,
                     env=env,
                     bounds=bounds,
-                    given=given,
+                    input=input,
                 )
             except TooSlow:
                 raise GitFailed(
                     f"`{_shown(arguments)}` failed timeout after {bounds.seconds:.0f}s", complaint="timeout"
                 ) from None
-            except TooMuchSaid:
+            except TooMuchOutput:
                 raise GitFailed(f"`{_shown(arguments)}` gave more than {bounds.output >> 20} MiB") from None
             except OSError as problem:
                 raise Unreadable(

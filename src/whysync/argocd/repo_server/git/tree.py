@@ -234,7 +234,7 @@ def _contents(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, byt
             end += 1
         batch = entries[start:end]
         names = "".join(f"{entry.name}\n" for entry in batch).encode()
-        yield from _split_batch(batch, git.bytes("cat-file", "--batch", given=names))
+        yield from _split_batch(batch, git.bytes("cat-file", "--batch", input=names))
         start = end
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from whysync.argocd.repo_server.render.options import RenderOptions
 from whysync.argocd.repo_server.render.problem import CannotRender
 from whysync.golang.duration import seconds_text
-from whysync.processes.children import NOWHERE, NotStarted, TooMuchSaid, TooSlow, environment, run
+from whysync.processes.children import NOWHERE, NotStarted, TooMuchOutput, TooSlow, environment, run
 
 # Errors of programs without network access.
 _NO_NETWORK_ERRORS: Final = (NOWHERE, "transport 'https' not allowed", "transport 'ssh' not allowed")
@@ -54,7 +54,7 @@ class ToolHome:
             raise CommandFailed(
                 f"`{command_line}` failed timeout after {seconds_text(options.bounds.seconds)}"
             ) from None
-        except TooMuchSaid:
+        except TooMuchOutput:
             raise CannotRender(
                 what=f"`{command_line}` printed more than {options.bounds.output >> 20} MiB",
                 why="whysync stops there: no cluster accepts that much at once",

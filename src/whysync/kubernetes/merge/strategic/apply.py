@@ -146,11 +146,11 @@ def _check_order(items: list[Json], order: list[Json], field: Field) -> None:
     """Checks that the items of the patch are in its `$setElementOrder`, in that order."""
     same = identity(field.merge_key)
     plain = [item for item in items if not (isinstance(item, dict) and PATCH in item)]
-    named = [written(same(item)) for item in order]
-    if not named or not plain:
+    order_keys = [written(same(item)) for item in order]
+    if not order_keys or not plain:
         return
     at = 0
-    for name in named:
+    for name in order_keys:
         if at < len(plain) and written(same(plain[at])) == name:
             at += 1
     if at < len(plain):
@@ -162,10 +162,10 @@ def _check_order(items: list[Json], order: list[Json], field: Field) -> None:
 
 def _ordered(items: list[Json], order: list[Json], server: list[Json], field: Field) -> list[Json]:
     same = identity(field.merge_key)
-    named = first_positions(order, same)
-    wanted = [item for item in items if written(same(item)) in named]
-    others = [item for item in items if written(same(item)) not in named]
-    return interleave(in_order(wanted, order, same), in_order(others, server, same), server, same)
+    position = first_positions(order, same)
+    listed = [item for item in items if written(same(item)) in position]
+    others = [item for item in items if written(same(item)) not in position]
+    return interleave(in_order(listed, order, same), in_order(others, server, same), server, same)
 
 
 def _merge_lists(old: list[Json], new: list[Json], field: Field, element: Type, mode: _Mode) -> list[Json]:
@@ -187,11 +187,11 @@ def _merge_lists(old: list[Json], new: list[Json], field: Field, element: Type, 
         if order is None:
             plain.append(item)
         elif order == "delete":
-            gone = key_of(item, key)
+            deleted_key = key_of(item, key)
             if mode.patches:
-                merged = [kept for kept in merged if key_of(kept, key) != gone] + [item]
+                merged = [entry for entry in merged if key_of(entry, key) != deleted_key] + [item]
             else:
-                merged = [kept for kept in merged if key_of(kept, key) != gone]
+                merged = [entry for entry in merged if key_of(entry, key) != deleted_key]
         else:
             raise BadPatch(f"unknown patch type: {go_text(order)} in map: {go_text(item)}")
     for item in plain:
@@ -208,10 +208,10 @@ def _merge_lists(old: list[Json], new: list[Json], field: Field, element: Type, 
     return _ordered(merged, plain, old, field) if merged else merged
 
 
-def _delete_scalars(merged: Object, key: str, gone: Json) -> None:
+def _delete_scalars(merged: Object, key: str, deleted: Json) -> None:
     old = merged.get(key)
-    if isinstance(old, list) and isinstance(gone, list):
-        merged[key] = [item for item in old if item not in gone]
+    if isinstance(old, list) and isinstance(deleted, list):
+        merged[key] = [item for item in old if item not in deleted]
 
 
 def _list_name(key: str, prefix: str) -> str:

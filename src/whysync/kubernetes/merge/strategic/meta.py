@@ -88,29 +88,29 @@ def first_positions(items: Sequence[Json], same: Callable[[Json], Json]) -> dict
 def in_order(items: list[Json], order: Sequence[Json], same: Callable[[Json], Json]) -> list[Json]:
     """`items` sorted as in `order`; deletions come last."""
     position = first_positions(order, same)
-    gone = [item for item in items if isinstance(item, dict) and item.get(PATCH) == "delete"]
+    deletions = [item for item in items if isinstance(item, dict) and item.get(PATCH) == "delete"]
     stay = [item for item in items if not (isinstance(item, dict) and item.get(PATCH) == "delete")]
     stay.sort(key=lambda item: position.get(written(same(item)), -1))
-    return stay + gone
+    return stay + deletions
 
 
 def interleave(
-    wanted: list[Json], others: list[Json], server_order: Sequence[Json], same: Callable[[Json], Json]
+    listed: list[Json], others: list[Json], server_order: Sequence[Json], same: Callable[[Json], Json]
 ) -> list[Json]:
     """The wanted items in their order, with the server's own ones put where they stood among them."""
     position = first_positions(server_order, same)
     merged: list[Json] = []
     left, right = 0, 0
-    while left < len(others) and right < len(wanted):
-        here = position.get(written(same(others[left])), -1)
-        there = position.get(written(same(wanted[right])), -1)
-        if here >= 0 and there >= 0 and here < there:
+    while left < len(others) and right < len(listed):
+        other_position = position.get(written(same(others[left])), -1)
+        listed_position = position.get(written(same(listed[right])), -1)
+        if other_position >= 0 and listed_position >= 0 and other_position < listed_position:
             merged.append(others[left])
             left += 1
         else:
-            merged.append(wanted[right])
+            merged.append(listed[right])
             right += 1
-    return merged + wanted[right:] + others[left:]
+    return merged + listed[right:] + others[left:]
 
 
 def without_directives(value: Json) -> Json:

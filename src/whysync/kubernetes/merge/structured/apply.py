@@ -70,8 +70,8 @@ def applied(
     """
     version = text(config.get("apiVersion"))
     current = {
-        who: claim.owned
-        for who, claim in managers.items()
+        owner: claim.owned
+        for owner, claim in managers.items()
         if claim.api_version == text(live.get("apiVersion"))
     }
     me = Manager(manager, "Apply", "", "")
@@ -92,10 +92,10 @@ def _pruned(merged: Object, before: FieldSet, claims: list[FieldSet], atom: Atom
     for claim in claims:
         claimed = claimed.union(claim)
     everything = named_fields_too(field_set(merged, atom), atom)
-    kept = named_fields_too(field_set(cut, atom), atom).union(named_fields_too(claimed, atom))
-    cut = remove_items(merged, everything.difference(kept), atom)
-    left = named_fields_too(field_set(cut, atom), atom)
-    return fields(remove_items(merged, everything.difference(left).intersection(last), atom))
+    remaining = named_fields_too(field_set(cut, atom), atom).union(named_fields_too(claimed, atom))
+    cut = remove_items(merged, everything.difference(remaining), atom)
+    present = named_fields_too(field_set(cut, atom), atom)
+    return fields(remove_items(merged, everything.difference(present).intersection(last), atom))
 
 
 def named_fields_too(owned: FieldSet, atom: Atom | None) -> FieldSet:
