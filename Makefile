@@ -52,7 +52,7 @@ test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize
 test-alerts: $(VENV)/.dev compiled ## alerts with the real promtool (needs Go 1.26; builds it once)
 	@$(BIN)/python -m pytest suites/alerts
 
-test-ci: $(VENV)/.dev compiled ## the hooks with the real pre-commit (installs it from PyPI, outside the tree)
+test-ci: $(VENV)/.dev compiled ## hooks with pre-commit (from PyPI, outside the tree), completion in bash, zsh and fish
 	@$(BIN)/python -m pytest suites/ci
 
 check: $(VENV)/.dev ## format, lint, types, layers, generated docs, spelling, voice

@@ -99,42 +99,6 @@ def test_ascii_terminals_get_ascii_marks() -> None:
     assert "UnicodeEncodeError" not in ran.err
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion_is_a_script_that_bash_reads(whysync: Whysync, tmp_path: Path, shell: str) -> None:
-    """zsh takes the script of bash through its own `bashcompinit`."""
-    script = tmp_path / "completion"
-    script.write_text(whysync("completion", shell).out)
-    assert "--fail-on" in script.read_text()
-    done = subprocess.run(["bash", "-n", script], capture_output=True, check=False, timeout=300)
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_completion_of_fish_names_every_verb_and_flag(whysync: Whysync) -> None:
-    lines = whysync("completion", "fish").out.splitlines()
-    assert all(line.startswith("complete -c whysync ") for line in lines)
-    assert "complete -c whysync -n __fish_use_subcommand -a diagnose" in lines
-    assert "complete -c whysync -n '__fish_seen_subcommand_from list' -l sort" in lines
-
-
-@pytest.mark.parametrize(
-    ("typed", "wanted"),
-    [
-        (["whysync", "dia"], {"diagnose"}),
-        (["whysync", "list", "--sor"], {"--sort"}),
-        (["whysync", "diagnose", "--exit"], {"--exit-zero"}),
-        (["whysync", "explain", "--sor"], set[str]()),
-        (["whysync", "explain", "container_oom"], {"container_oom_killed"}),
-    ],
-)
-def test_completion_completes(whysync: Whysync, typed: list[str], wanted: set[str]) -> None:
-    words = " ".join(f"'{word}'" for word in typed)
-    script = whysync("completion", "bash").out + (
-        f'COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _whysync; printf "%s\\n" "${{COMPREPLY[@]}}"\n'
-    )
-    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, timeout=300, text=True)
-    assert set(done.stdout.split()) == wanted
-
-
 def test_every_verb_has_help_and_every_flag_a_word(whysync: Whysync) -> None:
     for verb in ("diagnose", "list", "get", "explain", "completion"):
         ran = whysync(verb, "--help")

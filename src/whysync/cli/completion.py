@@ -1,70 +1,78 @@
-"""`whysync completion`: shell completion scripts, generated from the parser."""
+"""`whysync completion`: a script for the completion of bash, zsh or fish. It asks `whysync __complete`."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-import whysync
+from whysync.cli.complete import FILES
 from whysync.cli.exits import Exit
-from whysync.cli.parser import parser
 from whysync.reports.output import out
+
+# Words from whysync are never expanded: `compgen -W` would run `$(…)` in them.
+_BASH = """\
+_whysync() {
+  local line="${COMP_LINE:0:COMP_POINT}" current="${COMP_WORDS[COMP_CWORD]}" typed prefix word file
+  local -a words=()
+  read -ra words <<< "$line"
+  if [[ $line == *[[:space:]] ]]; then words+=(""); fi
+  typed="${words[${#words[@]}-1]}"
+  case "$current" in =|:) current="";; esac
+  prefix="${typed%"$current"}"
+  COMPREPLY=()
+  while IFS= read -r word; do
+    if [[ $word == FILES ]]; then
+      compopt -o filenames 2>/dev/null
+      while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$current")
+    else
+      COMPREPLY+=("${word#"$prefix"}")
+    fi
+  done < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
+}
+complete -F _whysync whysync
+"""
+_ZSH = """\
+#compdef whysync
+_whysync() {
+  local -a candidates
+  candidates=("${(@f)$(${words[1]} __complete "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}")
+  if [[ ${candidates[1]} == FILES ]]; then
+    _files
+  elif [[ -n ${candidates[1]} ]]; then
+    compadd -a candidates
+  fi
+}
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+compdef _whysync whysync
+"""
+_FISH = """\
+function __whysync_complete
+  set -l words (commandline -opc)
+  set -l current (commandline -ct)
+  set -l program $words[1]
+  set -e words[1]
+  set -l candidates ($program __complete $words "$current" 2>/dev/null)
+  if test "$candidates[1]" = FILES
+    __fish_complete_path "$current"
+  else if set -q candidates[1]
+    printf '%s\\n' $candidates
+  end
+end
+complete -c whysync -f -a '(__whysync_complete)'
+"""
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("shell", choices=("bash", "zsh", "fish"), help="source <(whysync completion bash)")
+    verb.add_argument("shell", choices=tuple(_SCRIPTS), help="source <(whysync completion bash)")
+    verb.epilog = """\
+bash  source <(whysync completion bash)
+zsh   source <(whysync completion zsh)
+fish  whysync completion fish | source
+
+Names of apps come from the source in use; they are cached for 30 seconds."""
 
 
 def run(options: argparse.Namespace) -> int:
-    out().say(*_script(options.shell).removesuffix("\n").split("\n"))
+    script = _SCRIPTS[options.shell].replace("FILES", FILES)
+    out().say(*script.removesuffix("\n").split("\n"))
     return Exit.OK
-
-
-def _words() -> dict[str, list[str]]:
-    """The flags of each verb, and the rules for `explain`."""
-    verbs: dict[str, list[str]] = {}
-    for name, verb in parser().verbs().items():
-        flags = [flag for known in verb._actions for flag in known.option_strings]  # pyright: ignore[reportPrivateUsage]  (no public way)
-        verbs[name] = sorted(flag for flag in flags if flag.startswith("--"))
-    verbs["explain"] += _rules()
-    return verbs
-
-
-def _rules() -> list[str]:
-    """The ids of the rules, from their file names, without importing them."""
-    files = (Path(whysync.__file__).parent / "rules").glob("*/*.py")
-    return sorted({file.stem for file in files if file.stem != "__init__"})
-
-
-def _script(shell: str) -> str:
-    verbs = _words()
-    if shell == "fish":
-        lines = ["complete -c whysync -f"]
-        for verb, words in verbs.items():
-            lines.append(f"complete -c whysync -n __fish_use_subcommand -a {verb}")
-            lines += [
-                f"complete -c whysync -n '__fish_seen_subcommand_from {verb}' {_fish(word)}" for word in words
-            ]
-        return "\n".join(lines) + "\n"
-    cases = "\n".join(f"    {verb}) words='{' '.join(flags)}';;" for verb, flags in verbs.items())
-    body = f"""\
-_whysync() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" words
-  case "${{COMP_WORDS[1]}}" in
-{cases}
-    *) words='{" ".join(verbs)}';;
-  esac
-  if [ "$COMP_CWORD" -eq 1 ]; then words='{" ".join(verbs)}'; fi
-  case "${{COMP_WORDS[COMP_CWORD-1]}}" in
-    --bundle|--checkout|--local|--file|--kubeconfig|--config|--ca-file|--auth-token-file)
-      COMPREPLY=( $(compgen -f -- "$current") ); return;;
-  esac
-  COMPREPLY=( $(compgen -W "$words" -- "$current") )
-}}
-complete -F _whysync whysync
-"""
-    return f"autoload -U +X bashcompinit && bashcompinit\n{body}" if shell == "zsh" else body
-
-
-def _fish(word: str) -> str:
-    return f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"

@@ -26,6 +26,9 @@ def collapsed_group(verb: argparse.ArgumentParser, title: str, description: str 
 class Append(argparse.Action):
     """Append a value; the first one on the command line replaces the default from the environment."""
 
+    known: tuple[str, ...] = ()
+    """Values for the completion of a flag that accepts others too."""
+
     def __call__(
         self,
         parser: argparse.ArgumentParser,

@@ -34,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         out().say(f"whysync {__version__}")
         return 0
+    if arguments[:1] == ["__complete"]:
+        from whysync.cli.complete import run as complete
+
+        return complete(arguments[1:])
     from whysync.cli.run import run
 
     return run(with_verb(arguments), first_word=arguments[0] if arguments else "")

@@ -37,7 +37,7 @@ def add_output_flag(
 
 def add_output_files_flag(verb: argparse.ArgumentParser, formats: Sequence[str], *, example: str) -> None:
     """Add `-o FORMAT[=FILE]`, which can be repeated."""
-    verb.add_argument(
+    action = verb.add_argument(
         "-o",
         "--output",
         metavar="FORMAT[=FILE]",
@@ -45,6 +45,8 @@ def add_output_files_flag(verb: argparse.ArgumentParser, formats: Sequence[str],
         default=[],
         help=f"output format: {', '.join(formats)} (repeatable: -o text -o {example})",
     )
+    assert isinstance(action, Append)
+    action.known = tuple(formats)
 
 
 def add_fail_on_flags(verb: argparse.ArgumentParser) -> None:
