@@ -11,7 +11,7 @@ from tests.messages import test_apply, test_clusters, test_operations, test_sour
 from whysync.messages.parse import understand, within
 from whysync.messages.patterns import ALL
 
-KNOWN = [
+OF_ARGOCD = [
     row[0]
     for table in (
         test_sources.CREDENTIALS,
@@ -23,10 +23,10 @@ KNOWN = [
         test_apply.SCHEMA,
         test_apply.ADMISSION,
         test_operations.ROWS,
-        test_workloads.ROWS,
     )
     for row in table
 ]
+KNOWN = [*OF_ARGOCD, *(row[0] for row in test_workloads.ROWS)]
 HINTS = sorted({pattern.hint for pattern in ALL.patterns if pattern.hint})
 
 pieces = st.one_of(
@@ -50,7 +50,9 @@ def test_every_text_has_an_answer_that_cites_it(text: str) -> None:
     assert understand(text) == message
 
 
-@given(st.sampled_from(KNOWN), st.sampled_from(["ComparisonError: ", "rpc error: code = Unknown desc = "]))
+@given(
+    st.sampled_from(OF_ARGOCD), st.sampled_from(["ComparisonError: ", "rpc error: code = Unknown desc = "])
+)
 def test_a_wrapper_more_changes_no_failure(text: str, wrapper: str) -> None:
     plain = [type(failure) for failure in understand(text).failures]
     if plain and "rpc" not in wrapper:

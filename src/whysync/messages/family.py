@@ -30,13 +30,18 @@ class Family(StrEnum):
     CACHED = "cached"
     GENERATION_TIMEOUT = "generation-timeout"
     SPEC_URL = "spec-url"
+    SOURCE_FILES = "source-files"
+    MANIFESTS = "manifests"
     # Argo CD itself
     OWN_PROCESS = "own-process"
     SETTINGS = "settings"
+    OWN_STATE = "own-state"
+    CREDENTIAL_SECRET = "credential-secret"
     SECRET_MALFORMED = "secret-malformed"
     ARGOCD_PERMISSION = "argocd-permission"
     HEALTH_CONVERSION = "health-conversion"
     SCHEME = "scheme"
+    DIFF = "diff"
     # the destination cluster
     CLUSTER = "cluster"
     CLUSTER_CONFIG = "cluster-config"

@@ -120,6 +120,15 @@ def _ends_in_anything(pattern: str, matched: str) -> bool:
     return bool(words) and words[0][:_SHORTEST_WORDS] not in matched
 
 
+def ends_in_word(pattern: str, matched: str) -> bool:
+    """Does a truncated match end in the middle of a literal word of the pattern?"""
+    return any(
+        matched.endswith(words[:length]) and words[length - 1].isalnum() and words[length].isalnum()
+        for words in _fixed_words(pattern)
+        for length in range(_SHORTEST_WORDS, len(words))
+    )
+
+
 def _fixed_characters(pattern: str, matched: str) -> int:
     """How many characters of a truncated match are literal words of the pattern, not names in between."""
     position = count = 0

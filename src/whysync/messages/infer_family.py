@@ -16,6 +16,7 @@ from whysync.messages.failure import Unknown
 from whysync.messages.family import EVENT_FAMILIES, Family
 from whysync.messages.pattern import SEARCHED, Context
 from whysync.messages.patterns.git import from_source
+from whysync.messages.scope import Scope
 from whysync.messages.wrappers import LayerKind
 
 
@@ -61,7 +62,17 @@ class _Sign(NamedTuple):
 
 
 def _sign_of(context: Context) -> _Sign | None:
-    for find in (_command, _http_status, _error_class, _status_reason, _event_reason, _rpc_code, _wrapper):
+    for find in (
+        _command,
+        _http_status,
+        _error_class,
+        _status_reason,
+        _event_reason,
+        _rpc_code,
+        _wrapper,
+        _vocabulary,
+        _cached,
+    ):
         sign = find(context)
         if sign is not None:
             return sign
@@ -158,7 +169,11 @@ def _command(context: Context) -> _Sign | None:
     code = "" if layer.exit_code is None else f"exit status {layer.exit_code}"
     if tool == "git":
         step = next((word for word in rest.split() if not word.startswith("-")), "")
-        return _http_status(context) or _Sign(_GIT_STEPS.get(step, Family.GIT), code)
+        return (
+            _http_status(context)
+            or _first_class(_GIT_CLASSES, context)
+            or _Sign(_GIT_STEPS.get(step, Family.GIT), code)
+        )
     if tool in ("helm", "helm2", "helm3"):
         step = rest.partition(" ")[0]
         return _Sign(_HELM_STEPS.get(step, Family.HELM_TEMPLATE), code)
@@ -168,6 +183,13 @@ def _command(context: Context) -> _Sign | None:
 
 
 # --- classes of errors, by their words
+
+
+_LOCAL_FILES = (
+    r"permission denied(?! \()|read-only file system|operation not permitted|input/output error|"
+    r"device or resource busy|text file busy"
+)
+"""Errors of the operating system about files: those of the program that reports them."""
 
 
 class _Class(NamedTuple):
@@ -180,6 +202,14 @@ class _Class(NamedTuple):
 
 def _not_of_source(context: Context) -> bool:
     return not _of_source(context)
+
+
+def _of_repo_server(context: Context) -> bool:
+    return context.scope is Scope.REPO_SERVER
+
+
+def _of_controller(context: Context) -> bool:
+    return context.scope is Scope.CONTROLLER
 
 
 def _applying(context: Context) -> bool:
@@ -198,7 +228,8 @@ _CLASSES: tuple[_Class, ...] = (
     _Class(
         Family.CLUSTER_CONFIG,
         r"in-cluster config|kubernetes_service_host|invalid configuration: no configuration|"
-        r"no auth provider found|getting credentials: |exec plugin",
+        r"no auth provider found|getting credentials: |exec plugin|k8s rest config|unmarshal cluster config|"
+        r"root certificates file with the insecure flag",
     ),
     _Class(
         Family.AGGREGATED_API,
@@ -221,6 +252,7 @@ _CLASSES: tuple[_Class, ...] = (
     ),
     _Class(Family.PRUNING, r"requires? pruning"),
     _Class(Family.REPO_RATE_LIMIT, r"rate limit|toomanyrequests|too many requests", _of_source),
+    _Class(Family.SPEC_URL, r"invalid reference: invalid (?:registry|repository)", _of_source),
     _Class(
         Family.REVISION,
         r"invalid revision|unknown revision|ambiguous argument|revision .{0,200}(?:not found|does not exist|"
@@ -234,7 +266,17 @@ _CLASSES: tuple[_Class, ...] = (
         r"unauthori[sz]ed|authentication|permission denied \(|access denied|credentials?\b|not authorized",
         _of_source,
     ),
-    _Class(Family.OWN_PROCESS, r"fork/exec|executable file not found|too many open files|signal: "),
+    _Class(
+        Family.OWN_PROCESS,
+        r"fork/exec|executable file not found|too many open files|signal: |cannot allocate memory|"
+        r"resource temporarily unavailable",
+    ),
+    _Class(Family.OWN_PROCESS, _LOCAL_FILES, _of_repo_server),
+    _Class(
+        Family.CREDENTIAL_SECRET,
+        r"\bsecrets? \S{1,253} not found",
+        lambda context: context.scope is Scope.CONTROLLER or context.within(LayerKind.REPOSITORY),
+    ),
     _Class(
         Family.SECRET_MALFORMED,
         r"strconv\.\w{1,30}: parsing|illegal base64 data|base64: |failed to find any pem data|asn1: ",
@@ -280,12 +322,33 @@ _CLASSES: tuple[_Class, ...] = (
 )
 
 
-def _error_class(context: Context) -> _Sign | None:
+def _first_class(classes: tuple[_Class, ...], context: Context) -> _Sign | None:
     text = context.text[:SEARCHED].lower().replace('"', "").replace("'", "")
     return next(
-        (_Sign(known.family) for known in _CLASSES if re.search(known.words, text) and known.where(context)),
+        (_Sign(known.family) for known in classes if re.search(known.words, text) and known.where(context)),
         None,
     )
+
+
+def _error_class(context: Context) -> _Sign | None:
+    return _first_class(_CLASSES, context)
+
+
+_GIT_CLASSES: tuple[_Class, ...] = (
+    _Class(
+        Family.OWN_PROCESS,
+        r"cannot allocate memory|out of memory|malloc failed|resource temporarily unavailable|"
+        r"unable to create thread|cannot fork|too many open files",
+    ),
+    _Class(Family.GIT, r"\blfs\b"),
+    _Class(
+        Family.REPO_COPY,
+        r"dubious ownership|corrupt|bad object|is empty|insufficient permission|not a git repository|"
+        r"unable to (?:create|write|open|unlink|append|read)|could not (?:write|open|lock|set)|"
+        r"cannot (?:lock|update|open)|bad (?:index|signature)|index file|packfile|missing (?:blob|tree)|"
+        r"shallow file|" + _LOCAL_FILES,
+    ),
+)
 
 
 # --- codes
@@ -372,8 +435,8 @@ _WRAPPERS: tuple[tuple[LayerKind, Family], ...] = (
     (LayerKind.HELM_DEPENDENCIES, Family.HELM_DEPENDENCY),
     (LayerKind.HELM_TEMPLATE, Family.HELM_TEMPLATE),
     (LayerKind.FETCH, Family.REPOSITORY),
+    (LayerKind.RESOLVE_REVISION, Family.REVISION),
     (LayerKind.REPOSITORY, Family.REPOSITORY),
-    (LayerKind.CACHED, Family.CACHED),
     (LayerKind.LOAD_KIND, Family.AGGREGATED_API),
     (LayerKind.CLUSTER, Family.CLUSTER),
     (LayerKind.APP_HEALTH, Family.HEALTH_CONVERSION),
@@ -384,3 +447,63 @@ _WRAPPERS: tuple[tuple[LayerKind, Family], ...] = (
 
 def _wrapper(context: Context) -> _Sign | None:
     return next((_Sign(family) for kind, family in _WRAPPERS if context.within(kind)), None)
+
+
+def _cached(context: Context) -> _Sign | None:
+    return _Sign(Family.CACHED) if context.within(LayerKind.CACHED) else None
+
+
+# --- the words of the step that failed, in texts of Argo CD's own components
+
+_VOCABULARY: tuple[_Class, ...] = (
+    _Class(
+        Family.PLUGIN, r"\bcmp\b|cmp-server|plugin|parameters? announcement|match repository", _of_repo_server
+    ),
+    _Class(Family.SIGNATURE, r"\bgpg\b|\bpgp\b|gnupg|signature|signing|keyring|\bsigned\b", _of_repo_server),
+    _Class(Family.KUSTOMIZE, r"kustomiz", _of_repo_server),
+    _Class(Family.JSONNET, r"jsonnet", _of_repo_server),
+    _Class(Family.HELM_TEMPLATE, r"\bhelm\b|\bchart\b|values? files?\b|set-file", _of_repo_server),
+    _Class(
+        Family.SOURCE_FILES,
+        r"symlink|repository root|repo root|app ?path|\bglob\b|resolve path|\bpaths?\b",
+        _of_repo_server,
+    ),
+    _Class(Family.MANIFESTS, r"manifest file|\byaml\b|unmarshal|\bjson\b|resource list", _of_repo_server),
+    _Class(
+        Family.OWN_PROCESS,
+        r"temp(?:orary)? ?(?:dir|file)|work ?dir|\bt(?:gz|ar)\b|\bstream|checksum|hasher|buffer|"
+        r"creating (?:file|nested)|director|lock\b|client cert",
+        _of_repo_server,
+    ),
+    _Class(
+        Family.REPOSITORY_ACCESS,
+        r"\bcreds?\b|\btokens?\b|username|password|\bjwt\b|challenge|private key|github app|"
+        r"app (?:info|installation|user)",
+        _of_repo_server,
+    ),
+    _Class(Family.HYDRATOR, r"\bpush|hydrat|\bnotes?\b|orphan", _of_repo_server),
+    _Class(Family.REVISION, r"revision|commit sha|semver|constraint|nable to resolve", _of_repo_server),
+    _Class(
+        Family.REPOSITORY,
+        r"\bgit\b|\brepo(?:sitory)?\b|\boci\b|\bdigest|\blayers?\b|\btags?\b|registry|\bindex\b|checkout|"
+        r"\bbranch|\burl\b|redirect|proxy",
+        _of_repo_server,
+    ),
+    _Class(
+        Family.DIFF,
+        r"normaliz|\bdiff|typed|managed ?fields|predicted|live (?:state|resource|json)|unstructured|\bjq\b",
+        _of_controller,
+    ),
+    _Class(Family.CLUSTER, r"\bclusters?\b|rest ?config|api resource|watch", _of_controller),
+    _Class(
+        Family.OWN_STATE,
+        r"settings?\b|config ?map|argocd-|overrides?\b|tracking ?method|installation id|label key|"
+        r"compare options|customization|source types|\bsecrets?\b|credentials?\b|\bproject|"
+        r"repositor|\brepos?\b",
+        _of_controller,
+    ),
+)
+
+
+def _vocabulary(context: Context) -> _Sign | None:
+    return _first_class(_VOCABULARY, context)

@@ -51,6 +51,7 @@ _REASONS: tuple[tuple[str, Network], ...] = (
     ("connection lost", Network.RESET),
     ("broken pipe", Network.RESET),
     ("tls:", Network.TLS),
+    ("server gave HTTP response to HTTPS client", Network.TLS),
     ("too many requests", Network.RATE_LIMITED),
     ("Too Many Requests", Network.RATE_LIMITED),
     ("unable to handle the request", Network.UNAVAILABLE),

@@ -14,7 +14,7 @@ from whysync.messages.failure import Failure, Unknown
 from whysync.messages.infer_family import FamilyFailure, family_of
 from whysync.messages.log_line import parse_log
 from whysync.messages.pattern import SEARCHED, Context, answer_of_truncated_text, first_answer
-from whysync.messages.patterns import ALL
+from whysync.messages.patterns import TABLES
 from whysync.messages.patterns.admission import AdmissionDenied
 from whysync.messages.patterns.argocd import RepoServerDown
 from whysync.messages.patterns.diffs import DiffSchemaError
@@ -211,7 +211,8 @@ def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
             folded=reading is Reading.FOLDED,
             last=frame.last,
         )
-        if failures := (answer_of_truncated_text if reading is Reading.CUT else first_answer)(ALL, context):
+        answer = answer_of_truncated_text if reading is Reading.CUT else first_answer
+        if failures := answer(TABLES[context.scope], context):
             return failures
     family = family_of(Context(text=rest, layers=layers, reason=frame.reason))
     return (Unknown(text=rest) if family is None else family,)
@@ -220,7 +221,8 @@ def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
 def _inner(text: str) -> Failure | None:
     """The first failure in a quoted error, if a pattern matches it."""
     front, rest = peel_front(text[:SEARCHED])
-    failures = first_answer(ALL, Context(text=rest, layers=front))
+    context = Context(text=rest, layers=front)
+    failures = first_answer(TABLES[context.scope], context)
     return failures[0] if failures else None
 
 

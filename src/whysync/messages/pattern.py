@@ -16,7 +16,8 @@ from typing import TypeAlias, cast
 import msgspec
 
 from whysync.messages.failure import Failure
-from whysync.messages.fuzzy_match import fold, match_truncated, tolerant
+from whysync.messages.fuzzy_match import ends_in_word, fold, match_truncated, tolerant
+from whysync.messages.scope import Scope, scope_of
 from whysync.messages.wrappers import Layer, LayerKind
 
 SEARCHED = 8192
@@ -38,6 +39,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     def within(self, *kinds: LayerKind) -> bool:
         return any(layer.kind in kinds for layer in self.layers)
+
+    @property
+    def scope(self) -> Scope:
+        return scope_of(self.layers)
 
     @property
     def command(self) -> str:
@@ -114,6 +119,8 @@ def answer_of_truncated_text(table: Table, context: Context) -> tuple[Failure, .
         if cut is None or cut[1] < most:
             continue
         match, fixed = cut
+        if pattern.hint not in context.text and not ends_in_word(pattern.regex, match[0]):
+            continue  # a complete text that begins like the pattern
         answer = pattern.build(cast("re.Match[str]", match), context)
         answers = answer if isinstance(answer, tuple) else (answer,) if answer is not None else ()
         if fixed > most:

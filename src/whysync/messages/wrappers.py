@@ -30,6 +30,7 @@ class LayerKind(StrEnum):
     GENERATE_MANIFESTS = "generate-manifests"
     RPC = "rpc"
     CACHED = "cached"
+    RESOLVE_REVISION = "resolve-revision"
     REPOSITORY = "repository"
     FETCH = "fetch"
     HELM_TEMPLATE = "helm-template"
@@ -48,6 +49,7 @@ class LayerKind(StrEnum):
     NAMESPACE_FAILED_TO_APPLY = "namespace-failed-to-apply"
     SYNC_FAIL_HOOKS = "sync-fail-hooks"
     DELETION = "deletion"
+    DELETE_RESOURCE = "delete-resource"
     KUBECTL = "kubectl"
     AUTH_RECONCILE = "auth-reconcile"
     INTERNAL_ERROR = "internal-error"
@@ -72,7 +74,8 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     timeout: str = ""
     server: str = ""  # CLUSTER
-    subject: str = ""  # LOAD_KIND: the kind; REPOSITORY: the URL; KUBECTL: the reason of the status
+    # LOAD_KIND: the kind; REPOSITORY: the URL; RESOLVE_REVISION: the revision; KUBECTL: the reason
+    subject: str = ""
     dry_run: bool = False
 
 
@@ -124,6 +127,11 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
     ),
     LayerKind.RPC: (r"rpc error: code = (?P<code>\w{1,40}) desc = ",),
     LayerKind.CACHED: (r"Manifest generation error \(cached\): ",),
+    LayerKind.RESOLVE_REVISION: (
+        r"[Uu]nable to resolve '(?P<unresolved>[^']{0,253})' to a commit SHA: (?=\S)",
+        r"failed to resolve revision \"(?P<unresolved2>[^\"]{1,253})\": (?=\S)",
+        r"cannot get digest for revision \"?(?P<unresolved3>[^\s\":]{1,253})\"?: (?=\S)",
+    ),
     LayerKind.REPOSITORY: (
         r"failed to get repo \"(?P<repo>[^\"]{0,300})\": ",
         r"failed to initialize repository resources: ",
@@ -209,8 +217,10 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
     LayerKind.DELETION: (
         r"[Uu]nable to delete application resources: ",
         r"error executing (?:pre|post)-delete hooks: ",
+    ),
+    LayerKind.DELETE_RESOURCE: (
         r"[Ff]ailed to delete(?: resource)?: ",
-        r"Failed to (?:get live resource|remove hook finalizer): ",
+        r"[Ff]ailed to (?:get live resource|remove hook finalizer): ",
     ),
     LayerKind.AUTH_RECONCILE: (r"error running rbacReconcile: ", r"error running kubectl auth reconcile: "),
     LayerKind.INTERNAL_ERROR: (r"Internal error occurred: (?=\S)",),
@@ -231,7 +241,7 @@ _COMMAND = re.compile(
 )
 _BARE_COMMAND = (
     r"(?P<command>(?:git|helm|kustomize|kubectl|sh|"
-    r"bash) [^\n`]{1,400}?) failed (?=exit status|timeout|fatal timeout)"
+    r"bash) [^\n`]{1,400}?) ?failed (?=exit status|timeout after|fatal timeout)"
 )
 _BACK = (
     r"(?P<retried>\s*\(retried (?P<times>\d{1,6}) times?\)\.?\s*$)"
@@ -323,6 +333,9 @@ def _wrapper(text: str, front: re.Pattern[str]) -> tuple[Layer | None, str]:
             layer = Layer(kind=kind, text=words, server=server)
         case LayerKind.REPOSITORY:
             layer = Layer(kind=kind, text=words, subject=match["repo"] or match["repo2"] or "")
+        case LayerKind.RESOLVE_REVISION:
+            revision = match["unresolved"] or match["unresolved2"] or match["unresolved3"] or ""
+            layer = Layer(kind=kind, text=words, subject=revision)
         case LayerKind.LOAD_KIND:
             layer = Layer(kind=kind, text=words, subject=match["kind"])
         case LayerKind.KUBECTL:

@@ -299,6 +299,16 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "repo-unreachable", "an address in the source of {app} is malformed", _credentials,
         "Correct the address in the Application or in the repository's Secret",
     ),
+    Family.SOURCE_FILES: Explanation(
+        "path-not-found", "Argo CD cannot use a path or link in the source", _render, _RENDER
+    ),
+    Family.MANIFESTS: Explanation(
+        "invalid-yaml", "Argo CD cannot parse a file of the source", _render, _RENDER
+    ),
+    Family.DIFF: Explanation(
+        "diff-schema-error", "Argo CD cannot compute the difference between Git and the cluster",
+        _reach_cluster, "Find the error in the controller's log, fix it, then refresh",
+    ),
     Family.OWN_PROCESS: Explanation(
         "repo-server-down", "the repo-server failed to process the request", _repo_server,
         "Check the repo-server's Pods, get them running, then refresh",
@@ -306,6 +316,14 @@ EXPLANATIONS: dict[Family, Explanation] = {
     Family.SETTINGS: Explanation(
         "settings-malformed", "a setting of Argo CD cannot be parsed", _settings,
         "Find the entry in the controller's log, correct it, then refresh",
+    ),
+    Family.OWN_STATE: Explanation(
+        "settings-malformed", "Argo CD cannot read its own settings, projects or Secrets", _settings,
+        "Find the object in the controller's log, correct it, then refresh",
+    ),
+    Family.CREDENTIAL_SECRET: Explanation(
+        "repo-auth", "a Secret with credentials of a repository or cluster does not exist", _settings,
+        "Create the Secret in Argo CD's namespace, or remove the reference to it, then refresh",
     ),
     Family.SECRET_MALFORMED: Explanation(
         "secret-encoding", "a value in a Secret or setting of Argo CD cannot be decoded", _settings,

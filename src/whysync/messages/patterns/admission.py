@@ -125,8 +125,14 @@ def denied_by_webhook(match: re.Match[str], context: Context) -> Failure:
         engine=PolicyEngine.WEBHOOK,
         webhook=webhook,
         reason=reason,
-        inner=context.read(reason) if reason else None,
+        inner=_about_fields(context.read(reason)) if reason else None,
     )
+
+
+def _about_fields(inner: Failure | None) -> Failure | None:
+    """What a webhook says about fields is about the object; other words are about the webhook's own work."""
+    of_fields = inner is not None and type(inner).__module__.endswith((".invalid", ".schema", ".apply"))
+    return inner if of_fields else None
 
 
 def _kyverno(match: re.Match[str] | None, webhook: str, reason: str, context: Context) -> Failure:

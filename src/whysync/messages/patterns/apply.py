@@ -311,6 +311,12 @@ FIRST: tuple[Pattern, ...] = (
             text=c.text, resource=invalid_object(c.text), limit=number(m, "limit") or 262144
         ),
     ),
+    # kubectl and UIs cut the field off; the limit is that of all annotations together.
+    Pattern(
+        "262144",
+        r"Too long: (?:must have at most|may not be more than) 262144",
+        lambda _, c: AnnotationTooLong(text=c.text, resource=invalid_object(c.text)),
+    ),
     Pattern(
         "only dynamically provisioned pvc can be resized",
         r"only dynamically provisioned pvc can be resized.*",
@@ -324,7 +330,7 @@ FIRST: tuple[Pattern, ...] = (
     ),
 )
 
-TABLE: tuple[Pattern, ...] = (
+_KINDS: tuple[Pattern, ...] = (
     Pattern(
         "no matches for kind",
         r'no matches for kind "(?P<kind>[^"]{1,100})" in (?:version|group)(?: "(?P<gv>[^"]{0,253})")?',
@@ -362,7 +368,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "namespace",
         r'namespaces "(?P<namespace>[^"]{1,253})" not found'
-        r"|error getting namespace (?P<other>[\w.<>-]{1,253}):",
+        r"|error getting namespace (?P<other>[\w.<>-]{1,253}):(?: .{0,600}not found|\s*$)",
         lambda m, c: NamespaceMissing(
             text=c.text, namespace=group_text(m, "namespace") or group_text(m, "other")
         ),
@@ -384,6 +390,9 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern("bject has been modified", r"[Tt]he object has been modified", conflict),
     Pattern("in the precondition", r"Precondition failed: .*|the UID in the precondition .*", conflict),
+)
+
+SIZES: tuple[Pattern, ...] = (
     Pattern(
         "equest entity too large",
         r"[Rr]equest entity too large(?:: limit is (?P<limit>\d{1,12}))?",
@@ -426,6 +435,9 @@ TABLE: tuple[Pattern, ...] = (
         r"exceeded max combined manifest file size",
         lambda m, c: too_large(m, c, SizeLimit.MANIFESTS),
     ),
+)
+
+_OBJECTS: tuple[Pattern, ...] = (
     Pattern(
         "no new finalizers can be added",
         r"no new finalizers can be added if the object is being deleted.*",
@@ -440,5 +452,7 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern(" not found", RESOURCE + r" not found", not_found),
 )
+
+TABLE: tuple[Pattern, ...] = (*_KINDS, *SIZES, *_OBJECTS)
 
 LAST: tuple[Pattern, ...] = (Pattern("", r"^.+", deletion),)

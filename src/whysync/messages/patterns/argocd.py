@@ -7,6 +7,7 @@ import re
 from whysync.messages.failure import Failure, Network
 from whysync.messages.network import dialled, reason_of
 from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number
+from whysync.messages.scope import Scope
 from whysync.messages.wrappers import LayerKind
 
 
@@ -33,6 +34,13 @@ class ArgocdDiskFull(Failure, frozen=True, kw_only=True):
 class SettingsMalformed(Failure, frozen=True, kw_only=True):
     key: str = ""
     detail: str = ""
+
+
+class SettingsMissing(Failure, frozen=True, kw_only=True):
+    """A ConfigMap or Secret that Argo CD itself needs does not exist."""
+
+    kind: str = ""
+    name: str = ""
 
 
 class HealthScriptError(Failure, frozen=True, kw_only=True):
@@ -102,12 +110,31 @@ def unavailable(match: re.Match[str], context: Context) -> Failure | None:
     return RepoServerDown(text=context.text, host=dialled(context.text)[0], reason=reason_of(context.text))
 
 
-FIRST: tuple[Pattern, ...] = (
+def own_object_missing(match: re.Match[str], context: Context) -> Failure | None:
+    if context.scope is not Scope.CONTROLLER and not context.log_level:
+        return None
+    kind = {"configmap": "ConfigMap", "secret": "Secret"}[group_text(match, "kind").lower()]
+    return SettingsMissing(text=context.text, kind=kind, name=group_text(match, "name"))
+
+
+OWN_OBJECTS: tuple[Pattern, ...] = (
+    Pattern(
+        " not found",
+        r"(?P<kind>[Cc]onfig[Mm]ap|[Ss]ecret)s? "
+        r"\"(?P<name>argocd-(?:[\w-]{1,60}-)?(?:cm|secret))\" not found",
+        own_object_missing,
+    ),
+)
+
+DISK: tuple[Pattern, ...] = (
     Pattern(
         "o space left on device",
         r"(?:(?:write|open|mkdir|create) (?P<path>/\S{1,300}?): )?[Nn]o space left on device",
         disk_full,
     ),
+)
+
+_COMPONENTS: tuple[Pattern, ...] = (
     Pattern("NOAUTH", r"NOAUTH Authentication required\.?", cache_down),
     Pattern("WRONGPASS", r"WRONGPASS .*", cache_down),
     Pattern("MISCONF", r"MISCONF .*", cache_down),
@@ -119,13 +146,13 @@ FIRST: tuple[Pattern, ...] = (
     Pattern("cache: key is missing", r"cache: key is missing", cache_down),
     Pattern(
         "redis",
-        r"lookup [\w.-]{0,200}redis[\w.-]{0,200}.{0,100}|redis: .{1,300}"
+        r"lookup [\w.-]{0,200}redis[\w.-]{0,200}.{0,100}|(?<![\w./-])redis: .{1,300}"
         r"|redis[\w.-]{0,200}:\d{4,5}: (?:connect|i/o|EOF|read|write).*",
         cache_down,
     ),
     Pattern(":6379", r"dial tcp [^\s]{1,253}:6379: .*", cache_down),
     Pattern(":26379", r"dial tcp [^\s]{1,253}:26379: .*", cache_down),
-    Pattern("transport: ", r"transport: .*", repo_server_down),
+    Pattern("transport: ", r"(?:^|desc = \"?)transport: .*", repo_server_down),
     Pattern("error reading server preface", r"error reading server preface.*", repo_server_down),
     Pattern("failed to connect to repo server", r"failed to connect to repo server.*", repo_server_down),
     Pattern(
@@ -192,5 +219,7 @@ FIRST: tuple[Pattern, ...] = (
         fill(SettingsMalformed, whole="detail"),
     ),
 )
+
+FIRST: tuple[Pattern, ...] = (*DISK, *_COMPONENTS)
 
 LAST: tuple[Pattern, ...] = (Pattern("", r"^.+", unavailable),)

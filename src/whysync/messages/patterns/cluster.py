@@ -213,6 +213,7 @@ CONNECTION: tuple[Pattern, ...] = (
     Pattern("dial tcp", r"dial tcp.*", connection),
     Pattern("no such host", r"no such host.*", connection),
     Pattern("stream error", r"stream error: stream ID \d{1,12};? ?[A-Z_]{0,40}.*", connection),
+    Pattern("server gave HTTP response", r"server gave HTTP response to HTTPS client", connection),
     Pattern("TLS handshake timeout", r"TLS handshake timeout", connection),
     Pattern("Client.Timeout exceeded", r"Client\.Timeout exceeded.*", connection),
     Pattern("i/o timeout", r"i/o timeout", connection),

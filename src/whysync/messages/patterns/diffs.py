@@ -161,6 +161,9 @@ FIRST: tuple[Pattern, ...] = (
         r"failed to create diff normalizer: (?P<detail>.*)",
         fill(IgnoreRuleInvalid),
     ),
+)
+
+OPENAPI: tuple[Pattern, ...] = (
     Pattern(
         "unable to retrieve the complete list of server APIs",
         r"unable to retrieve the complete list of server APIs: (?P<gv>[\w./-]{1,253})?.*",

@@ -84,6 +84,7 @@ def from_source(context: Context) -> bool:
         LayerKind.CACHED,
         LayerKind.REPOSITORY,
         LayerKind.FETCH,
+        LayerKind.RESOLVE_REVISION,
         LayerKind.HELM_DEPENDENCIES,
         LayerKind.HYDRATOR,
     )
@@ -178,10 +179,17 @@ def certificate(match: re.Match[str], context: Context) -> Failure:
     return TlsUntrusted(text=context.text, host=host, reason=distrust_of(match[0]), peer=peer)
 
 
+def unresolved_revision(context: Context) -> str:
+    """The revision that a wrapper says could not be resolved."""
+    return next(
+        (layer.subject for layer in reversed(context.layers) if layer.kind is LayerKind.RESOLVE_REVISION), ""
+    )
+
+
 def revision(match: re.Match[str], context: Context) -> Failure:
     return RevisionNotFound(
         text=context.text,
-        revision=group_text(match, "revision"),
+        revision=group_text(match, "revision") or unresolved_revision(context),
         constraint=group_text(match, "constraint"),
         chart=group_text(match, "chart"),
         repo=group_text(match, "repo"),
@@ -461,6 +469,14 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("Could not resolve host", r"Could not resolve host(?:name)?.*", unreachable),
     Pattern("ssh: connect to host", r"ssh: connect to host .*", unreachable),
     Pattern("ssh: Could not resolve", r"ssh: Could not resolve.*", unreachable),
+    # The server was reached and says why it refuses.
+    Pattern(
+        "Could not read from remote repository",
+        r"(?:ERROR|remote|fatal): [^\n]{0,300}"
+        r"(?i:\bkey\b|access|permission|denied|authenti|login|account|\bsso\b)[^\n]{0,300}\n"
+        r".{0,2000}Could not read from remote repository",
+        by_ssh,
+    ),
     Pattern("Could not read from remote repository", r"Could not read from remote repository", unreachable),
     Pattern(
         "remote end hung up", r"[Tt]he remote end hung up unexpectedly|early EOF|RPC failed; .*", unreachable

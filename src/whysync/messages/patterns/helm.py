@@ -7,8 +7,15 @@ import re
 from whysync.messages.failure import Failure, Network
 from whysync.messages.network import host_of, reason_of, url_in
 from whysync.messages.pattern import Context, Pattern, compiled, group_text, number
-from whysync.messages.patterns.git import AuthMethod, RepoAuthFailed, RepoUnreachable, RevisionNotFound
+from whysync.messages.patterns.git import (
+    AuthMethod,
+    RepoAuthFailed,
+    RepoUnreachable,
+    RevisionNotFound,
+    unresolved_revision,
+)
 from whysync.messages.patterns.manifests import InvalidYaml
+from whysync.messages.scope import Scope
 from whysync.messages.wrappers import LayerKind
 
 
@@ -131,11 +138,14 @@ def schema_mismatch(match: re.Match[str], context: Context) -> Failure:
 
 
 def values_file(match: re.Match[str], context: Context) -> Failure | None:
+    file = group_text(match, "file")
     if not of_helm(context) and "helm" not in context.text and "value" not in match[0]:
         return None
     if of_dependencies(context):
         return None  # building dependencies reads no values
-    return HelmRender(text=context.text, values_file=group_text(match, "file"), detail=match[0].strip())
+    if file.rpartition("/")[2] in ("Chart.yaml", "Chart.lock", "requirements.yaml", "requirements.lock"):
+        return HelmRender(text=context.text, detail=match[0].strip())
+    return HelmRender(text=context.text, values_file=file, detail=match[0].strip())
 
 
 def rendered_yaml(match: re.Match[str], context: Context) -> Failure:
@@ -178,7 +188,7 @@ def chart_version(match: re.Match[str], context: Context) -> Failure:
     """The same words of Helm: for a dependency of the chart, or for the chart that the Application names."""
     if of_dependencies(context):
         return dependency(match, context)
-    version = group_text(match, "version")
+    version = group_text(match, "version") or unresolved_revision(context)
     return RevisionNotFound(
         text=context.text,
         revision=version,
@@ -214,6 +224,8 @@ def any_helm(match: re.Match[str], context: Context) -> Failure | None:
         return RepoAuthFailed(
             text=context.text, url=url_in(context.text), method=AuthMethod.HTTPS, detail=match[0]
         )
+    if context.scope is Scope.HELM_DOWNLOAD:
+        return None  # it got no further than the chart
     return HelmRender(text=context.text, detail=_first_line(match[0].strip()).removeprefix("Error: "))
 
 
@@ -221,7 +233,7 @@ def invalid_chart(match: re.Match[str], context: Context) -> Failure:
     return HelmRender(text=context.text, detail=match[0].strip())
 
 
-TABLE: tuple[Pattern, ...] = (
+_DEPENDENCIES: tuple[Pattern, ...] = (
     Pattern(
         "missing in charts/ directory",
         r"found in (?:Chart|requirements)\.yaml, but missing in charts/ directory: "
@@ -250,6 +262,9 @@ TABLE: tuple[Pattern, ...] = (
         dependency,
     ),
     Pattern("did you set 'repository'", r"dependency \"(?P<chart>[^\"]{1,200})\" .*", dependency),
+)
+
+TEMPLATES: tuple[Pattern, ...] = (
     Pattern(
         "execution error at",
         r"execution error at \((?P<template>[^:()]{1,300}):(?P<line>\d{1,7}):"
@@ -284,6 +299,9 @@ TABLE: tuple[Pattern, ...] = (
         r"chart\(s\):\s*(?P<detail>.*)",
         schema_mismatch,
     ),
+)
+
+_CHARTS: tuple[Pattern, ...] = (
     Pattern("values file glob", r"values file glob \"(?P<file>[^\"]{1,300})\" matched no files", values_file),
     Pattern(
         "error resolving helm value files", r"error resolving helm value files: (?P<detail>.*)", values_file
@@ -384,6 +402,8 @@ TABLE: tuple[Pattern, ...] = (
         ),
     ),
 )
+
+TABLE: tuple[Pattern, ...] = (*_DEPENDENCIES, *TEMPLATES, *_CHARTS)
 
 LAST: tuple[Pattern, ...] = (
     Pattern("", r"^.+", any_dependency),

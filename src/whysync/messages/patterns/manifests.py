@@ -8,6 +8,7 @@ from whysync.messages.failure import Failure
 from whysync.messages.network import url_in
 from whysync.messages.pattern import Context, Pattern, compiled, group_text, number, quoted
 from whysync.messages.patterns.git import PathNotFound, from_source
+from whysync.messages.scope import Scope
 from whysync.messages.wrappers import LayerKind
 
 
@@ -120,7 +121,7 @@ def _last_line(text: str) -> str:
 
 
 def any_plugin(match: re.Match[str], context: Context) -> Failure | None:
-    if not context.within(LayerKind.PLUGIN):
+    if context.scope is not Scope.PLUGIN:
         return None
     return PluginFailed(text=context.text, detail=_last_line(match[0]))
 
@@ -137,7 +138,9 @@ def jsonnet(match: re.Match[str], context: Context) -> Failure:
     )
 
 
-def yaml_error(match: re.Match[str], context: Context) -> Failure:
+def yaml_error(match: re.Match[str], context: Context) -> Failure | None:
+    if context.scope is Scope.CONTROLLER and not context.within(LayerKind.SOURCE_N_OF_M):
+        return None  # the controller parses settings itself, and manifests only per source
     text = context.text[:8192]
     named = compiled(
         r"(?:[Ff]ailed to unmarshal|invalid manifest file|file) \""
@@ -188,9 +191,12 @@ def symlink(match: re.Match[str], context: Context) -> Failure:
 
 
 def no_file(match: re.Match[str], context: Context) -> Failure | None:
+    file = group_text(match, "file")
     if not from_source(context) or of_kustomize(context) or context.within(LayerKind.PLUGIN):
         return None
-    return PathNotFound(text=context.text, path=group_text(match, "file"), detail=match[0].strip())
+    if file.rpartition("/")[2] in ("kustomization.yaml", "kustomization.yml", "Kustomization"):
+        return KustomizeBuild(text=context.text, missing_file=file, detail=match[0].strip())
+    return PathNotFound(text=context.text, path=file, detail=match[0].strip())
 
 
 KUSTOMIZE: tuple[Pattern, ...] = (
@@ -209,7 +215,7 @@ KUSTOMIZE: tuple[Pattern, ...] = (
     Pattern("is not registered", r"kustomize version \S{1,60} is not registered", kustomize),
 )
 
-TABLE: tuple[Pattern, ...] = (
+_HYDRATOR: tuple[Pattern, ...] = (
     Pattern(
         "cannot hydrate because",
         r"cannot hydrate because (?:application (?P<app>\S{1,253}) has an error|.*).*",
@@ -227,6 +233,9 @@ TABLE: tuple[Pattern, ...] = (
         r"failed to get hydrator credentials|[Ff]ailed to (?:commit|push) hydrated).*",
         hydrator,
     ),
+)
+
+PLUGINS: tuple[Pattern, ...] = (
     Pattern(
         "cmp-server plugin with name",
         r"find cmp-server plugin with name \"(?P<plugin>[^\"]{1,200})\".*",
@@ -254,6 +263,9 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("failed to convert CMP manifests", r"failed to convert CMP manifests.*", plugin),
     Pattern("argocd-vault-plugin", r"argocd-vault-plugin.*", plugin),
     Pattern("Could not find secrets", r"Could not find secrets at path.*", plugin),
+)
+
+JSONNET: tuple[Pattern, ...] = (
     Pattern(
         "aluate jsonnet",
         r"[Ff]ailed to evaluate jsonnet \"?(?P<file>[^\":]{1,300})\"?: (?P<detail>.*)",
@@ -266,6 +278,9 @@ TABLE: tuple[Pattern, ...] = (
         r"[Ff]ailed to unmarshal generated json \"(?P<file>[^\"]{1,300})\": (?P<detail>.*)",
         jsonnet,
     ),
+)
+
+_FILES: tuple[Pattern, ...] = (
     Pattern("MalformedYAMLError", r"MalformedYAMLError: .*", yaml_error),
     Pattern("error converting YAML to JSON", r"error converting YAML to JSON: .*", yaml_error),
     Pattern("Object 'Kind' is missing", r"Object 'Kind' is missing in.*", yaml_error),
@@ -328,6 +343,8 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("deadline exceeded", r"context deadline exceeded", rpc_timeout),
     Pattern("DeadlineExceeded", r"DeadlineExceeded", rpc_timeout),
 )
+
+TABLE: tuple[Pattern, ...] = (*_HYDRATOR, *PLUGINS, *JSONNET, *_FILES)
 
 
 def any_kustomize(match: re.Match[str], context: Context) -> Failure | None:

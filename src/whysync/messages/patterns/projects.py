@@ -162,6 +162,9 @@ FIRST: tuple[Pattern, ...] = (
         r"app is not allowed in project \"(?P<project>[^\"]{1,253})\", or the project does not exist",
         fill(ProjectMissing),
     ),
+)
+
+ARGOCD_RBAC: tuple[Pattern, ...] = (
     Pattern(
         "permission denied: ",
         r"permission denied: (?P<resource>[a-z-]{3,40}), "

@@ -5,11 +5,12 @@ One malformed entry of `argocd-cm` (a health check, an ignore rule, a list of ex
 comparison: sync and health become Unknown, often for all Applications at once.
 
 ## How whysync knows
-Argo CD names the entry that it cannot parse. Or it reports nothing: sync and health are Unknown, without
+Argo CD names the entry that it cannot parse, or reports that one of its own ConfigMaps or Secrets
+(`argocd-cm`, `argocd-secret`) does not exist. Or it reports nothing: sync and health are Unknown, without
 resources and conditions; whysync then parses `argocd-cm` as Argo CD does.
 
 ## Fix
-Correct the entry. Argo CD reloads its settings automatically.
+Correct the entry, or restore the object with its labels. Argo CD reloads its settings automatically.
 
 ## When it is something else
 If a Lua health check is loaded but fails: health-script-error.
@@ -23,7 +24,7 @@ from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import APP_UNHEALTHY, NO_CONDITION
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
-from whysync.messages.patterns.argocd import SettingsMalformed
+from whysync.messages.patterns.argocd import SettingsMalformed, SettingsMissing
 from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
 
@@ -31,6 +32,7 @@ from whysync.queries.group_failures import grouped
 @rule(cause="settings-malformed", since="0.1")
 def settings_malformed(case: Case) -> Iterator[Finding]:
     yield from _unreported(case)
+    yield from _missing(case)
     for group in grouped(case, SettingsMalformed, by=lambda failure: failure.key):
         failure = group.failure
         settings = case.settings("argocd-cm")
@@ -53,6 +55,35 @@ def settings_malformed(case: Case) -> Iterator[Finding]:
                     title="Correct the entry; Argo CD reloads it automatically",
                 ),
                 *_remove_entry(case, failure.key if settings else ""),
+            ),
+        )
+
+
+def _missing(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, SettingsMissing, by=lambda failure: (failure.kind, failure.name)):
+        kind, name = group.failure.kind, group.failure.name
+        namespace = argocd_namespace(case)
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{kind} {name}, which Argo CD needs, does not exist in its namespace",
+            evidence=group.cited(says="reported by Argo CD"),
+            fixes=(
+                Fix.run(
+                    with_comment(
+                        kubectl("get", kind.lower(), name, namespace=namespace),
+                        "missing, or in another namespace?",
+                    ),
+                    with_comment(
+                        kubectl(
+                            "get", kind.lower(), "-l", "app.kubernetes.io/part-of=argocd", namespace=namespace
+                        ),
+                        "Argo CD reads only objects with this label",
+                    ),
+                    title=f"Restore {name} from the manifests that installed Argo CD, with its labels",
+                ),
             ),
         )
 

@@ -1,0 +1,85 @@
+"""Which program reported a text, as the wrappers around it tell. It bounds what the words can mean.
+
+`permission denied` is Argo CD's RBAC in an answer of its API server, a file of the repo-server in a text of
+the repo-server, and Vault's refusal in the output of a plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from whysync.messages.wrappers import Layer, LayerKind
+
+
+class Scope(StrEnum):
+    ANY = "any"  # the wrappers do not tell
+    GIT = "git"
+    HELM = "helm"  # renders a chart
+    HELM_DOWNLOAD = "helm-download"  # gets a chart, an index or dependencies
+    KUSTOMIZE = "kustomize"
+    PLUGIN = "plugin"
+    REPO_SERVER = "repo-server"
+    CONTROLLER = "controller"  # Argo CD itself, before it asks a repo-server or a cluster
+
+
+_HELM_DOWNLOADS = ("dep", "pull", "fetch", "repo", "registry", "show", "inspect", "login")
+_KINDS = {
+    LayerKind.PLUGIN: Scope.PLUGIN,
+    LayerKind.HELM_DEPENDENCIES: Scope.HELM_DOWNLOAD,
+    LayerKind.CLUSTER: Scope.ANY,
+    LayerKind.LOAD_KIND: Scope.ANY,
+    LayerKind.LOAD_LIVE_STATE: Scope.ANY,
+    LayerKind.COMPARE_STATES: Scope.ANY,
+    LayerKind.NORMALIZE: Scope.ANY,
+    LayerKind.DIFF: Scope.ANY,
+    LayerKind.APP_HEALTH: Scope.ANY,
+    LayerKind.REPOSITORY: Scope.REPO_SERVER,
+    LayerKind.FETCH: Scope.REPO_SERVER,
+    LayerKind.RESOLVE_REVISION: Scope.REPO_SERVER,
+    LayerKind.HELM_TEMPLATE: Scope.REPO_SERVER,
+    LayerKind.GENERATE_MANIFESTS: Scope.REPO_SERVER,
+    LayerKind.CACHED: Scope.REPO_SERVER,
+    LayerKind.LOAD_TARGET_STATE: Scope.CONTROLLER,
+    LayerKind.COMPARISON_ERROR: Scope.CONTROLLER,
+    LayerKind.UNKNOWN_ERROR: Scope.CONTROLLER,
+}
+_OF_COMPARISON = frozenset(
+    {
+        LayerKind.COMPARISON_ERROR,
+        LayerKind.UNKNOWN_ERROR,
+        LayerKind.LOAD_TARGET_STATE,
+        LayerKind.SOURCE_N_OF_M,
+    }
+)
+
+
+def scope_of(layers: Sequence[Layer]) -> Scope:
+    """The innermost wrapper that tells decides."""
+    compared = any(layer.kind in _OF_COMPARISON for layer in layers)
+    plugin = any(layer.kind is LayerKind.PLUGIN for layer in layers)
+    for layer in reversed(layers):
+        if layer.kind is LayerKind.COMMAND_FAILED:
+            scope = _scope_of_command(layer.command)
+        elif layer.kind is LayerKind.RPC:
+            # A comparison calls only the repo-server over gRPC.
+            scope = Scope.REPO_SERVER if compared and layer.code != "PermissionDenied" else None
+        else:
+            scope = _KINDS.get(layer.kind)
+        if scope is Scope.REPO_SERVER and plugin:
+            return Scope.PLUGIN  # the sidecar wraps its errors as the repo-server does
+        if scope is not None:
+            return scope
+    return Scope.ANY
+
+
+def _scope_of_command(command: str) -> Scope | None:
+    tool, _, rest = command.partition(" ")
+    tool = tool.rpartition("/")[2]
+    if tool.startswith("helm"):
+        return Scope.HELM_DOWNLOAD if rest.lstrip().startswith(_HELM_DOWNLOADS) else Scope.HELM
+    if tool.startswith("kustomize"):
+        return Scope.KUSTOMIZE
+    if tool == "kubectl":
+        return None  # what the API server answered decides
+    return {"git": Scope.GIT, "gpg": Scope.REPO_SERVER}.get(tool, Scope.PLUGIN)
