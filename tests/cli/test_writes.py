@@ -170,7 +170,7 @@ def test_collect_resumes_after_a_failure_at_any_call(
         with injected(Calls()):
             again = whysync(*command)
         if again.code == 2:  # it was complete before the failure
-            assert "is there already" in again.err, where
+            assert "already exists" in again.err, where
         else:
             assert again.code == 0, (where, again.err)
         assert content() == whole, where

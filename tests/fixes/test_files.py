@@ -147,7 +147,7 @@ def test_a_new_object_is_a_new_file_beside_the_others(tmp_path: Path) -> None:
     assert (change.path, change.before) == ("deploy/limitrange-reader.yaml", None)
     assert load(put(change, files)) == LIMITS
     assert not file_change(fix, the_case(), files).changes, "a second time it is there"
-    with pytest.raises(Refused, match="is there already"):
+    with pytest.raises(Refused, match="already exists"):
         files.write(change.path, None, change.after)
 
 

@@ -67,7 +67,7 @@ class Checkout:
                 if seen > _MOST_FILES:
                     raise Refused(
                         what=f"there are more than {_MOST_FILES} manifests in the checkout",
-                        next="name the folder of the app as the checkout, or the file with --file",
+                        next="use the folder of the app as the checkout, or set the file with --file",
                     )
                 yield full.relative_to(self.root).as_posix()
 
@@ -101,14 +101,12 @@ class Checkout:
                     raise Refused(what=f"{path} has changed meanwhile", next="run it again")
             write_file(full, after.encode(), must_be_new=before is None)
         except FileExistsError as problem:
-            raise Refused(
-                what=f"{path} is there already", next="look at it, and move it or edit it"
-            ) from problem
+            raise Refused(what=f"{path} already exists", next="move it or edit it") from problem
         except OSError as problem:
             raise Refused(
                 what=f"{path} cannot be written",
                 why=problem.strerror or str(problem),
-                next="see who may write there",
+                next="check the permissions of the folder",
             ) from problem
 
     def _folder(self, path: str) -> Path | None:
@@ -131,7 +129,7 @@ class Checkout:
         return Refused(
             what=f"{path!r} is not a regular file of the checkout",
             why="whysync follows no links, and writes neither outside of the checkout nor below .git",
-            next="edit that file by hand, or give the folder that really holds it",
+            next="edit that file by hand, or give the folder that contains it",
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift.raw_difference import differences
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
-from whysync.facts.masking.marks import is_mark
+from whysync.facts.masking.marks import is_mask
 from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited
 from whysync.json_tree import Json, Missing, Object, fields, items, same
@@ -65,7 +65,7 @@ def holds_a_mask(value: Json) -> bool:
         return any(holds_a_mask(item) for item in value.values())
     if isinstance(value, list):
         return any(holds_a_mask(item) for item in value)
-    return isinstance(value, str) and is_mark(value)
+    return isinstance(value, str) and is_mask(value)
 
 
 def object_of(fix: Fix, case: Case) -> Manifest | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whysync.diagnosis.case import Case
-from whysync.facts.masking import is_mark
+from whysync.facts.masking import is_mask
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import Ref, group_of, ref_of, version_of
@@ -39,7 +39,7 @@ def unmasked(obj: Object) -> Object:
     if values:
         new["data"] = values
     annotations = fields(dig(obj, "metadata", "annotations"))
-    if is_mark(text(annotations.get(LAST_APPLIED))):
+    if is_mask(text(annotations.get(LAST_APPLIED))):
         kept: Object = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
         new["metadata"] = {**fields(obj.get("metadata")), "annotations": kept}
     return new
@@ -48,19 +48,19 @@ def unmasked(obj: Object) -> Object:
 def _values(obj: Object, field: str) -> Iterator[tuple[str, Json]]:
     """Keys and values in base64; nothing if the whole field was masked as one value."""
     for key, value in fields(obj.get(field)).items():
-        plain = field == "stringData" and isinstance(value, str) and not is_mark(value)
+        plain = field == "stringData" and isinstance(value, str) and not is_mask(value)
         yield key, base64.b64encode(text(value).encode()).decode() if plain else value
 
 
 def _unmasked_value(value: Json) -> Json:
-    if isinstance(value, str) and is_mark(value):
+    if isinstance(value, str) and is_mask(value):
         return base64.b64encode(value.encode()).decode()
     return value
 
 
 def has_masked_values(obj: Object) -> bool:
     return obj.get("kind") == "Secret" and any(
-        isinstance(value, str) and is_mark(value)
+        isinstance(value, str) and is_mask(value)
         for field in ("data", "stringData")
         for value in fields(obj.get(field)).values()
     )

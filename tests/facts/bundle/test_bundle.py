@@ -283,8 +283,8 @@ def test_a_broken_file_is_a_gap_and_the_rest_is_read(tmp_path: Path) -> None:
     found = read_bundle([tmp_path])
     assert names(found.live) == ["a", "c"]
     told = {gap.what: gap.why for gap in found.gaps}
-    assert told["a part of live/a.yaml"].startswith("line ")
-    assert told["a part of live/latin.yaml"] == "line 2: this is not UTF-8 text"
+    assert told["part of live/a.yaml"].startswith("line ")
+    assert told["part of live/latin.yaml"] == "line 2: this is not UTF-8 text"
     assert any("Application" in what for what in told)
     assert found.unknown == ("live/note.yaml",)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.clock import processor_seconds
 from whysync.argocd.api.git_head import Head
 from whysync.facts.bundle import read_bundle
-from whysync.facts.masking import Masker, is_mark, mask_snapshot
-from whysync.facts.masking.names import SecretName, promise_of
+from whysync.facts.masking import Masker, is_mask, mask_snapshot
+from whysync.facts.masking.names import Secrecy, secrecy_of
 from whysync.facts.snapshot import Extra, Gap, GapKind, Snapshot
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.api.container_log import Log
@@ -123,9 +123,9 @@ def test_repository_secrets_keep_what_is_no_credential() -> None:
     assert isinstance(plain, dict)
     assert plain["url"] == "https://git.example.com/x.git"
     assert plain["type"] == "git"
-    assert is_mark(str(plain["password"]))
+    assert is_mask(str(plain["password"]))
     assert isinstance(data, dict)
-    assert is_mark(str(data["url"]))
+    assert is_mask(str(data["url"]))
     assert data["name"] == b64("x")
 
 
@@ -221,31 +221,31 @@ def test_what_a_diagnosis_needs_is_left_alone(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "promise"),
+    ("name", "secrecy"),
     [
-        ("DB_PASSWORD", SecretName.SURE),
-        ("adminPassword", SecretName.SURE),
-        ("db.password", SecretName.SURE),
-        ("API_KEY", SecretName.SURE),
-        ("apiKey", SecretName.SURE),
-        ("cookieKey", SecretName.SURE),
-        ("clientSecret", SecretName.SURE),
-        ("SECRET_KEY_BASE64", SecretName.SURE),
-        ("GITHUB_TOKEN_2", SecretName.SURE),
-        ("secretKey", SecretName.MAYBE),
-        ("existingSecret", SecretName.MAYBE),
-        ("secretName", SecretName.NONE),
-        ("PASSWORD_FILE", SecretName.NONE),
-        ("TOKEN_URL", SecretName.NONE),
-        ("tokenExpirationSeconds", SecretName.NONE),
-        ("checksum/secret", SecretName.NONE),
-        ("publicKey", SecretName.NONE),
-        ("bypass", SecretName.NONE),
-        ("", SecretName.NONE),
+        ("DB_PASSWORD", Secrecy.SURE),
+        ("adminPassword", Secrecy.SURE),
+        ("db.password", Secrecy.SURE),
+        ("API_KEY", Secrecy.SURE),
+        ("apiKey", Secrecy.SURE),
+        ("cookieKey", Secrecy.SURE),
+        ("clientSecret", Secrecy.SURE),
+        ("SECRET_KEY_BASE64", Secrecy.SURE),
+        ("GITHUB_TOKEN_2", Secrecy.SURE),
+        ("secretKey", Secrecy.MAYBE),
+        ("existingSecret", Secrecy.MAYBE),
+        ("secretName", Secrecy.NONE),
+        ("PASSWORD_FILE", Secrecy.NONE),
+        ("TOKEN_URL", Secrecy.NONE),
+        ("tokenExpirationSeconds", Secrecy.NONE),
+        ("checksum/secret", Secrecy.NONE),
+        ("publicKey", Secrecy.NONE),
+        ("bypass", Secrecy.NONE),
+        ("", Secrecy.NONE),
     ],
 )
-def test_names(name: str, promise: SecretName) -> None:
-    assert promise_of(name) is promise
+def test_names(name: str, secrecy: Secrecy) -> None:
+    assert secrecy_of(name) is secrecy
 
 
 def test_names_in_pod_specs() -> None:
@@ -503,7 +503,7 @@ def test_marks_of_an_earlier_run_do_not_mix(tmp_path: Path) -> None:
     marks = [mark for at in (0, 1) for mark in _marks(found, at, "stringData")]
     assert marks[0] == "<masked 7>"
     assert len(set(marks)) == 4
-    assert all(map(is_mark, marks))
+    assert all(map(is_mask, marks))
 
 
 VALUES = (

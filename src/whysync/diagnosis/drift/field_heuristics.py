@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from whysync.facts.masking.marks import is_mark
+from whysync.facts.masking.marks import is_mask
 from whysync.json_tree import Json, Missing, Object, fields, items
 from whysync.kubernetes.api.pointer import index_of, join, resolve, split, within
 from whysync.kubernetes.api.ref import Ref, group_of
@@ -249,7 +249,7 @@ def _differ_in_random_words(wanted: Json | object, found: Json | object) -> bool
     if len(mine) != len(theirs) or mine[::2] != theirs[::2]:
         return False
     return all(
-        desired == live or all(is_mark(word) or _is_random(word) for word in (desired, live))
+        desired == live or all(is_mask(word) or _is_random(word) for word in (desired, live))
         for desired, live in zip(mine[1::2], theirs[1::2], strict=True)
     )
 

@@ -11,7 +11,7 @@ from io import BufferedReader, RawIOBase
 from typing import IO, BinaryIO, cast
 
 from whysync.errors import Unreadable
-from whysync.facts.bundle.entries import Found, Skipped, is_readable, is_tar, read_entry, safe_name
+from whysync.facts.bundle.entries import FileResult, Skipped, is_readable, is_tar, read_entry, safe_name
 from whysync.facts.bundle.limits import Budget
 
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError)
@@ -22,7 +22,7 @@ def broken_archive(name: str, problem: Exception) -> Unreadable:
     return Unreadable(
         what=f"{name} is a broken archive",
         why=str(problem) or type(problem).__name__,
-        next="make it again, or unpack it and give the folder",
+        next="create it again, or unpack it and pass the folder",
     )
 
 
@@ -52,7 +52,7 @@ class _Counted(RawIOBase):
         return len(piece)
 
 
-def gzip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
+def gzip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[FileResult]:
     """A `.tar.gz`, or a single compressed file."""
     try:
         with gzip.GzipFile(fileobj=stream, mode="rb") as unpacked:
@@ -67,7 +67,7 @@ def gzip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
         raise broken_archive(name, problem) from problem
 
 
-def tar_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
+def tar_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[FileResult]:
     try:
         with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as archive:
             for member in archive:
@@ -79,7 +79,7 @@ def tar_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
         raise broken_archive(name, problem) from problem
 
 
-def _tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, budget: Budget) -> Found:
+def _tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, budget: Budget) -> FileResult:
     budget.open_file(member.name)
     name = safe_name(member.name)
     if name is None:
@@ -96,7 +96,7 @@ def _tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, budget: Budge
     return read_entry(name, content.read, budget)
 
 
-def zip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
+def zip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[FileResult]:
     try:
         with zipfile.ZipFile(stream) as archive:
             for member in archive.infolist():
@@ -106,7 +106,7 @@ def zip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
         raise broken_archive(name, problem) from problem
 
 
-def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget) -> Found:
+def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget) -> FileResult:
     budget.open_file(member.filename)
     name = safe_name(member.filename)
     if name is None:

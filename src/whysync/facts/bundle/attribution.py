@@ -29,14 +29,14 @@ def attributed(
     names = _Names(applications)
     labels = (*_configured_label(settings), *INSTANCE_LABELS)
     owned: dict[str, list[Manifest]] = {}
-    nobodys: list[Manifest] = []
+    unassigned: list[Manifest] = []
     for desired_object in desired:
         owner = names.only if names.only is not None else _owner(desired_object, names, labels)
         if owner is None:
-            nobodys.append(desired_object.manifest)
+            unassigned.append(desired_object.manifest)
         else:
             owned.setdefault(owner, []).append(desired_object.manifest)
-    return owned, _gaps(nobodys)
+    return owned, _gaps(unassigned)
 
 
 class _Names:
@@ -81,12 +81,14 @@ def _configured_label(settings: Sequence[Manifest]) -> tuple[str, ...]:
     return ()
 
 
-def _gaps(nobodys: Sequence[Manifest]) -> list[Gap]:
-    if not nobodys:
+def _gaps(unassigned: Sequence[Manifest]) -> list[Gap]:
+    if not unassigned:
         return []
-    shown = ", ".join(f"{nobody.ref} ({nobody.origin})" for nobody in nobodys[:3])
-    more = f" and {len(nobodys) - 3} more" if len(nobodys) > 3 else ""
-    why = "the bundle has several Applications and nothing says which one these belong to"
+    shown = ", ".join(
+        f"{unassigned_object.ref} ({unassigned_object.origin})" for unassigned_object in unassigned[:3]
+    )
+    more = f" and {len(unassigned) - 3} more" if len(unassigned) > 3 else ""
+    why = "the bundle has several Applications, and these objects have no tracking metadata of one"
     return [
         Gap(
             kind=GapKind.AMBIGUOUS, what=f"the Application of desired {shown}{more}", why=why, how_to_get=_HOW

@@ -12,7 +12,7 @@ from whysync.facts.bundle.attribution import Desired, attributed
 from whysync.facts.bundle.entries import Entry, Skipped
 from whysync.facts.bundle.header import Header, is_header, merged, read_header
 from whysync.facts.bundle.limits import BundleLimits, size
-from whysync.facts.bundle.roles import RoleInBundle, place_of, roles_of
+from whysync.facts.bundle.roles import BundlePath, bundle_path, roles_of
 from whysync.facts.bundle.unfold import (
     is_managed_resources,
     is_object,
@@ -28,7 +28,7 @@ from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest, Role
 
-_HOW_TO_MEND = "mend the file, or write it again with kubectl … -o yaml"
+_HOW_TO_FIX = "fix the file, or export it again with kubectl … -o yaml"
 
 
 class BundleBuilder:
@@ -76,9 +76,9 @@ class BundleBuilder:
             self.unknown.append(f"{skipped.name} ({skipped.why})" if skipped.why else skipped.name)
 
     def add(self, entry: Entry) -> None:
-        place = place_of(entry.name)
-        if place.folder == "logs" and place.file.endswith(".log"):
-            log, gap = read_log(entry, place, self.limits)
+        path = bundle_path(entry.name)
+        if path.folder == "logs" and path.file.endswith(".log"):
+            log, gap = read_log(entry, path, self.limits)
             if log is None:
                 self.unknown.append(entry.name)
             else:
@@ -91,37 +91,37 @@ class BundleBuilder:
                 self.gaps.append(
                     Gap(
                         kind=GapKind.UNREADABLE,
-                        what=f"a part of {entry.name}",
+                        what=f"part of {entry.name}",
                         why=str(document),
-                        how_to_get=_HOW_TO_MEND,
+                        how_to_get=_HOW_TO_FIX,
                     )
                 )
                 continue
-            number = self._add_document(document.body, place, entry.name, number)
+            number = self._add_document(document.body, path, entry.name, number)
 
-    def _add_document(self, body: Json, place: RoleInBundle, name: str, number: int) -> int:
+    def _add_document(self, body: Json, path: BundlePath, name: str, number: int) -> int:
         """Add one document; `number` counts the objects of the file."""
         origin = _origin(name)
         if is_header(body):
             assert isinstance(body, dict)
             self.header = merged(self.header, read_header(body, name))
             self.has_header = True
-        elif place.folder == "git":
+        elif path.folder == "git":
             heads = list(heads_in(body))
             self.heads.extend(heads)
             if not heads:
                 self.unknown.append(origin(number))
-        elif place.folder == "facts" and not _is_managed(body):
+        elif path.folder == "facts" and not _is_managed(body):
             content: Object = body if isinstance(body, dict) else {"items": [body]}
-            self.facts.append(Extra(name=_stem(place.file), body=content, origin=origin(number)))
+            self.facts.append(Extra(name=_stem(path.file), body=content, origin=origin(number)))
         else:
             for obj in objects_in(body):
-                self._add_object(obj, place, origin(number))
+                self._add_object(obj, path, origin(number))
                 number += 1
             return number
         return number + 1
 
-    def _add_object(self, body: Json, place: RoleInBundle, origin: str) -> None:
+    def _add_object(self, body: Json, path: BundlePath, origin: str) -> None:
         if isinstance(body, dict) and is_managed_resources(body):
             for state, state_body in managed_states(body):
                 if not is_object(state_body):
@@ -129,43 +129,43 @@ class BundleBuilder:
                         Gap(
                             kind=GapKind.UNREADABLE,
                             what=f"an object in {origin}",
-                            why=f"its {state} is not JSON of an object",
+                            why=f"its {state} is not a JSON object",
                         )
                     )
                 elif state == "targetState":
-                    self._add_desired(state_body, place, origin)
+                    self._add_desired(state_body, path, origin)
                 else:
-                    self._keep(state_body, Role.LIVE, place, origin)
+                    self._add_manifest(state_body, Role.LIVE, path, origin)
             body = without_states(body)
-            self.facts.append(Extra(name=_stem(place.file), body=body, origin=origin))
+            self.facts.append(Extra(name=_stem(path.file), body=body, origin=origin))
         elif isinstance(body, dict) and is_resource_tree(body):
-            self.facts.append(Extra(name=_stem(place.file), body=body, origin=origin))
+            self.facts.append(Extra(name=_stem(path.file), body=body, origin=origin))
         elif isinstance(body, dict) and is_object(body):
-            for role in roles_of(body, place):
+            for role in roles_of(body, path):
                 if role is Role.DESIRED:
-                    self._add_desired(body, place, origin)
+                    self._add_desired(body, path, origin)
                 else:
-                    self._keep(body, role, place, origin)
+                    self._add_manifest(body, role, path, origin)
         else:
             self.unknown.append(origin)
 
-    def _add_desired(self, body: Object, place: RoleInBundle, origin: str) -> None:
+    def _add_desired(self, body: Object, path: BundlePath, origin: str) -> None:
         manifest = Manifest(body, role=Role.DESIRED, origin=origin)
         candidates: tuple[str, ...] = ()
-        if place.folder in ("desired", "facts"):
-            candidates = place.below[:1] or (_stem(place.file),)
+        if path.folder in ("desired", "facts"):
+            candidates = path.below[:1] or (_stem(path.file),)
         self.desired.append(Desired(manifest=manifest, candidates=candidates))
 
-    def _keep(self, body: Object, role: Role, place: RoleInBundle, origin: str) -> None:
+    def _add_manifest(self, body: Object, role: Role, path: BundlePath, origin: str) -> None:
         # Which folders are clusters is only known at the end; the name is checked then.
-        cluster = place.below[0] if place.folder == "live" and place.below else ""
+        cluster = path.below[0] if path.folder == "live" and path.below else ""
         self.by_role[role].append(Manifest(body, role=role, origin=origin, cluster=cluster))
 
     def snapshot(self) -> Snapshot:
         """The Snapshot, which still contains secrets and must be masked."""
         gaps = [*self.header.gaps, *self.gaps]
         kept = {
-            role: without_duplicates(sorted(map(self._placed, manifests), key=_by_origin), gaps)
+            role: without_duplicates(sorted(map(self._with_cluster, manifests), key=_by_origin), gaps)
             for role, manifests in self.by_role.items()
         }
         applications = tuple(app for app in kept[Role.APPLICATION] if _decodes(app, gaps))
@@ -186,14 +186,14 @@ class BundleBuilder:
             },
             live=kept[Role.LIVE],
             events=kept[Role.EVENT],
-            logs=tuple(self._named(log) for log in sorted(self.logs, key=lambda log: log.origin)),
+            logs=tuple(self._with_cluster_name(log) for log in sorted(self.logs, key=lambda log: log.origin)),
             heads=tuple(dict.fromkeys(self.heads)),
             facts=tuple(sorted(self.facts, key=lambda extra: _numbered(extra.origin))),
             gaps=tuple(dict.fromkeys(gaps)),
             unknown=tuple(sorted(self.unknown)),
         )
 
-    def _placed(self, manifest: Manifest) -> Manifest:
+    def _with_cluster(self, manifest: Manifest) -> Manifest:
         """A folder below `live/` is a cluster if bundle.yaml names it, or if it is not a namespace's."""
         known, name = self.header.clusters, manifest.cluster
         if (
@@ -201,17 +201,17 @@ class BundleBuilder:
             and name
             and (name in known if known else name != manifest.ref.namespace)
         ):
-            called = known.get(name, name)
+            cluster_name = known.get(name, name)
             return (
                 manifest
-                if called == name
-                else Manifest(manifest.body, role=manifest.role, origin=manifest.origin, cluster=called)
+                if cluster_name == name
+                else Manifest(manifest.body, role=manifest.role, origin=manifest.origin, cluster=cluster_name)
             )
         return Manifest(manifest.body, role=manifest.role, origin=manifest.origin) if name else manifest
 
-    def _named(self, log: Log) -> Log:
-        called = self.header.clusters.get(log.cluster, log.cluster)
-        return log if called == log.cluster else replace(log, cluster=called)
+    def _with_cluster_name(self, log: Log) -> Log:
+        cluster_name = self.header.clusters.get(log.cluster, log.cluster)
+        return log if cluster_name == log.cluster else replace(log, cluster=cluster_name)
 
     @property
     def is_empty(self) -> bool:
@@ -227,13 +227,13 @@ def _repeats(app: Manifest) -> bool:
 def _decodes(app: Manifest, gaps: list[Gap]) -> bool:
     value, dropped = decode(app.body, Application)
     if dropped:
-        what = f"Application {app.ref.place}" if value is None else f"a part of Application {app.ref.place}"
+        what = f"Application {app.ref.place}" if value is None else f"part of Application {app.ref.place}"
         gaps.append(
             Gap(
                 kind=GapKind.UNREADABLE,
                 what=what,
                 why=f"{app.origin}: {'; '.join(dropped[:3])}",
-                how_to_get=_HOW_TO_MEND,
+                how_to_get=_HOW_TO_FIX,
             )
         )
     return value is not None
@@ -284,7 +284,7 @@ def without_duplicates(manifests: Iterable[Manifest], gaps: list[Gap]) -> tuple[
                 Gap(
                     kind=GapKind.AMBIGUOUS,
                     what=f"which {manifest.role} {ref} is the right one",
-                    why=f"{before.origin} and {manifest.origin} differ; {newest.origin} was taken",
+                    why=f"{before.origin} and {manifest.origin} differ; {newest.origin} was used",
                     how_to_get="collect the bundle again, or leave one of them out",
                 )
             )
@@ -309,12 +309,12 @@ def heads_in(document: Json) -> Iterator[Head]:
             yield Head(repo=repo, revision=text(head.get("revision")) or "HEAD", commit=commit)
 
 
-def read_log(entry: Entry, place: RoleInBundle, limits: BundleLimits) -> tuple[Log | None, Gap | None]:
+def read_log(entry: Entry, path: BundlePath, limits: BundleLimits) -> tuple[Log | None, Gap | None]:
     """The log, and a gap if only its end was kept; nothing if the path names no container."""
-    if len(place.below) not in (2, 3):
+    if len(path.below) not in (2, 3):
         return None, None
-    *cluster, namespace, pod = place.below
-    container = place.file.removesuffix(".log")
+    *cluster, namespace, pod = path.below
+    container = path.file.removesuffix(".log")
     previous = container.endswith(".previous")
     lines = entry.data.decode("utf-8-sig", "replace").split("\n")
     if lines and not lines[-1]:

@@ -31,7 +31,7 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True):
     is_gap: bool = False
 
 
-Found = Entry | Skipped
+FileResult = Entry | Skipped
 Read = Callable[[int], bytes]
 
 
@@ -56,7 +56,7 @@ def is_tar(start: bytes) -> bool:
     return start[257:262] == b"ustar"
 
 
-def read_entry(name: str, read: Read, budget: Budget) -> Found:
+def read_entry(name: str, read: Read, budget: Budget) -> FileResult:
     """Read one file in chunks, up to the limits."""
     if is_log(name):
         return _read_log(name, read, budget)
@@ -92,7 +92,7 @@ def _read_log(name: str, read: Read, budget: Budget) -> Entry:
     return Entry(name=name, data=data, cut=cut)
 
 
-def named(files: Iterator[Found], prefix: str) -> Iterator[Found]:
+def with_prefix(files: Iterator[FileResult], prefix: str) -> Iterator[FileResult]:
     """The same files below a folder."""
     for file in files:
         if isinstance(file, Entry):

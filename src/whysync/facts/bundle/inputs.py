@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import BinaryIO
 
 from whysync.errors import NotFound, TooLarge, Unreadable
-from whysync.facts.bundle.entries import CHUNK, Found, Skipped, is_readable, is_tar, read_entry
+from whysync.facts.bundle.entries import CHUNK, FileResult, Skipped, is_readable, is_tar, read_entry
 from whysync.facts.bundle.limits import Budget, size
 from whysync.files import NotRegular, open_regular
 
 _GZIP = b"\x1f\x8b"
-_OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7z"}
+_UNSUPPORTED_FORMATS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7z"}
 EXPECTED = "a folder, a .tar.gz, .tar or .zip of one, or a file of YAML or JSON objects"
 
 
-def files_of(given: str, budget: Budget, stdin: BinaryIO | None) -> Iterator[Found]:
+def files_of(argument: str, budget: Budget, stdin: BinaryIO | None) -> Iterator[FileResult]:
     """The files of one argument, sorted by name if possible."""
-    if given == "-":
+    if argument == "-":
         if stdin is None:
-            raise NotFound(what="standard input is not there", next="name a file or a folder instead")
-        yield from _stream(BytesIO(_all(stdin, budget)), "stdin", budget)
+            raise NotFound(what="standard input is not available", next="pass a file or a folder instead")
+        yield from _stream(BytesIO(_read_all(stdin, budget)), "stdin", budget)
         return
-    path = Path(given)
+    path = Path(argument)
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -36,26 +36,26 @@ def files_of(given: str, budget: Budget, stdin: BinaryIO | None) -> Iterator[Fou
                 if stat.S_ISREG(mode):
                     yield from _stream(stream, path.name, budget)
                 else:  # such as a shell's <(…)
-                    yield from _stream(BytesIO(_all(stream, budget)), path.name, budget)
+                    yield from _stream(BytesIO(_read_all(stream, budget)), path.name, budget)
     except NotRegular as problem:
         raise Unreadable(
-            what=f"{given} cannot be read",
+            what=f"{argument} cannot be read",
             why=problem.strerror or str(problem),
             next=f"give {EXPECTED}; for a pipe, use - and standard input",
         ) from problem
     except FileNotFoundError as problem:
         raise NotFound(
-            what=f"there is no {given}", why="the path does not exist", next="check the path of --bundle"
+            what=f"there is no {argument}", why="the path does not exist", next="check the path of --bundle"
         ) from problem
     except OSError as problem:
         raise Unreadable(
-            what=f"{given} cannot be read", why=problem.strerror or str(problem), next=f"give {EXPECTED}"
+            what=f"{argument} cannot be read", why=problem.strerror or str(problem), next=f"give {EXPECTED}"
         ) from problem
     except ValueError as problem:  # a NUL in the path
-        raise NotFound(what=f"there is no {given!r}", why=str(problem)) from problem
+        raise NotFound(what=f"there is no {argument!r}", why=str(problem)) from problem
 
 
-def _all(stream: BinaryIO, budget: Budget) -> bytes:
+def _read_all(stream: BinaryIO, budget: Budget) -> bytes:
     """A zip is read from its end, so input that cannot be rewound is kept in memory, within the limit."""
     pieces: list[bytes] = []
     total = 0
@@ -70,7 +70,7 @@ def _all(stream: BinaryIO, budget: Budget) -> bytes:
     return b"".join(pieces)
 
 
-def _stream(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
+def _stream(stream: BinaryIO, name: str, budget: Budget) -> Iterator[FileResult]:
     start = stream.read(1024)
     stream.seek(0)
     is_zip = start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
@@ -81,7 +81,7 @@ def _stream(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
         unpack = zip_files if is_zip else gzip_files if start.startswith(_GZIP) else tar_files
         yield from unpack(stream, name, budget)
     else:
-        for magic, kind in _OTHERS.items():
+        for magic, kind in _UNSUPPORTED_FORMATS.items():
             if start.startswith(magic):
                 raise Unreadable(
                     what=f"{name} is a {kind} archive, which whysync does not read", next=f"give {EXPECTED}"
@@ -90,11 +90,11 @@ def _stream(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
         yield read_entry(name, stream.read, budget)
 
 
-def _folder(root: Path, budget: Budget) -> Iterator[Found]:
+def _folder(root: Path, budget: Budget) -> Iterator[FileResult]:
     """Sorted, so that the result is deterministic; links are not followed."""
-    waiting: list[tuple[str, str]] = [(str(root), "")]
-    while waiting:
-        folder, inside = waiting.pop()
+    pending: list[tuple[str, str]] = [(str(root), "")]
+    while pending:
+        folder, inside = pending.pop()
         try:
             with os.scandir(folder) as listing:
                 children = sorted(listing, key=lambda child: child.name)
@@ -103,7 +103,7 @@ def _folder(root: Path, budget: Budget) -> Iterator[Found]:
                 raise
             yield Skipped(name=inside, why=problem.strerror or "it cannot be read", is_gap=True)
             continue
-        below: list[tuple[str, str]] = []
+        folders: list[tuple[str, str]] = []
         for child in children:
             name = f"{inside}{_printable(child.name)}"
             if child.is_symlink():
@@ -112,13 +112,13 @@ def _folder(root: Path, budget: Budget) -> Iterator[Found]:
                 if child.name.startswith("."):
                     yield Skipped(name=f"{name}/", why="a hidden folder")
                 else:
-                    below.append((child.path, f"{name}/"))
+                    folders.append((child.path, f"{name}/"))
             else:
                 yield _file(child, name, budget)
-        waiting.extend(reversed(below))
+        pending.extend(reversed(folders))
 
 
-def _file(child: os.DirEntry[str], name: str, budget: Budget) -> Found:
+def _file(child: os.DirEntry[str], name: str, budget: Budget) -> FileResult:
     budget.open_file(name)
     if not child.is_file(follow_symlinks=False):
         return Skipped(name=name, why="not a regular file")

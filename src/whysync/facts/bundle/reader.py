@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from whysync.errors import NotFound, Unreadable
 from whysync.facts.bundle.builder import BundleBuilder
-from whysync.facts.bundle.entries import Entry, named
+from whysync.facts.bundle.entries import Entry, with_prefix
 from whysync.facts.bundle.inputs import EXPECTED, files_of
 from whysync.facts.bundle.limits import Budget, BundleLimits
 from whysync.facts.bundle.roles import FOLDERS
@@ -32,9 +32,9 @@ def read_bundle(
     progress: Progress | None = None,
 ) -> Snapshot:
     """All inputs as one Snapshot; `progress` gets each file and the bytes read so far."""
-    piles, masker = _read(paths, stdin, limits, progress)
+    builders, masker = _read(paths, stdin, limits, progress)
     with _without_collector():
-        return mask_snapshot(_combined(piles).snapshot(), masker)
+        return mask_snapshot(_combined(builders).snapshot(), masker)
 
 
 def read_bundles(
@@ -49,16 +49,16 @@ def read_bundles(
     Two inputs are different instances if each has an Application of the same name that is not the same
     object. Inputs without Applications belong to every instance.
     """
-    piles, masker = _read(paths, stdin, limits, progress)
+    builders, masker = _read(paths, stdin, limits, progress)
     with _without_collector():
-        if not _collide(piles):
-            return (mask_snapshot(_combined(piles).snapshot(), masker),)
+        if not _collide(builders):
+            return (mask_snapshot(_combined(builders).snapshot(), masker),)
         names = instance_names([str(path) for path in paths])
-        parts = [pile for pile in piles if not pile.applications()]
+        parts = [builder for builder in builders if not builder.applications()]
         return tuple(
-            replace(mask_snapshot(_combined([pile, *parts]).snapshot(), masker), instance=name)
-            for pile, name in zip(piles, names, strict=True)
-            if pile.applications()
+            replace(mask_snapshot(_combined([builder, *parts]).snapshot(), masker), instance=name)
+            for builder, name in zip(builders, names, strict=True)
+            if builder.applications()
         )
 
 
@@ -69,41 +69,41 @@ def _read(
     progress: Progress | None,
 ) -> tuple[list[BundleBuilder], Masker]:
     if not paths:
-        raise NotFound(what="no bundle was named", next=f"give {EXPECTED}")
+        raise NotFound(what="no bundle was given", next=f"give {EXPECTED}")
     limits = limits or BundleLimits()
-    budget, masker, piles = Budget(limits), Masker(), list[BundleBuilder]()
+    budget, masker, builders = Budget(limits), Masker(), list[BundleBuilder]()
     with _without_collector():
-        for prefix, given in zip(_prefixes(paths), paths, strict=True):
+        for prefix, path in zip(_prefixes(paths), paths, strict=True):
             masker.next_input()
-            pile = BundleBuilder(limits)
-            piles.append(pile)
-            for file in named(files_of(str(given), budget, stdin), prefix):
+            builder = BundleBuilder(limits)
+            builders.append(builder)
+            for file in with_prefix(files_of(str(path), budget, stdin), prefix):
                 if not isinstance(file, Entry):
-                    pile.skip(file)
+                    builder.skip(file)
                     continue
-                pile.add(Entry(name=file.name, data=masker.renumbered(file.data), cut=file.cut))
+                builder.add(Entry(name=file.name, data=masker.renumbered(file.data), cut=file.cut))
                 if progress is not None:
                     progress(file.name, budget.unpacked)
-        if all(pile.is_empty for pile in piles):
-            raise _nothing(_combined(piles), paths, masker)
-    return piles, masker
+        if all(builder.is_empty for builder in builders):
+            raise _empty_bundle(_combined(builders), paths, masker)
+    return builders, masker
 
 
-def _combined(piles: Sequence[BundleBuilder]) -> BundleBuilder:
-    first, *others = piles
+def _combined(builders: Sequence[BundleBuilder]) -> BundleBuilder:
+    first, *others = builders
     if not others:
         return first
-    pile = BundleBuilder(first.limits)
-    for part in piles:
-        pile.add_all(part)
-    return pile
+    builder = BundleBuilder(first.limits)
+    for part in builders:
+        builder.add_all(part)
+    return builder
 
 
-def _collide(piles: Sequence[BundleBuilder]) -> bool:
+def _collide(builders: Sequence[BundleBuilder]) -> bool:
     """Does an Application of one input have the name of another Application in another input?"""
     known: dict[str, Manifest] = {}
-    for pile in piles:
-        for name, app in pile.applications().items():
+    for builder in builders:
+        for name, app in builder.applications().items():
             before = known.setdefault(name, app)
             if before is not app and not _are_same(before, app):
                 return True
@@ -158,13 +158,13 @@ def _is_whole(folder: Path) -> bool:
     return (folder / "bundle.yaml").exists() or any((folder / name).is_dir() for name in FOLDERS)
 
 
-def _nothing(pile: BundleBuilder, paths: Sequence[str | Path], masker: Masker) -> Unreadable:
-    what = f"{', '.join(map(str, paths))} has nothing that whysync can read"
-    if pile.gaps:
-        why = "; ".join(f"{gap.what}: {gap.why}" for gap in pile.gaps[:3])
-    elif pile.unknown:
-        more = f" and {len(pile.unknown) - 3} more" if len(pile.unknown) > 3 else ""
-        why = f"found only {', '.join(pile.unknown[:3])}{more}"
+def _empty_bundle(builder: BundleBuilder, paths: Sequence[str | Path], masker: Masker) -> Unreadable:
+    what = f"{', '.join(map(str, paths))} contains nothing that whysync can read"
+    if builder.gaps:
+        why = "; ".join(f"{gap.what}: {gap.why}" for gap in builder.gaps[:3])
+    elif builder.unknown:
+        more = f" and {len(builder.unknown) - 3} more" if len(builder.unknown) > 3 else ""
+        why = f"found only {', '.join(builder.unknown[:3])}{more}"
     else:
         why = "it is empty"
     return Unreadable(what=what, why=masker.masked_text(why), next=f"give {EXPECTED}")

@@ -28,7 +28,7 @@ _SETTINGS_SECRETS = frozenset(("argocd-secret", "argocd-notifications-secret"))
 _SECRET_TYPES = frozenset(("repository", "repository-write", "repo-creds", "repo-write-creds", "cluster"))
 
 
-class RoleInBundle(msgspec.Struct, frozen=True, kw_only=True):
+class BundlePath(msgspec.Struct, frozen=True, kw_only=True):
     """The position of a file in a bundle: its known folder, the folders below it, and its name."""
 
     folder: str = ""
@@ -36,13 +36,13 @@ class RoleInBundle(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
 
 
-def place_of(name: str) -> RoleInBundle:
+def bundle_path(name: str) -> BundlePath:
     """The first known folder counts, so a bundle may be packed with a parent folder."""
     *folders, file = name.split("/")
     for index, folder in enumerate(folders):
         if folder in FOLDERS:
-            return RoleInBundle(folder=folder, below=tuple(folders[index + 1 :]), file=file)
-    return RoleInBundle(file=file)
+            return BundlePath(folder=folder, below=tuple(folders[index + 1 :]), file=file)
+    return BundlePath(file=file)
 
 
 def role_by_kind(body: Object) -> Role | None:
@@ -64,7 +64,7 @@ def role_by_kind(body: Object) -> Role | None:
     return Role.SETTINGS if typed or name in _SETTINGS_SECRETS else None
 
 
-def roles_of(body: Object, place: RoleInBundle) -> tuple[Role, ...]:
+def roles_of(body: Object, path: BundlePath) -> tuple[Role, ...]:
     """Usually one role. Settings and projects below `live/` have two.
 
     An Application there is a resource of another one and is not diagnosed itself.
@@ -73,7 +73,7 @@ def roles_of(body: Object, place: RoleInBundle) -> tuple[Role, ...]:
     annotated = _annotated_role(body)
     if annotated is not None:
         return (annotated,)
-    match place.folder:
+    match path.folder:
         case "desired":
             return (Role.DESIRED,)
         case "live":

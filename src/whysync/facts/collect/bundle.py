@@ -70,8 +70,8 @@ class Collection:
     def full_gap(self) -> Gap:
         return Gap(
             kind=GapKind.TRUNCATED,
-            what="the Applications that would have come next",
-            why=f"the bundle has {self._most >> 20:,} MiB, which is as much as a reader takes",
+            what="the remaining Applications",
+            why=f"the bundle has {self._most >> 20:,} MiB, the limit of the bundle reader",
             how_to_get="collect them by project (--project) or by label (-l) into another bundle",
         )
 

@@ -13,7 +13,7 @@ from whysync.kubernetes.api.manifest import Manifest
 
 # The reader's limit is 64 MiB per file; editors prefer less.
 LARGEST = 16 << 20
-_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 200
 ALL_NAMESPACES = "cluster-wide"
 
@@ -34,8 +34,8 @@ def files_of(snapshot: Snapshot, number: int, is_new: Callable[[Manifest], bool]
     for app, manifests in snapshot.desired.items():
         folder = f"desired/{safe(app.replace('/', '_', 1))}"
         yield from _pieces(f"{folder}/manifests", (manifest.body for manifest in manifests))
-    yield from _by_place("live", filter(is_new, snapshot.live), number, clusters=True)
-    yield from _by_place("events", filter(is_new, snapshot.events), number, clusters=False)
+    yield from _by_namespace("live", filter(is_new, snapshot.live), number, clusters=True)
+    yield from _by_namespace("events", filter(is_new, snapshot.events), number, clusters=False)
     for log in snapshot.logs:
         name = f"{safe(log.container)}{'.previous' if log.previous else ''}.log"
         place = [safe(part) for part in (log.cluster, log.namespace, log.pod) if part]
@@ -67,7 +67,7 @@ def heads(snapshot: Snapshot) -> str:
 
 def safe(name: str) -> str:
     """The name of an object as a file name without path separators."""
-    return _ODD.sub("-", name).lstrip(".")[:_LONGEST_NAME] or "unnamed"
+    return _UNSAFE.sub("-", name).lstrip(".")[:_LONGEST_NAME] or "unnamed"
 
 
 def _of(manifest: Manifest) -> str:
@@ -75,7 +75,9 @@ def _of(manifest: Manifest) -> str:
     return safe(f"{ref.namespace}_{ref.name}" if ref.namespace else ref.name)
 
 
-def _by_place(folder: str, manifests: Iterable[Manifest], number: int, *, clusters: bool) -> Iterator[Text]:
+def _by_namespace(
+    folder: str, manifests: Iterable[Manifest], number: int, *, clusters: bool
+) -> Iterator[Text]:
     """One file per namespace, below the folder of its cluster if there are several."""
     places: defaultdict[str, list[Object]] = defaultdict(list)
     for manifest in manifests:

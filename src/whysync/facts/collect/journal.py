@@ -21,8 +21,8 @@ from whysync.files import TEMPORARY, append_line, read_file, remove_empty_folder
 
 JOURNAL: Final = "collecting.jsonl"
 _FORMAT: Final = "whysync.dev/collect/v1"
-# The names that `files.py` makes: below known folders, each part beginning with a letter, digit, `_` or `-`.
-_OWN: Final = re.compile(
+# The names that `files.py` creates: below known folders, each part starting with a letter, digit, `_` or `-`.
+_COLLECTED_FILE: Final = re.compile(
     r"bundle\.yaml|(applications|projects|settings|desired|live|events|logs|facts|git)(/[\w-][\w.-]*)+",
     re.ASCII,
 )
@@ -138,9 +138,9 @@ class Journal:
             raise foreign(self.folder, f"its {JOURNAL} was written by another version of whysync")
         if header.question != self._header.question:
             raise UsageError(
-                what=f"{self.folder} holds a part of another collection",
-                why=f"it was begun with {header.question}, this is {self._header.question}",
-                next="name another place with -o, or delete that one",
+                what=f"{self.folder} contains an incomplete collection of something else",
+                why=f"it was started with {header.question}, this is {self._header.question}",
+                next="choose another path with -o, or delete that one",
             )
         for number, line in enumerate(lines, start=2):
             if number == len(lines) + 1:
@@ -151,7 +151,7 @@ class Journal:
                 raise foreign(self.folder, f"line {number} of its {JOURNAL} is damaged") from problem
             if isinstance(decoded, Piece):
                 self.pieces.append(decoded)
-            elif all(map(_OWN.fullmatch, decoded.files)):
+            elif all(map(_COLLECTED_FILE.fullmatch, decoded.files)):
                 self._begun.update(dict.fromkeys(decoded.files))
             else:
                 raise foreign(

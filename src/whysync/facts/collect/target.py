@@ -32,9 +32,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
             return cls(folder=path)
         folder = path.with_name(f"{path.name}.partial")
         if os.path.lexists(path):
-            raise _there(path)
+            raise _already_exists(path)
         if folder.is_symlink():  # the user did not choose this name, so a link is not followed
-            raise _there(folder)
+            raise _already_exists(folder)
         _check_folder(folder)
         return cls(folder=folder, archive=path)
 
@@ -70,14 +70,14 @@ def _check_folder(path: Path) -> None:
         if not os.path.lexists(path):
             return
         if not path.is_dir() or not (os.path.lexists(path / JOURNAL) or is_unused(path)):
-            raise _there(path)
+            raise _already_exists(path)
     except OSError as problem:
         raise UsageError(what=f"{path} cannot be used", why=problem.strerror or str(problem)) from problem
 
 
-def _there(path: Path) -> UsageError:
+def _already_exists(path: Path) -> UsageError:
     return UsageError(
-        what=f"{path} is there already",
-        why="a bundle is written into a place of its own, and nothing is overwritten",
-        next="name another with -o, or delete that one",
+        what=f"{path} already exists",
+        why="a bundle is written to a new path, and nothing is overwritten",
+        next="choose another path with -o, or delete that one",
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from whysync.facts.masking.names import SecretName, is_literal, is_password, promise_of
+from whysync.facts.masking.names import Secrecy, is_literal, is_password, secrecy_of
 from whysync.facts.masking.values import has_generated_part, is_generated, is_reference, looks_secret
 
 _LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9!@#$%^&*+=~?])")
@@ -18,7 +18,7 @@ _ASSIGNMENT = re.compile(
 )
 _BARE = re.compile(r"[^\s\"'<>,;&|`]+")
 _BARE_IN_STRUCT = re.compile(r"[^\s\"'<>,;&|`}\])]+")
-_LONGEST_WORD: Final = 2_000
+_MAX_VALUE: Final = 2_000
 _IN_LIST = re.compile(r"[\[,]\s{0,4}(?P<open>\\{0,15}[\"'])")
 _ELEMENT = re.compile(
     r"<(?P<tag>[A-Za-z_][\w:.-]{0,80}+)(?P<attributes>(?:\s{1,200}+[\w:.-]{1,80}+\s?=\s?"
@@ -32,14 +32,14 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
     """Positions of values that a text assigns to names that indicate a secret."""
     done = 0
     for matched in _ASSIGNMENT.finditer(text):
-        promise = promise_of(matched["name"])
-        if promise is SecretName.NONE or matched.start() < done:
+        secrecy = secrecy_of(matched["name"])
+        if secrecy is Secrecy.NONE or matched.start() < done:
             continue
         at, opened = matched.end(), matched["open"]
         if opened is not None:
             value = _quoted(len(opened) - 1, opened[-1]).match(text, at)
         elif matched["close"] is not None and text.startswith("[", at):
-            yield from _in_list(text, at, promise)
+            yield from _in_list(text, at, secrecy)
             continue
         else:
             value = (_BARE if "=" in matched["sep"] else _BARE_IN_STRUCT).match(text, at)
@@ -47,12 +47,12 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
             continue
         written = value[0] if opened is not None else value[0].rstrip("\\")
         # An explanation is not that long; one check is sufficient.
-        if len(written) > _LONGEST_WORD or (written and _is_assigned(matched, written, promise)):
+        if len(written) > _MAX_VALUE or (written and _is_secret_value(matched, written, secrecy)):
             done = at + len(written)
             yield at, done
 
 
-def _is_assigned(matched: re.Match[str], value: str, promise: SecretName) -> bool:
+def _is_secret_value(matched: re.Match[str], value: str, secrecy: Secrecy) -> bool:
     name, sep, opened = matched["name"], matched["sep"], matched["open"]
     if value.startswith(("<masked", "{", "[", "*****")) or (
         opened is None and value.startswith(("$(", "${"))
@@ -62,41 +62,41 @@ def _is_assigned(matched: re.Match[str], value: str, promise: SecretName) -> boo
     if matched["close"] is not None:  # a member of JSON, or of a Python or Ruby map
         if opened is None and not (is_password(name) and value[:1].isdigit()):
             return False
-        return is_literal(value, promise) and (promise is SecretName.SURE or looks_secret(value))
+        return is_literal(value, secrecy) and (secrecy is Secrecy.SURE or looks_secret(value))
     if sep == "=":
-        if promise is not SecretName.SURE:
+        if secrecy is not Secrecy.SURE:
             return looks_secret(value) and not is_reference(value)
         # In running text a name alone proves little: `token=invalid` is an error message.
-        return len(value) >= (4 if is_password(name) else 8) and is_literal(value, promise)
+        return len(value) >= (4 if is_password(name) else 8) and is_literal(value, secrecy)
     if sep == ":":
         if "/" in name:  # an image with its tag
             return False
-        if text[start - 1 : start] in ("{", "[") and promise is SecretName.SURE:
-            return is_literal(value, promise)
+        if text[start - 1 : start] in ("{", "[") and secrecy is Secrecy.SURE:
+            return is_literal(value, secrecy)
     if text[max(0, start - 12) : start].endswith("nexpected "):  # an error message of a parser
         return False
-    return _is_told(name, value, promise)
+    return _is_value_in_prose(name, value, secrecy)
 
 
-def _is_told(name: str, value: str, promise: SecretName) -> bool:
+def _is_value_in_prose(name: str, value: str, secrecy: Secrecy) -> bool:
     """Plain words are an explanation and not a value: `password: authentication failed`."""
-    if promise is not SecretName.SURE:
+    if secrecy is not Secrecy.SURE:
         is_header = name.lower().endswith("authorization") and any(map(str.isdigit, value))
         return looks_secret(value) and (is_header or has_generated_part(value)) and not is_reference(value)
     if len(value) < (6 if is_password(name) else 8) or value.count(" ") > 3:
         return False
     looks_assigned = _LETTER_AND_MORE.match(value) is not None or (len(value) >= 8 and is_generated(value))
-    return looks_assigned and is_literal(value, promise)
+    return looks_assigned and is_literal(value, secrecy)
 
 
-def _in_list(text: str, at: int, promise: SecretName) -> Iterator[tuple[int, int]]:
+def _in_list(text: str, at: int, secrecy: Secrecy) -> Iterator[tuple[int, int]]:
     """`"tokens":["x","y"]`: strings up to the end of the list."""
     while (opened := _IN_LIST.match(text, at)) is not None:
         quote = opened["open"]
         value = _quoted(len(quote) - 1, quote[-1]).match(text, opened.end())
         if value is None:
             return
-        if is_literal(value[0], promise) and looks_secret(value[0]):
+        if is_literal(value[0], secrecy) and looks_secret(value[0]):
             yield value.span()
         at = value.end() + len(quote)
 
@@ -125,11 +125,11 @@ def in_elements(text: str) -> Iterator[tuple[int, int]]:
                 name = attribute["value"]
             elif attribute["name"].lower() == "value":
                 value = attribute.span("value")
-        promise = promise_of(name)
-        if promise is SecretName.NONE:
+        secrecy = secrecy_of(name)
+        if secrecy is Secrecy.NONE:
             continue
         if value is None and not element["end"]:
             end = text.find("</", element.end(), element.end() + 4000)
             value = (element.end(), end) if end > element.end() else None
-        if value is not None and is_literal(text[value[0] : value[1]].strip(), promise):
+        if value is not None and is_literal(text[value[0] : value[1]].strip(), secrecy):
             yield value

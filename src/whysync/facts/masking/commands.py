@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from whysync.facts.masking.names import SecretName, promise_of
+from whysync.facts.masking.names import Secrecy, secrecy_of
 from whysync.facts.masking.values import is_literal_value, is_reference, looks_secret
 
 # Short flags that take a password, by program.
@@ -59,7 +59,7 @@ _PROGRAMS: Final = sorted({*_FLAGS, *_LOGIN, "vault", "login"}, key=len, reverse
 _PROGRAM = re.compile(rf"(?<![\w.-])(?:{'|'.join(_PROGRAMS)})(?![\w.-])")
 _END = re.compile(r"[\n;|&]|[\"'][\]}]")  # the latter where a list in JSON ends
 _ARGUMENT = re.compile(r"[\"']?((?![,:\[\]{}]+(?:[\s\"'`]|$))[^\s\"'`]+)")
-_LONGEST: Final = 2_000
+_MAX_LENGTH: Final = 2_000
 
 
 def in_text(text: str) -> Iterator[tuple[int, int]]:
@@ -68,8 +68,8 @@ def in_text(text: str) -> Iterator[tuple[int, int]]:
     for program in _PROGRAM.finditer(text):
         if program.start() < done:
             continue
-        end = _END.search(text, program.end(), program.end() + _LONGEST)
-        done = end.start() if end else min(len(text), program.end() + _LONGEST)
+        end = _END.search(text, program.end(), program.end() + _MAX_LENGTH)
+        done = end.start() if end else min(len(text), program.end() + _MAX_LENGTH)
         words = [(match_.start(1), match_[1]) for match_ in _ARGUMENT.finditer(text, program.start(), done)]
         for at, offset in secret_arguments([word for _, word in words]):
             start, word = words[at]
@@ -114,9 +114,9 @@ def secret_items(words: Sequence[str], program: str = "") -> Iterator[tuple[int,
     for at, (flag, value) in enumerate(itertools.pairwise(words), 1):
         if at in known or flag[:1] != "-" or "=" in flag or not _is_value(value):
             continue
-        promise = promise_of(flag)
-        if promise is SecretName.SURE or (
-            (promise is not SecretName.NONE or flag == "-p") and looks_secret(value) and ":" not in value[:6]
+        secrecy = secrecy_of(flag)
+        if secrecy is Secrecy.SURE or (
+            (secrecy is not Secrecy.NONE or flag == "-p") and looks_secret(value) and ":" not in value[:6]
         ):
             yield at, 0
 

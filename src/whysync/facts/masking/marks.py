@@ -14,7 +14,7 @@ _MARK_IN_FILE = re.compile(rb"(<|\\u003c)masked (\d{1,9})(>|\\u003e)")
 _IS_MARK = re.compile(r"<masked \d{1,9}>|\+{8,}")
 
 
-def is_mark(value: str) -> bool:
+def is_mask(value: str) -> bool:
     """Is it a mask of ours, or of Argo CD, which writes plus signs, a different number for each value?"""
     return _IS_MARK.fullmatch(value) is not None
 

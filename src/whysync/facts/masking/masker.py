@@ -14,16 +14,16 @@ import msgspec
 
 from whysync.facts.masking import commands, shapes
 from whysync.facts.masking.known_secrets import KnownSecrets
-from whysync.facts.masking.marks import Marks, from_base64, is_mark
+from whysync.facts.masking.marks import Marks, from_base64, is_mask
 from whysync.facts.masking.names import (
-    SecretName,
+    Secrecy,
     is_literal,
     is_password,
-    promise_of,
-    promise_of_path,
-    promised_at,
+    secrecy_at,
+    secrecy_of,
+    secrecy_of_path,
 )
-from whysync.facts.masking.secret_producers import PUBLIC_KEYS, SECRET_MAKERS, mask_made, names_in
+from whysync.facts.masking.secret_producers import PUBLIC_KEYS, SECRET_PRODUCERS, mask_produced, names_in
 from whysync.facts.masking.values import split_literal
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api import yaml
@@ -43,7 +43,7 @@ _BLOCK = re.compile(
 )
 
 SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
-_MOST_NESTED_TEXTS: Final = 3
+_MAX_NESTED_TEXTS: Final = 3
 # Where the value of a `name` is: of a variable, or of a plugin's parameter.
 _VALUES: Final = ("value", "string", "array", "map", "default")
 
@@ -70,7 +70,7 @@ class Masker:
 
     def mark(self, value: str) -> str:
         """The mask of a secret value; empty values and masks are returned unchanged."""
-        if not value or is_mark(value):
+        if not value or is_mask(value):
             return value
         mark = self._marks.mark(value.encode("utf-8", "surrogatepass"))
         self._known.add(value, mark)
@@ -80,12 +80,12 @@ class Masker:
         """The mask of a Secret's `stringData` value."""
         mark = self.mark(value)
         if mark is not value:
-            self._look_inside(value)
+            self._add_inner_secrets(value)
         return mark
 
     def mark_base64(self, value: str) -> str:
         """The mask of a Secret's `data` value: the same as that of its decoded bytes."""
-        if not value or is_mark(value):
+        if not value or is_mask(value):
             return value
         data = from_base64(value)
         if data is None:
@@ -99,10 +99,10 @@ class Masker:
             self._known.add(value, mark)
             return mark
         self._known.add(plain, mark)
-        self._look_inside(plain)
+        self._add_inner_secrets(plain)
         return mark
 
-    def _look_inside(self, plain: str) -> None:
+    def _add_inner_secrets(self, plain: str) -> None:
         """Credentials inside a secret file (a docker config, a kubeconfig, a DSN) may also appear alone."""
         shapes.masked_lines(plain, self.mark)
         if plain[:1] != "{":
@@ -125,7 +125,7 @@ class Masker:
         """A message or log without secrets that are recognized by their format."""
         masked_value = self._texts.get(value)
         if masked_value is None:
-            plain = self._mask_embedded(value) if _holds_secret(value) else value
+            plain = self._mask_embedded(value) if _contains_secret(value) else value
             masked_value = self._texts[value] = shapes.masked(plain, self.mark)
             # The second pass has to search for the values that the trees contain now.
             self._texts.setdefault(masked_value, masked_value)
@@ -140,14 +140,14 @@ class Masker:
 
     def mask_tree(self, value: Json) -> Json:
         if isinstance(value, dict):
-            self._mask_dict(value, SecretName.NONE)
+            self._mask_dict(value, Secrecy.NONE)
             return value
         if isinstance(value, list):
-            self._mask_list(value, SecretName.NONE)
+            self._mask_list(value, Secrecy.NONE)
             return value
         return self.masked_text(value) if isinstance(value, str) else value
 
-    def _mask_dict(self, body: Object, below: SecretName, *, is_schema: bool = False) -> None:
+    def _mask_dict(self, body: Object, below: Secrecy, *, is_schema: bool = False) -> None:
         """`below` is what a name further up indicates for the values in here."""
         self._mask_kinds(body)
         if not body.keys().isdisjoint(_VALUES):
@@ -165,21 +165,19 @@ class Masker:
                 if key == "helm":
                     self._mask_helm(cast("Object", value))
                 # In a schema the keys are field names, and what is below describes the fields.
-                inner = SecretName.NONE if is_schema else promised_at(key, below)
+                inner = Secrecy.NONE if is_schema else secrecy_at(key, below)
                 self._mask_dict(cast("Object", value), inner, is_schema=key == "properties")
             elif kind is list:
                 if key == "managedFields":
                     self._keys.update(names_in(value))
                 else:
-                    self._mask_list(cast("list[Json]", value), max(promise_of(key), promised_at(key, below)))
+                    self._mask_list(cast("list[Json]", value), max(secrecy_of(key), secrecy_at(key, below)))
             elif value is not None and kind is not bool:
-                promise = promise_of(key)
-                if below is not SecretName.NONE:
-                    promise = max(promise, promised_at(key, below))
-                if promise is not SecretName.NONE and (
-                    kind is str or is_password(key) or below is SecretName.SURE
-                ):
-                    value = body[key] = self._by_name(value, promise)
+                secrecy = secrecy_of(key)
+                if below is not Secrecy.NONE:
+                    secrecy = max(secrecy, secrecy_at(key, below))
+                if secrecy is not Secrecy.NONE and (kind is str or is_password(key) or below is Secrecy.SURE):
+                    value = body[key] = self._by_name(value, secrecy)
                 if type(value) is str and texts.get(value) is not value:
                     body[key] = self.masked_text(value)
 
@@ -191,25 +189,25 @@ class Masker:
                 if "data" in body or "stringData" in body:
                     self._mask_annotations(body, is_secret=True)
                     self._mask_secret(body)
-            elif kind.endswith(SECRET_MAKERS):
-                mask_made(fields(body.get("spec")), self._by_name)
+            elif kind.endswith(SECRET_PRODUCERS):
+                mask_produced(fields(body.get("spec")), self._by_name)
         elif kind == "Fake":  # a generator of External Secrets
-            mask_made(fields(body.get("spec")), self._by_name)
+            mask_produced(fields(body.get("spec")), self._by_name)
         if kind != "Secret" and isinstance(body.get("stringData"), dict):
             self._mask_values(fields(body["stringData"]), self.mark_secret)
 
-    def _mask_list(self, values: list[Json], promise: SecretName) -> None:
+    def _mask_list(self, values: list[Json], secrecy: Secrecy) -> None:
         if any(type(value) is str and (value[:1] == "-" or value == "login") for value in values):
             self._mask_arguments(values)
         for at, value in enumerate(values):
             if isinstance(value, dict):
-                self._mask_dict(value, min(promise, SecretName.HINT))
+                self._mask_dict(value, min(secrecy, Secrecy.HINT))
             elif isinstance(value, list):
-                self._mask_list(value, promise)
+                self._mask_list(value, secrecy)
             elif isinstance(value, str):
-                if promise is not SecretName.NONE:
+                if secrecy is not Secrecy.NONE:
                     lead, literal = split_literal(value)
-                    value = values[at] = f"{lead}{self._by_name(literal, promise)}"
+                    value = values[at] = f"{lead}{self._by_name(literal, secrecy)}"
                 values[at] = self.masked_text(value)
 
     def _mask_arguments(self, values: list[Json], program: str = "") -> None:
@@ -218,18 +216,18 @@ class Masker:
         for at, offset in commands.secret_items(words, program):
             values[at] = f"{words[at][:offset]}{self.mark(words[at][offset:])}"
 
-    def _by_name(self, value: Json, promise: SecretName) -> Json:
-        if promise is SecretName.NONE or value is None or isinstance(value, bool):
+    def _by_name(self, value: Json, secrecy: Secrecy) -> Json:
+        if secrecy is Secrecy.NONE or value is None or isinstance(value, bool):
             return value
         if isinstance(value, dict):
-            self._mask_dict(value, promise)
+            self._mask_dict(value, secrecy)
             return value
         if isinstance(value, list):
-            self._mask_list(value, promise)
+            self._mask_list(value, secrecy)
             return value
         if isinstance(value, str):
-            return self.mark(value) if is_literal(value, promise) else value
-        return self.mark(str(value)) if promise > SecretName.HINT else value
+            return self.mark(value) if is_literal(value, secrecy) else value
+        return self.mark(str(value)) if secrecy > Secrecy.HINT else value
 
     def _mask_secret(self, body: Object) -> None:
         public = PUBLIC_KEYS if self._is_argocd_credential(body) else frozenset[str]()
@@ -258,19 +256,19 @@ class Masker:
         name = body.get("name", body.get("key"))
         if type(name) is not str and "op" in body:
             name = body.get("path")
-        promise = promise_of_path(name) if type(name) is str else SecretName.NONE
-        if promise is SecretName.NONE:
+        secrecy = secrecy_of_path(name) if type(name) is str else Secrecy.NONE
+        if secrecy is Secrecy.NONE:
             return
         for place in _VALUES:  # in this order, because masks are numbered
             if place in body:
-                body[place] = self._by_name(body[place], promise)
+                body[place] = self._by_name(body[place], secrecy)
 
     def _mask_patch(self, body: Object) -> None:
         """A Kustomize patch: text that contains YAML."""
         patch = text(body["patch"])
         if dig(body, "target", "kind") == "Secret":
             body["patch"] = self.mark(patch)
-        elif not is_mark(patch):
+        elif not is_mask(patch):
             body["patch"] = self._mask_file(patch, whole_if_broken=True)
 
     def _is_argocd_credential(self, body: Object) -> bool:
@@ -291,7 +289,7 @@ class Masker:
     def _mask_annotations(self, body: Object, *, is_secret: bool) -> None:
         annotations = fields(fields(body.get("metadata")).get("annotations"))
         for name, value in annotations.items():
-            if not isinstance(value, str) or is_mark(value):
+            if not isinstance(value, str) or is_mask(value):
                 continue
             if name in self._sensitive:
                 annotations[name] = self.mark(value)
@@ -317,7 +315,7 @@ class Masker:
         for place in ("data", "binaryData"):
             values = fields(body.get(place))
             for key, value in values.items():
-                if not isinstance(value, str) or is_mark(value):
+                if not isinstance(value, str) or is_mask(value):
                     continue
                 if key == "release" and labels.get("owner") == "helm":
                     values[key] = self.mark(value)  # a packed Helm release, rendered Secrets included
@@ -327,7 +325,7 @@ class Masker:
     def _mask_helm(self, helm: Object) -> None:
         """`helm.values` of a source, wherever an Application repeats it: spec, operation, history."""
         values = helm.get("values")
-        if isinstance(values, str) and not is_mark(values):
+        if isinstance(values, str) and not is_mask(values):
             helm["values"] = self._mask_file(values, whole_if_broken=True)
 
     def _mask_file(self, written: str, *, whole_if_broken: bool) -> str:
@@ -336,7 +334,7 @@ class Masker:
         bodies = self._read(written)
         if bodies is not None and all(isinstance(body, (dict, list)) for body in bodies):
             return self._mask_bodies(written, bodies)
-        broken = bodies is None and self._nested < _MOST_NESTED_TEXTS
+        broken = bodies is None and self._nested < _MAX_NESTED_TEXTS
         return self.mark(written) if broken and whole_if_broken else shapes.masked_lines(written, self.mark)
 
     def _mask_embedded(self, written: str) -> str:
@@ -350,7 +348,7 @@ class Masker:
 
     def _read(self, written: str) -> list[Json] | None:
         """The documents of a text; `None` if one of them cannot be parsed."""
-        documents = list(yaml.documents(written)) if self._nested < _MOST_NESTED_TEXTS else []
+        documents = list(yaml.documents(written)) if self._nested < _MAX_NESTED_TEXTS else []
         bodies = [document.body for document in documents if isinstance(document, yaml.Document)]
         return bodies if bodies and len(bodies) == len(documents) else None
 
@@ -414,7 +412,7 @@ def _as_text(value: Json) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _holds_secret(text: str) -> bool:
+def _contains_secret(text: str) -> bool:
     """Does a text contain a manifest of kind Secret: an annotation, a patch, a message, a log?"""
     return "Secret" in text and "ata" in text and _KIND.search(text) is not None
 

@@ -10,7 +10,7 @@ from typing import Final
 from whysync.facts.masking.values import is_literal_value, is_namelike, is_reference, looks_secret
 
 
-class SecretName(IntEnum):
+class Secrecy(IntEnum):
     """How strongly a name suggests that its value is a secret."""
 
     NONE = 0
@@ -209,34 +209,34 @@ def _words(name: str) -> list[str]:
 
 
 @lru_cache(maxsize=65_536)
-def promise_of(name: str) -> SecretName:
+def secrecy_of(name: str) -> Secrecy:
     if len(name) > 200:
-        return SecretName.NONE
+        return Secrecy.NONE
     words = _words(name)
     while words and (words[-1].isdecimal() or words[-1] in _TRAILING):
         words.pop()
     if not words or not _ABOUT.isdisjoint(words):
-        return SecretName.NONE
+        return Secrecy.NONE
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last in _SURE_WORDS or last.endswith(_SURE_ENDS) or before in _SURE_PAIRS.get(last, ()):
-        return SecretName.SURE
+        return Secrecy.SURE
     if last in _MAYBE_WORDS or before in _MAYBE_PAIRS.get(last, ()):
         # Environment variables in capitals contain values: APP_SECRET, SECRET_KEY.
-        return SecretName.SURE if name.isupper() else SecretName.MAYBE
-    return SecretName.HINT if last in _HINT_WORDS else SecretName.NONE
+        return Secrecy.SURE if name.isupper() else Secrecy.MAYBE
+    return Secrecy.HINT if last in _HINT_WORDS else Secrecy.NONE
 
 
 @lru_cache(maxsize=65_536)
-def promise_below(name: str) -> SecretName:
+def secrecy_below(name: str) -> Secrecy:
     """What the name of a map or list indicates for the values in it: `secretEnv`, `extraSecrets`."""
-    promise = promise_of(name)
-    if promise is SecretName.HINT:
-        return SecretName.NONE  # `auth: {...}` is a section of settings
-    if promise is not SecretName.NONE:
-        return SecretName.HINT
+    secrecy = secrecy_of(name)
+    if secrecy is Secrecy.HINT:
+        return Secrecy.NONE  # `auth: {...}` is a section of settings
+    if secrecy is not Secrecy.NONE:
+        return Secrecy.HINT
     words = _words(name)
     is_collection = len(words) > 1 and words[-1] in _COLLECTIONS and not _SECRET_WORDS.isdisjoint(words[:-1])
-    return SecretName.HINT if is_collection else SecretName.NONE
+    return Secrecy.HINT if is_collection else Secrecy.NONE
 
 
 @lru_cache(maxsize=65_536)
@@ -247,27 +247,27 @@ def is_describing(name: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def promise_of_path(path: str) -> SecretName:
+def secrecy_of_path(path: str) -> Secrecy:
     """The same for a path such as `secretEnv.X`, `/data/password`: by its end, or by a map on the way."""
     parts = [part for part in re.split(r"[./\[\]]+", path[:1000]) if part]
     if not parts:
-        return SecretName.NONE
-    own = max(promise_of(path), promise_of(parts[-1]))
-    if own is not SecretName.NONE or is_describing(parts[-1]):
+        return Secrecy.NONE
+    own = max(secrecy_of(path), secrecy_of(parts[-1]))
+    if own is not Secrecy.NONE or is_describing(parts[-1]):
         return own
     if parts[-1] == "value" and any(part.lower() in ("env", "envs") for part in parts[-3:-1]):
-        return SecretName.HINT  # only the index of the variable is known, not its name
-    return max(map(promise_below, parts[:-1]), default=SecretName.NONE)
+        return Secrecy.HINT  # only the index of the variable is known, not its name
+    return max(map(secrecy_below, parts[:-1]), default=Secrecy.NONE)
 
 
-def promised_at(key: str, below: SecretName) -> SecretName:
+def secrecy_at(key: str, below: Secrecy) -> Secrecy:
     """What is indicated for the values in the map or list at a key."""
-    own = promise_below(key)
-    if below is SecretName.NONE:
+    own = secrecy_below(key)
+    if below is Secrecy.NONE:
         return own
     if key in _CONTENTS:
-        return SecretName.SURE
-    return SecretName.NONE if is_describing(key) else max(own, below)
+        return Secrecy.SURE
+    return Secrecy.NONE if is_describing(key) else max(own, below)
 
 
 def is_password(name: str) -> bool:
@@ -276,10 +276,10 @@ def is_password(name: str) -> bool:
     return "pass" in lower or "pwd" in lower
 
 
-def is_literal(value: str, promise: SecretName) -> bool:
+def is_literal(value: str, secrecy: Secrecy) -> bool:
     """Is it a value, and not a reference, a placeholder, a switch or (if in doubt) a name?"""
     if not is_literal_value(value) or is_reference(value):
         return False
-    if promise is SecretName.SURE:
+    if secrecy is Secrecy.SURE:
         return True
-    return looks_secret(value) if promise is SecretName.HINT else not is_namelike(value)
+    return looks_secret(value) if secrecy is Secrecy.HINT else not is_namelike(value)

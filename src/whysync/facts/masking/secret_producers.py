@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from whysync.facts.masking.names import SecretName
+from whysync.facts.masking.names import Secrecy
 from whysync.json_tree import Json, Object
 
-ByName = Callable[[Json, SecretName], Json]
+ByName = Callable[[Json, Secrecy], Json]
 
 # Fields of a repository or cluster Secret that are not credentials and that rules need.
 PUBLIC_KEYS: Final = frozenset(
@@ -28,26 +28,26 @@ PUBLIC_KEYS: Final = frozenset(
     ]
 )
 # Objects from which a controller creates Secrets, and the fields with the values.
-SECRET_MAKERS: Final = ("Secret", "SecretStore", "SecretTemplate")
-_MADE_DATA: Final = frozenset(("data", "stringData", "valueMap", "templates"))
+SECRET_PRODUCERS: Final = ("Secret", "SecretStore", "SecretTemplate")
+_PRODUCED_DATA: Final = frozenset(("data", "stringData", "valueMap", "templates"))
 
 
-def mask_made(body: Json, by_name: ByName) -> None:
+def mask_produced(body: Json, by_name: ByName) -> None:
     """`template.data` of a SealedSecret or ExternalSecret, `provider.fake.data` of a SecretStore."""
     if isinstance(body, list):
         for item in body:
-            mask_made(item, by_name)
+            mask_produced(item, by_name)
     elif isinstance(body, dict):
         for key, value in body.items():
-            if key in _MADE_DATA and isinstance(value, dict):
+            if key in _PRODUCED_DATA and isinstance(value, dict):
                 _values(value, by_name)
-            elif key in _MADE_DATA and isinstance(value, list):
+            elif key in _PRODUCED_DATA and isinstance(value, list):
                 for item in value:
                     if isinstance(item, dict) and isinstance(item.get("value"), str):
-                        item["value"] = by_name(item["value"], SecretName.SURE)
-                    mask_made(item, by_name)
+                        item["value"] = by_name(item["value"], Secrecy.SURE)
+                    mask_produced(item, by_name)
             else:
-                mask_made(value, by_name)
+                mask_produced(value, by_name)
 
 
 def _values(values: Object, by_name: ByName) -> None:
@@ -55,7 +55,7 @@ def _values(values: Object, by_name: ByName) -> None:
         if isinstance(value, dict):
             _values(value, by_name)
         elif not isinstance(value, list):
-            values[key] = by_name(value, SecretName.SURE)
+            values[key] = by_name(value, Secrecy.SURE)
 
 
 def names_in(managed: Json) -> Iterator[str]:

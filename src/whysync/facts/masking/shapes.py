@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whysync.facts.masking import assignments, commands, tokens
-from whysync.facts.masking.marks import is_mark
-from whysync.facts.masking.names import SecretName, is_literal, is_password, promise_of, promise_of_path
+from whysync.facts.masking.marks import is_mask
+from whysync.facts.masking.names import Secrecy, is_literal, is_password, secrecy_of, secrecy_of_path
 from whysync.facts.masking.values import is_generated, is_literal_value, is_reference, looks_secret
 
 Mark = Callable[[str], str]
@@ -212,12 +212,12 @@ def _spliced(text: str, places: Iterator[tuple[int, int]], mark: Mark) -> str:
 
 def _value(matched: re.Match[str], mark: Mark) -> str:
     value = matched["value"]
-    return matched[0] if is_mark(value) else f"{matched['lead']}{mark(value)}"
+    return matched[0] if is_mask(value) else f"{matched['lead']}{mark(value)}"
 
 
 def _url(matched: re.Match[str], mark: Mark) -> str:
     user, value = matched["user"], matched["value"]
-    if is_mark(value):
+    if is_mask(value):
         return matched[0]
     return f"{matched['scheme']}{user}:{value if value in _FORMAL_PASSWORDS else mark(value)}"
 
@@ -233,13 +233,13 @@ def _cookies(matched: re.Match[str], mark: Mark) -> str:
 
 def _flag(matched: re.Match[str], mark: Mark) -> str:
     name, value = matched["name"], matched["value"]
-    promise = promise_of(name)
-    if promise is SecretName.NONE or not is_literal_value(value) or is_reference(value):
+    secrecy = secrecy_of(name)
+    if secrecy is Secrecy.NONE or not is_literal_value(value) or is_reference(value):
         return matched[0]
     if name.lower() in _PASSWORD_FLAGS:
         is_secret = len(value) >= 4
-    elif matched["sep"] == "=" or promise is not SecretName.SURE:
-        return matched[0] if promise is SecretName.SURE or not looks_secret(value) else _value(matched, mark)
+    elif matched["sep"] == "=" or secrecy is not Secrecy.SURE:
+        return matched[0] if secrecy is Secrecy.SURE or not looks_secret(value) else _value(matched, mark)
     else:
         is_secret = len(value) >= (4 if is_password(name) else 8) and not re.match(r"[a-z]+\b", value)
     return _value(matched, mark) if is_secret else matched[0]
@@ -272,15 +272,15 @@ def _of_field(matched: re.Match[str], mark: Mark) -> str:
     of_secret = is_data and (path != below or _is_about_secret(matched))
     if value in _TYPES and groups.get("pointer") is None and "quote" in groups:
         return matched[0]
-    promise = promise_of_path(path.rstrip("]"))
-    is_secret = promise is SecretName.SURE or (promise is not SecretName.NONE and looks_secret(value))
+    secrecy = secrecy_of_path(path.rstrip("]"))
+    is_secret = secrecy is Secrecy.SURE or (secrecy is not Secrecy.NONE and looks_secret(value))
     return _value(matched, mark) if of_secret or is_secret else matched[0]
 
 
 def _literal(matched: re.Match[str], mark: Mark) -> str:
-    promise = max(map(promise_of, _NAME.findall(matched["lead"])))
-    is_secret = promise is SecretName.SURE and is_literal(matched["value"], promise)
-    return _value(matched, mark) if is_secret or (promise and looks_secret(matched["value"])) else matched[0]
+    secrecy = max(map(secrecy_of, _NAME.findall(matched["lead"])))
+    is_secret = secrecy is Secrecy.SURE and is_literal(matched["value"], secrecy)
+    return _value(matched, mark) if is_secret or (secrecy and looks_secret(matched["value"])) else matched[0]
 
 
 _RULES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Mark], str]], ...]] = (
@@ -321,8 +321,8 @@ def _stated(matched: re.Match[str], mark: Mark) -> str:
 
 
 def _in_line(matched: re.Match[str], mark: Mark) -> str:
-    promise, value = promise_of(matched["name"]), matched["value"]
-    if promise is SecretName.NONE or "<masked " in value or not is_literal(value, promise):
+    secrecy, value = secrecy_of(matched["name"]), matched["value"]
+    if secrecy is Secrecy.NONE or "<masked " in value or not is_literal(value, secrecy):
         return matched[0]
-    is_secret = promise is SecretName.SURE or looks_secret(value)
+    is_secret = secrecy is Secrecy.SURE or looks_secret(value)
     return f"{matched['lead']}{mark(value)}" if is_secret else matched[0]
