@@ -282,7 +282,7 @@ class TestPlaces:
     def test_nothing_is_overwritten(self, taken: Path) -> None:
         with pytest.raises(UsageError) as problem:
             Target.of(str(taken))
-        assert "there already" in problem.value.what
+        assert "already exists" in problem.value.what
 
     def test_a_finished_bundle_is_not_added_to(self, tmp_path: Path) -> None:
         bundle = Collection(Target.of(str(tmp_path / "out")), "test")
