@@ -6,7 +6,6 @@ from tests.cli.running import Whysync
 from tests.situations import ROOT
 from whysync import app
 from whysync.diagnosis.snapshot_index import SnapshotIndex
-from whysync.lab import actions as acts
 from whysync.lab import cluster_setup as grounds
 from whysync.lab import commits
 from whysync.lab import parse as reading
@@ -30,7 +29,7 @@ def test_every_field_has_its_word() -> None:
         *reading.EXPECTED,
         *reading.EXPECTED_FIX,
         *commits.COMMIT_KEYS,
-        *acts.KINDS,
+        *reading.KINDS,
         *grounds.CLUSTER,
         *grounds.POD,
         *grounds.WEBHOOK,
