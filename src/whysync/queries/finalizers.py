@@ -14,6 +14,7 @@ _GRACE = timedelta(minutes=2)
 DELETION_TIMESTAMP = "/metadata/deletionTimestamp"
 # Finalizers that Kubernetes removes when nothing uses the object any more.
 PROTECTIONS = frozenset({"kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"})
+FOREGROUND = "foregroundDeletion"
 REMOVE_FINALIZERS = '{"metadata":{"finalizers":null}}'
 _ENDED = ("Succeeded", "Failed")
 
@@ -38,6 +39,18 @@ def _claims(case: Case, volume: Manifest) -> Iterator[tuple[Manifest, str]]:
     for claim in case.live_of_kind("PersistentVolumeClaim"):
         if claim.spec.get("volumeName") == volume.ref.name:
             yield claim, "/spec/volumeName"
+
+
+def blocking_dependents(case: Case, owner: Manifest) -> list[tuple[Manifest, str]]:
+    """The live dependents that a foreground deletion waits for, each with the pointer to the owner."""
+    return [
+        (item, f"/metadata/ownerReferences/{index}")
+        for item in case.owned_by(owner.ref)
+        for index, reference in enumerate(items(item.meta.get("ownerReferences")))
+        if dig(reference, "name") == owner.ref.name
+        and dig(reference, "kind") == owner.ref.kind
+        and dig(reference, "blockOwnerDeletion") is True
+    ]
 
 
 def finalizers_of(live: Manifest | None) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ reports that it cannot delete it; or the Application itself was deleted long ago
 
 ## Fix
 Get the controller that handles the finalizer working again. Only if that controller no longer exists, remove
-the finalizer manually. Kubernetes removes the finalizers that protect claims and volumes when nothing uses
-them anymore; never remove these manually.
+the finalizer manually. `foregroundDeletion` belongs to the garbage collector of Kubernetes: it waits for the
+dependents with `blockOwnerDeletion`, which have to be deleted first. Kubernetes removes the finalizers that
+protect claims and volumes when nothing uses them anymore; never remove these manually.
 
 ## When it is something else
 The namespace itself is being deleted: namespace-terminating.
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import counted
 from whysync.diagnosis.symptom import DELETION, OPERATION, SymptomId
+from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import DeletionFailed, FinalizerStuck
@@ -31,14 +33,18 @@ from whysync.queries.commands import (
     CONTROLLER,
     app_argument,
     argocd_namespace,
+    comment,
     kubectl,
     on_object,
     with_comment,
 )
+from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.finalizers import (
     DELETION_TIMESTAMP,
+    FOREGROUND,
     PROTECTIONS,
     REMOVE_FINALIZERS,
+    blocking_dependents,
     finalizers_of,
     is_stuck_in_deletion,
     users_of_storage,
@@ -173,6 +179,8 @@ def _finding(
     since = age_at(case, live, DELETION_TIMESTAMP)
     if live is not None and finalizers and PROTECTIONS.issuperset(finalizers):
         return _in_use(case, live, explains=explains, evidence=evidence, finalizers=finalizers)
+    if live is not None and finalizers == (FOREGROUND,):
+        return _waits_for_dependents(case, live, explains=explains, evidence=evidence)
     age = f" for {age_text(since)}" if since is not None else ""
     return Finding(
         about=ref,
@@ -191,6 +199,50 @@ def _finding(
                 on_object("patch", ref, "--type=merge", "-p", REMOVE_FINALIZERS),
                 title="Only if that controller no longer exists: remove the finalizer",
                 destroys=("the object, immediately; what the finalizer should have cleaned up stays behind",),
+            ),
+        ),
+    )
+
+
+def _waits_for_dependents(
+    case: Case, live: Manifest, *, explains: tuple[SymptomId, ...], evidence: tuple[Evidence, ...]
+) -> Finding:
+    """The garbage collector removes this finalizer when the dependents that block the deletion are gone."""
+    blocking = blocking_dependents(case, live)
+    since = age_at(case, live, DELETION_TIMESTAMP)
+    age = f" for {age_text(since)}" if since is not None else ""
+    names = ", ".join(str(item.ref) for item, _ in blocking[:3])
+    names += f" and {len(blocking) - 3} more" if len(blocking) > 3 else ""
+    verb = "has" if len(blocking) == 1 else "have"
+    why = f"{names} {verb} not been deleted yet" if blocking else "dependents have not been deleted yet"
+    commands = [on_object("get", item.ref, "-o", "yaml") for item, _ in blocking[:3]]
+    return Finding(
+        about=live.ref,
+        field="/metadata/finalizers",
+        explains=tuple(dict.fromkeys(explains)),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if blocking else Confidence.MEDIUM,
+        verdict=f"{live.ref} has been terminating{age}: {why} ({FOREGROUND})",
+        root=why if blocking else None,
+        evidence=(
+            *evidence,
+            *_cited(live),
+            *(cite(item, pointer, says="blocks the deletion of its owner") for item, pointer in blocking[:3]),
+        ),
+        fixes=(
+            Fix.run(
+                *(commands or [with_comment(on_object("get", live.ref, "-o", "yaml"), "its UID")]),
+                *(
+                    ()
+                    if blocking
+                    else (
+                        comment(
+                            "the dependents have this UID in ownerReferences, with blockOwnerDeletion: true"
+                        ),
+                    )
+                ),
+                title=f"Find out why {names or 'its dependents'} cannot be deleted (finalizers, Pods)",
+                risk=f"do not remove {FOREGROUND} manually: nothing then waits for the dependents",
             ),
         ),
     )
@@ -245,23 +297,29 @@ def _in_use(
             ),
         ),
         fixes=(
-            Fix.run(
-                with_comment(
-                    kubectl("get", "pv", "-o", f"custom-columns={_COLUMNS}"),
-                    "the volume and its reclaim policy",
-                ),
-                with_comment("kubectl patch pv NAME -p '" + RETAIN + "'", "before you stop anything"),
-                title="If the data must stay: set the volume's reclaim policy to Retain first"
-                " (a deletion cannot be canceled)",
-            ),
+            *_retain(live),
             Fix.run(
                 *commands,
                 title=f"If the data may be deleted: stop {names or 'what uses it'};"
                 " Kubernetes then removes the finalizer",
                 risk="do not remove this finalizer manually: the volume would be deleted under a running Pod",
-                destroys=("the claim, and its data unless the volume's reclaim policy is Retain",),
+                destroys=(f"{live.ref}; {deletion_cost(case, live.ref)}",),
             ),
         ),
+    )
+
+
+def _retain(live: Manifest) -> Iterator[Fix]:
+    """The deletion of a claim cannot be canceled, but its volume can be kept."""
+    volume = text(live.spec.get("volumeName")) if live.ref.kind == "PersistentVolumeClaim" else live.ref.name
+    show = (
+        kubectl("get", "pv", volume) if volume else kubectl("get", "pv", "-o", f"custom-columns={_COLUMNS}")
+    )
+    yield Fix.run(
+        with_comment(show, "the volume and its reclaim policy"),
+        with_comment(kubectl("patch", "pv", volume or "NAME", "-p", RETAIN), "before you stop anything"),
+        title="If the data must stay: set the volume's reclaim policy to Retain first"
+        " (a deletion cannot be canceled)",
     )
 
 

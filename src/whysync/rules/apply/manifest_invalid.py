@@ -21,14 +21,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
-from whysync.json_tree import Missing, json_kind
+from whysync.json_tree import Missing, fields, items, json_kind
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import kubectl, sync
+from whysync.queries.commands import comment, kubectl, on_object, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
@@ -80,6 +80,8 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
         corrected = correction_in_git(failure, desired, mistyped)
         if not corrected and len(group.resources) == 1 and is_reverted_in_git(case, ref, group.explains):
             corrected = "the change was reverted in Git"
+        if not corrected and _is_node_port(failure) and _has_another_port(failure, desired):
+            corrected = f"Git no longer declares node port {failure.value}"
         verdict = (
             _of_type(ref, group, desired, mistyped) if mistyped and desired else _verdict(ref, group, desired)
         )
@@ -94,6 +96,7 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
             evidence=(
                 *group.cited(says="the API server rejects the object"),
                 *((cite(desired, field, says="the field in Git"),) if desired and field else ()),
+                *_holders(case, ref, failure),
             ),
             fixes=tuple(_fixes(case, ref, failure, desired, mistyped)),
             already_fixed=sync_again(case, bool(corrected), corrected, "Sync again: Git is corrected"),
@@ -120,9 +123,66 @@ def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, mi
     )
 
 
+def _is_node_port(failure: SchemaInvalid) -> bool:
+    return failure.field.endswith(".nodePort") and failure.value.isdecimal()
+
+
+def _has_another_port(failure: SchemaInvalid, desired: Manifest | None) -> bool:
+    return desired is not None and bool(failure.pointer) and str(desired.at(failure.pointer)) != failure.value
+
+
+def _holders(case: Case, ref: Ref, failure: SchemaInvalid) -> Iterator[Evidence]:
+    if _is_node_port(failure):
+        for service, pointer in _services_with(case, ref, failure.value)[:3]:
+            yield cite(service, pointer, says="this Service has the port")
+
+
+def _services_with(case: Case, ref: Ref, port: str) -> list[tuple[Manifest, str]]:
+    """Other Services of the facts that have the node port, each with the pointer to it."""
+    return [
+        (service, f"/spec/ports/{index}/nodePort")
+        for service in case.live_of_kind("Service")
+        if service.ref.key != ref.key
+        for index, item in enumerate(items(service.spec.get("ports")))
+        if str(fields(item).get("nodePort")) == port
+    ]
+
+
+def _other_node_port(case: Case, ref: Ref, failure: SchemaInvalid, desired: Manifest | None) -> Iterator[Fix]:
+    """The port belongs to another Service, or is not in the range of the cluster."""
+    if desired is not None and failure.pointer and not isinstance(desired.at(failure.pointer), Missing):
+        yield Fix.remove(
+            ref,
+            failure.pointer,
+            title="Remove nodePort: Kubernetes then chooses a free port",
+            risk="who calls the node at this port (a load balancer, a firewall) needs the new one",
+        )
+    holders = _services_with(case, ref, failure.value)
+    columns = "NAMESPACE:.metadata.namespace,NAME:.metadata.name,NODEPORTS:.spec.ports[*].nodePort"
+    yield Fix.run(
+        *(on_object("get", service.ref) for service, _ in holders[:3]),
+        *(
+            ()
+            if holders
+            else (
+                kubectl("get", "svc", "-A", "-o", f"custom-columns={columns}")
+                + f" | grep -w {failure.value}",
+            )
+        ),
+        comment(f"set another nodePort (default range 30000-32767) of {ref} in Git, or remove it; commit"),
+        sync(case),
+        title=f"Choose another port in Git, or release it at {holders[0][0].ref}"
+        if holders
+        else f"Find the Service that has port {failure.value}, and choose another port in Git",
+    )
+
+
 def _fixes(
     case: Case, ref: Ref, failure: SchemaInvalid, desired: Manifest | None, mistyped: Mistyped | None
 ) -> Iterator[Fix]:
+    if _is_node_port(failure):
+        yield from _other_node_port(case, ref, failure, desired)
+        return
     unknown = failure.problem is SchemaProblem.UNKNOWN_FIELD
     if unknown and failure.pointer and desired is not None:
         yield Fix.remove(

@@ -74,7 +74,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
                     cite(history.pod, waiting.pointer, says=f"container {waiting.name} waits"),
                     *refusal.evidence,
                 ),
-                fixes=(*_credentials(history.pod, refusal), *_fixes(history.pod.ref, waiting.image)),
+                fixes=tuple(_credentials(history.pod, refusal)) or _fixes(history.pod.ref, waiting.image),
                 key=image_key(case, waiting.image, refusal.reason, refusal.secrets),
             )
             yield with_revert(case, _with_running_tag(case, finding, waiting.image, refusal))

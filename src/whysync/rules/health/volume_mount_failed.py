@@ -19,7 +19,7 @@ A claim without a volume is not bound yet. A Secret or ConfigMap that does not e
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, rule
 from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.ref import Ref
@@ -87,11 +87,18 @@ def _recreate(case: Case, about: Ref, *, attached_elsewhere: bool) -> Iterator[F
         return
     if workload is not None and workload.at("/spec/strategy/type") == "Recreate":
         return
+    title = "Use the strategy Recreate: a rolling update needs the volume on two nodes at once"
+    risk = "the app is down while its Pod moves"
+    if case.desired_of(about.key) is not None:
+        yield Fix.change(
+            about, Set(pointer="/spec/strategy", value={"type": "Recreate"}), title=title, risk=risk
+        )
+        return
     yield Fix.run(
         comment(f"spec.strategy of {about} in Git: type Recreate, without rollingUpdate; commit"),
         sync(case),
-        title="Use the strategy Recreate: a rolling update needs the volume on two nodes at once",
-        risk="the app is down while its Pod moves",
+        title=title,
+        risk=risk,
     )
 
 

@@ -29,7 +29,7 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.commands import kubectl, on_object
+from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain, symptoms_on
 from whysync.queries.resource_rows import row_evidence
@@ -71,7 +71,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
                 row_evidence(case, row, says=f"Argo CD reports it as {code}"),
                 *chain_evidence(chain),
             ),
-            fixes=tuple(_fixes(row.ref, chain, has_reason=has_reason)),
+            fixes=tuple(_fixes(case, row.ref, chain, has_reason=has_reason)),
         )
         yield with_revert(case, finding)
 
@@ -94,7 +94,7 @@ def _reporter(row: ResourceRow, chain: tuple[Link, ...]) -> str:
     return f"{chain[-1].ref}: " if len(chain) > 1 and chain[-1].ref.key != row.key else ""
 
 
-def _fixes(ref: Ref, chain: tuple[Link, ...], *, has_reason: bool) -> Iterator[Fix]:
+def _fixes(case: Case, ref: Ref, chain: tuple[Link, ...], *, has_reason: bool) -> Iterator[Fix]:
     last_ref = chain[-1].ref if chain else ref
     retry = RETRIES.get((ref.group, ref.kind))
     commands = (
@@ -102,10 +102,17 @@ def _fixes(ref: Ref, chain: tuple[Link, ...], *, has_reason: bool) -> Iterator[F
         kubectl("get", "events", "--sort-by", ".lastTimestamp", namespace=last_ref.namespace or "default"),
     )
     if retry is not None:
+        if ref.kind == "Rollout":
+            yield Fix.run(
+                f"kubectl argo rollouts get rollout {quote(ref.name)} -n {quote(ref.namespace or 'default')}",
+                with_comment("git revert COMMIT && git push", "the commit with the version that failed"),
+                sync(case),
+                title="If the new version is bad: revert it in Git; an aborted Rollout serves the old one",
+            )
         yield Fix.run(
             *commands,
             f"{' '.join(retry)} {quote(ref.name)} -n {quote(ref.namespace or 'default')}",
-            title=f"Fix what it reports, then retry, or revert in Git: a {ref.kind} does not retry by itself",
+            title=f"Fix what it reports, then retry: a {ref.kind} does not retry by itself",
         )
     elif has_reason:
         yield Fix.run(
