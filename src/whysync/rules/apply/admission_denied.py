@@ -28,6 +28,7 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
+from whysync.queries.pod_security import demanded_edits, demanded_fields, is_only_unset
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
 ENGINES = {
@@ -77,6 +78,12 @@ def admission_denied(case: Case) -> Iterator[Finding]:
             fixes=(*_fixes(case, group, ref), *filter(None, (revert_in_git(case, ref),))),
             already_fixed=sync_again(
                 case, reverted, "the change was reverted in Git", "Sync again: the change was reverted in Git"
+            )
+            or sync_again(
+                case,
+                _meets_level(failure, desired),
+                "Git has the securityContext that the level demands",
+                "Sync again: Git is corrected",
             ),
         )
 
@@ -117,17 +124,42 @@ def _policy(case: Case, failure: AdmissionDenied) -> Iterator[Evidence]:
             yield cite(manifest, "/metadata/name", says="the policy")
 
 
+def _secured(case: Case, ref: Ref, reason: str) -> Fix:
+    """The Pod template as the level demands it; in Git if the manifest is in the facts."""
+    desired = case.desired_of(ref.key)
+    risk = "an image that runs as root, or needs these privileges, does not start then: test it first"
+    if not is_only_unset(reason):
+        return Fix.run(
+            *(comment(f"{line}; commit") for line in demanded_fields(reason)),
+            comment(f"remove from the Pod template of {ref} what the level forbids, and commit"),
+            sync(case),
+            title=f"Remove what the level forbids from {ref} in Git",
+        )
+    edits = demanded_edits(desired, reason) if desired is not None else ()
+    if edits:
+        return Fix.change(ref, *edits, title="Set the securityContext that the level demands", risk=risk)
+    return Fix.run(
+        *(comment(f"{line}; commit") for line in demanded_fields(reason)),
+        sync(case),
+        title=f"Set the securityContext that the level demands, in the manifest of {ref}",
+        risk=risk,
+    )
+
+
+def _meets_level(failure: AdmissionDenied, desired: Manifest | None) -> bool:
+    """Does Git have all fields that the Pod Security level demands?"""
+    if failure.engine is not PolicyEngine.POD_SECURITY or desired is None:
+        return False
+    return is_only_unset(failure.reason) and not demanded_edits(desired, failure.reason)
+
+
 def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterator[Fix]:
     failure = group.failure
     field = failure.pointer or "what the policy names"
     sync_command = sync(case)
     if failure.engine is PolicyEngine.POD_SECURITY:
         namespace = ref.namespace or case.destination_namespace
-        yield Fix.run(
-            comment(f"set the securityContext fields listed in the message on {ref}, and commit"),
-            sync_command,
-            title="Set the securityContext fields listed in the message",
-        )
+        yield _secured(case, ref, failure.reason)
         yield Fix.run(
             kubectl("label", "namespace", namespace, f"{ENFORCE}={_lower_level(failure)}", "--overwrite"),
             sync_command,
