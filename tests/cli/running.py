@@ -57,8 +57,8 @@ class Whysync:
         return Ran(code, out, err)
 
 
-def _short_pause(attempt: int, limits: HttpLimits, *, asked: float | None = None) -> float:
-    return pause_before(attempt, limits, asked=asked) / 1000
+def _short_pause(attempt: int, limits: HttpLimits, *, requested: float | None = None) -> float:
+    return pause_before(attempt, limits, requested=requested) / 1000
 
 
 @contextmanager

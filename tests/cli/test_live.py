@@ -167,7 +167,7 @@ class TestWhere:
         config(tmp_path, "argocd.example.com", TOKEN)
         ran = whysync("list", "--server", argocd.url, "--plaintext", ARGOCD_CONFIG_DIR=str(tmp_path))
         assert ran.code == 2
-        assert "does not accept these credentials" in ran.err
+        assert "rejects these credentials" in ran.err
 
     def test_a_bundle_comes_first(self, whysync: Whysync, argocd: ArgoCD) -> None:
         ran = whysync(
@@ -265,7 +265,7 @@ class TestInterrupted:
         assert "live objects and their diff" in ran.out
 
     def test_a_time_that_is_none(self, whysync: Whysync) -> None:
-        assert "no time" in whysync("list", "--timeout", "soon").err
+        assert "invalid duration" in whysync("list", "--timeout", "soon").err
 
 
 class TestWatching:

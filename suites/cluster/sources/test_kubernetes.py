@@ -193,5 +193,5 @@ def test_logins_that_fail_say_so(ground: Ground, tmp_path: Path) -> None:
 def test_the_command_line_says_it_too(fleet: Ground, tmp_path: Path) -> None:
     figures: Figures = measured(fleet.kubeconfig(tmp_path, token="wrong"), "list", "--core")
     assert figures.code == 2
-    assert "does not accept these credentials" in figures.errors
+    assert "rejects these credentials" in figures.errors
     assert "Traceback" not in figures.errors

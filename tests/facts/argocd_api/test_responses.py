@@ -85,7 +85,7 @@ class TestStreams:
 
     def test_a_stream_that_breaks_off(self) -> None:
         said = said_in([entry(content="a", podName="p"), b'{"result": {"conte'])
-        assert (said.lines, said.problem) == (("a",), "the stream broke off")
+        assert (said.lines, said.problem) == (("a",), "the stream was interrupted")
 
 
 def entry(**result: Json) -> bytes:

@@ -18,7 +18,7 @@ from tests.facts.http.faulty import Answering, Asked, Faulty, Says, faulty, pack
 from whysync.deadline import Deadline
 from whysync.facts.http import errors as problems
 from whysync.facts.http.address import without_password
-from whysync.facts.http.auth import As, Fixed, TokenFile, basic, bearer
+from whysync.facts.http.auth import StaticHeaders, TokenFile, WithHeaders, basic, bearer
 from whysync.facts.http.client import Client
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.tls import Tls
@@ -41,7 +41,7 @@ def conversation(
     ask: Callable[[Client], Awaitable[T]],
     *,
     limits: HttpLimits = QUICK,
-    auth: Fixed | TokenFile | As | None = None,
+    auth: StaticHeaders | TokenFile | WithHeaders | None = None,
     within: float = 5,
 ) -> tuple[T, Faulty]:
     async def talk() -> tuple[T, Faulty]:
@@ -95,13 +95,13 @@ def test_what_passes_is_waited_for(fault: Says) -> None:
 
 
 STAYING: dict[str, tuple[Says, type[problems.HttpError], str]] = {
-    "reset": (Says(how="reset"), problems.Unreachable, "broke off"),
-    "hang": (Says(how="hang"), problems.TimedOut, "does not answer"),
-    "dripping body": (Says(body=b"x" * 1000, how="drip"), problems.TimedOut, "no whole answer within 0.4 s"),
-    "dripping head": (Says(how="drip-head"), problems.TimedOut, "does not answer in time"),
-    "silence in the body": (Says(body=b"x" * 100, how="silent-body"), problems.TimedOut, "silence"),
-    "cut off": (Says(body=b'{"items": [1, 2, 3]}', how="cut"), problems.Unreachable, "broke off"),
-    "noise": (Says(how="noise"), problems.Unreachable, "broke off"),
+    "reset": (Says(how="reset"), problems.Unreachable, "was interrupted"),
+    "hang": (Says(how="hang"), problems.TimedOut, "does not respond"),
+    "dripping body": (Says(body=b"x" * 1000, how="drip"), problems.TimedOut, "no complete response within 0.4 s"),
+    "dripping head": (Says(how="drip-head"), problems.TimedOut, "does not respond in time"),
+    "silence in the body": (Says(body=b"x" * 100, how="silent-body"), problems.TimedOut, "no data"),
+    "cut off": (Says(body=b'{"items": [1, 2, 3]}', how="cut"), problems.Unreachable, "was interrupted"),
+    "noise": (Says(how="noise"), problems.Unreachable, "was interrupted"),
     "wrong JSON": (Says(body=b'{"items": ['), problems.MalformedResponse, "is not JSON"),
     "deep JSON": (Says(body=b"[" * 20_000), problems.MalformedResponse, "is not JSON"),
     "empty": (Says(body=b""), problems.MalformedResponse, "it is empty"),
@@ -111,18 +111,18 @@ STAYING: dict[str, tuple[Says, type[problems.HttpError], str]] = {
         "is a web page",
     ),
     "400": (says({"message": "bad selector"}, 400), problems.Rejected, "bad selector"),
-    "401": (says({"message": "Unauthorized"}, 401), problems.NotAuthenticated, "does not accept these"),
+    "401": (says({"message": "Unauthorized"}, 401), problems.NotAuthenticated, "rejects these"),
     "403": (says({"message": "pods is forbidden"}, 403), problems.Forbidden, "pods is forbidden"),
     "404": (Says(404, b"404 page not found"), problems.Missing, "page not found"),
     "410": (says({"message": "the continue token is too old"}, 410), problems.Expired, "too old"),
     "429": (says({"message": "slow down"}, 429), problems.Overloaded, "slow down"),
-    "429 for an hour": (says({}, 429, Retry_After="3600"), problems.Overloaded, "wait 3.6e+03 s"),
+    "429 for an hour": (says({}, 429, Retry_After="3600"), problems.Overloaded, "Retry-After of 3.6e+03 s"),
     "500": (says({"error": "rpc error", "code": 2}, 500), problems.ServerFailed, "rpc error"),
     "503": (Says(503, b"no endpoints"), problems.Overloaded, "no endpoints"),
     "broken gzip": (
         Says(body=b"\x1f\x8bnonsense", headers={"Content-Encoding": "gzip"}),
         problems.MalformedResponse,
-        "cannot be unpacked",
+        "cannot be decompressed",
     ),
     "huge": (Says(body=b'"' + b"x" * 60_000 + b'"'), problems.TooLarge, "too large"),
     "a bomb": (packed(Says(body=b'"' + b"x" * 5_000_000 + b'"')), problems.TooLarge, "too large"),
@@ -131,21 +131,21 @@ STAYING: dict[str, tuple[Says, type[problems.HttpError], str]] = {
             body=gzip.compress(gzip.compress(bytes(50_000_000))), headers={"Content-Encoding": "gzip, gzip"}
         ),
         problems.MalformedResponse,
-        "cannot be unpacked",
+        "cannot be decompressed",
     ),
     "another encoding": (
         Says(body=b"x", headers={"Content-Encoding": "br"}),
         problems.MalformedResponse,
-        "'br' was not asked for",
+        "'br' was not requested",
     ),
     "half of a gzip": (
         Says(body=gzip.compress(b'{"items": []}' * 99)[:-20], headers={"Content-Encoding": "gzip"}),
         problems.MalformedResponse,
-        "ends in the middle",
+        "is truncated",
     ),
     "an endless body": (Says(body=b"x" * 999, how="endless"), problems.TooLarge, "too large"),
-    "endless heads": (Says(how="informational"), problems.TimedOut, "does not answer in time"),
-    "a circle": (Says(302, b"", {"Location": "/again"}), problems.RedirectedElsewhere, "round in circles"),
+    "endless heads": (Says(how="informational"), problems.TimedOut, "does not respond in time"),
+    "a circle": (Says(302, b"", {"Location": "/again"}), problems.RedirectedElsewhere, "redirects in a loop"),
     "nowhere": (Says(302, b"", {"Location": "https://[::1"}), problems.Unreachable, "location header"),
     "elsewhere": (
         Says(302, b"", {"Location": "https://login.example.com/oauth?state=1"}),
@@ -204,7 +204,7 @@ def test_a_token_that_expires_in_the_middle_is_read_again(tmp_path: Path) -> Non
 
 
 def test_many_that_meet_a_401_renew_once() -> None:
-    class Login(Fixed):
+    class Login(StaticHeaders):
         renewals = 0
 
         async def headers(self) -> dict[str, str]:
@@ -347,7 +347,7 @@ def test_a_server_that_repeats_our_token() -> None:
     for auth in (
         bearer("plain-words"),
         basic("me", "plain-words"),
-        Fixed({"Authorization": "x"}, secrets=("x",)),
+        StaticHeaders({"Authorization": "x"}, secrets=("x",)),
     ):
         with pytest.raises(problems.Rejected) as caught:
             conversation(echo, list_pods, auth=auth)
@@ -370,7 +370,7 @@ def test_ways_to_say_who_we_are(tmp_path: Path) -> None:
     ask = list_pods
     assert conversation(echo, ask, auth=bearer("t"))[0] == {"auth": "Bearer t", "as": None}
     assert conversation(echo, ask, auth=basic("me", "pw"))[0] == {"auth": "Basic bWU6cHc=", "as": None}
-    both = As(bearer("t"), {"Impersonate-User": "jane"})
+    both = WithHeaders(bearer("t"), {"Impersonate-User": "jane"})
     assert conversation(echo, ask, auth=both)[0] == {"auth": "Bearer t", "as": "jane"}
     with pytest.raises(Exception, match="cannot be read"):
         conversation(echo, ask, auth=TokenFile(tmp_path / "none"))

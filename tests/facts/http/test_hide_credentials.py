@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.facts.http.hide_credentials import hidden
+from whysync.facts.http.hide_credentials import hide_credentials
 
 HIDDEN = {
     "alone": ("hunter2-hunter2", "it said hunter2-hunter2!", "it said <masked>!"),
@@ -22,8 +22,8 @@ HIDDEN = {
 
 @pytest.mark.parametrize(("secret", "said", "shown"), HIDDEN.values(), ids=HIDDEN.keys())
 def test_a_known_value(secret: str, said: str, shown: str) -> None:
-    assert hidden(said, [secret]) == shown
+    assert hide_credentials(said, [secret]) == shown
 
 
 def test_the_longest_value_first() -> None:
-    assert hidden("token-12345678", ["token-12", "token-12345678"]) == "<masked>"
+    assert hide_credentials("token-12345678", ["token-12", "token-12345678"]) == "<masked>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from whysync.facts.http.progress import ticking
+from whysync.facts.http.progress import report_waiting
 
 
 def test_it_is_reported_until_the_answer_comes() -> None:
@@ -18,10 +18,10 @@ def test_it_is_reported_until_the_answer_comes() -> None:
             if len(told) == 3:
                 several.set()
 
-        async with ticking(progress, "Argo CD", every=0.001):
+        async with report_waiting(progress, "Argo CD", every=0.001):
             await several.wait()
         told.append("answer")
         await asyncio.sleep(0.01)
 
     asyncio.run(wait())
-    assert told == ["Argo CD (no answer yet)"] * 3 + ["answer"]
+    assert told == ["Argo CD (no response yet)"] * 3 + ["answer"]

@@ -21,7 +21,7 @@ def test_pauses_grow_to_a_limit_and_are_never_alike(attempt: int) -> None:
 
 @given(st.floats(0, 1000))
 def test_what_the_server_asks_for_is_kept(asked: float) -> None:
-    assert asked <= pause_before(2, HttpLimits(), asked=asked) <= asked + 0.5
+    assert asked <= pause_before(2, HttpLimits(), requested=asked) <= asked + 0.5
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_dates_that_are_none(written: str) -> None:
 def test_after_a_burst_requests_come_at_a_rate() -> None:
     now = [0.0]
     pace = RateLimit(HttpLimits(per_second=10, burst=5), lambda: now[0])
-    assert [round(pace.waits(), 3) for _ in range(8)] == [0, 0, 0, 0, 0, 0.1, 0.2, 0.3]
+    assert [round(pace.reserve(), 3) for _ in range(8)] == [0, 0, 0, 0, 0, 0.1, 0.2, 0.3]
     now[0] = 100.0  # a long rest: the burst is there again, and no more than it
-    assert [round(pace.waits(), 3) for _ in range(7)] == [0, 0, 0, 0, 0, 0, 0.1]
+    assert [round(pace.reserve(), 3) for _ in range(7)] == [0, 0, 0, 0, 0, 0, 0.1]
     free = RateLimit(HttpLimits(per_second=0), lambda: now[0])
-    assert [free.waits() for _ in range(500)] == [0] * 500
+    assert [free.reserve() for _ in range(500)] == [0] * 500

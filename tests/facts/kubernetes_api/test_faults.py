@@ -113,7 +113,7 @@ def test_a_server_that_dies_in_the_middle_is_not_asked_a_hundred_times() -> None
 
     found = read(answering, APP)
     assert steady_time.monotonic() - began < 5
-    assert any("does not answer" in gap.why for gap in found.gaps)
+    assert any("does not respond" in gap.why for gap in found.gaps)
 
 
 def test_credentials_that_end_in_the_middle() -> None:
@@ -123,7 +123,7 @@ def test_credentials_that_end_in_the_middle() -> None:
         return api(asked) if asked.number < 12 else says({"message": "Unauthorized"}, 401)
 
     found = read(answering, APP)
-    assert any("does not accept these credentials" in gap.why for gap in found.gaps)
+    assert any("rejects these credentials" in gap.why for gap in found.gaps)
 
 
 @pytest.mark.parametrize("offers_to_go_on", [True, False])

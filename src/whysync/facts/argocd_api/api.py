@@ -13,7 +13,7 @@ from urllib.parse import quote
 from whysync.errors import UsageError
 from whysync.facts.argocd_api.responses import AppId, Node, Said, said_in
 from whysync.facts.argocd_api.server import ArgoServer
-from whysync.facts.http.auth import As, Auth, Fixed, TokenFile, bearer
+from whysync.facts.http.auth import Auth, StaticHeaders, TokenFile, WithHeaders, bearer
 from whysync.facts.http.client import Client, Params
 from whysync.facts.http.errors import HttpError, NotAuthenticated, NotTrusted, TimedOut, Unreachable
 from whysync.facts.selection import Refresh, Selection
@@ -180,7 +180,7 @@ def client_for(server: ArgoServer) -> Client:
 
 
 def _auth(server: ArgoServer) -> Auth:
-    auth: Auth = Fixed()
+    auth: Auth = StaticHeaders()
     if server.token_file:
         from pathlib import Path
 
@@ -190,7 +190,7 @@ def _auth(server: ArgoServer) -> Auth:
         auth = bearer(server.token)
     if not server.headers:
         return auth
-    return As(auth, dict(server.headers), secrets=[value for _, value in server.headers])
+    return WithHeaders(auth, dict(server.headers), secrets=[value for _, value in server.headers])
 
 
 def _check_token(token: str) -> None:

@@ -70,7 +70,7 @@ def _explained(bounds: Bounds) -> Generator[None]:
         own = bounds.seconds >= PORT_FORWARD_SECONDS
         limit = f"{PORT_FORWARD_SECONDS:.0f} s" if own else "the time given with --timeout"
         raise SourceError(
-            what="kubectl does not answer",
+            what="kubectl does not respond",
             why=f"it was killed: nothing from the cluster within {limit}",
             next="check the kubeconfig and the cluster, or give it more time with --timeout",
         ) from problem

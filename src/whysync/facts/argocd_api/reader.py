@@ -18,7 +18,7 @@ from whysync.facts.argocd_api.responses import AppId, id_of, listed, typed
 from whysync.facts.argocd_api.server import ArgoServer
 from whysync.facts.argocd_api.settings import cluster_secrets, config_map
 from whysync.facts.http.errors import Forbidden, Missing
-from whysync.facts.http.progress import ticking
+from whysync.facts.http.progress import report_waiting
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Extra, GapKind, Snapshot
@@ -65,7 +65,7 @@ async def _read(
     gaps = Gaps()
     async with client_for(server) as client:
         api = Api(client)
-        async with ticking(progress, client.name):
+        async with report_waiting(progress, client.name):
             apps = await applications(api, selection)
         shared = await _shared_facts(api, apps, gaps)
         reader = Reader(

@@ -177,7 +177,7 @@ def said_in(stream: Iterable[bytes]) -> Said:
     problem = ""
     for entry in _entries(stream):
         if entry is None:
-            problem = problem or "the stream broke off"
+            problem = problem or "the stream was interrupted"
         elif "error" in entry:
             error = entry["error"]
             problem = text(fields(error).get("message")) or text(error) or "the stream ended with an error"

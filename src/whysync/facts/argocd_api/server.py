@@ -6,7 +6,7 @@ import msgspec
 
 from whysync.errors import UsageError
 from whysync.facts.argocd_api.port_forward import PortForward
-from whysync.facts.http.address import parsed
+from whysync.facts.http.address import parse_address
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.tls import Tls
 
@@ -50,7 +50,7 @@ class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
 
     def checked(self) -> ArgoServer:
         """The same settings, or an error if they are invalid."""
-        parts = parsed(self.base_url, setting=self.setting)
+        parts = parse_address(self.base_url, setting=self.setting)
         if parts.username or parts.query:
             raise UsageError(
                 what=f"{parts.hostname!r} is not a valid address of an Argo CD server (from {self.setting})",

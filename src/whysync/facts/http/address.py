@@ -10,7 +10,7 @@ from whysync.facts.http.errors import BadAddress
 WEB = ("http", "https")
 
 
-def parsed(url: str, *, setting: str, schemes: Collection[str] = WEB) -> SplitResult:
+def parse_address(url: str, *, setting: str, schemes: Collection[str] = WEB) -> SplitResult:
     """Parse and validate an address; `setting` is where it was configured."""
     try:
         parts = urlsplit(url)
@@ -19,13 +19,13 @@ def parsed(url: str, *, setting: str, schemes: Collection[str] = WEB) -> SplitRe
     except ValueError as problem:  # unbalanced brackets, an invalid port, a label that is too long
         raise _bad(url, setting, str(problem)) from problem
     if parts.scheme not in schemes:
-        why = f"its scheme is {parts.scheme!r}, known are {', '.join(schemes)}"
+        why = f"its scheme is {parts.scheme!r}, supported are {', '.join(schemes)}"
         raise _bad(url, setting, why if parts.scheme else "it has no scheme such as https://")
     if not host:
         raise _bad(url, setting, "it has no host")
     if port == 0:
         raise _bad(url, setting, "port 0 cannot be connected to")
-    if any(letter.isspace() or not letter.isprintable() for letter in url):
+    if any(character.isspace() or not character.isprintable() for character in url):
         raise _bad(url, setting, "it contains a blank or a control character")
     return parts
 
@@ -35,8 +35,8 @@ def without_password(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        scheme, colon, rest = url.rpartition("://")
-        return f"{scheme}{colon}{rest.rpartition('@')[2]}"
+        scheme, colon, remainder = url.rpartition("://")
+        return f"{scheme}{colon}{remainder.rpartition('@')[2]}"
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 

@@ -26,7 +26,7 @@ class Auth(Protocol):
         ...
 
 
-class Fixed:
+class StaticHeaders:
     """The same headers each time, possibly none."""
 
     def __init__(self, headers: Mapping[str, str] | None = None, *, secrets: Iterable[str] = ()) -> None:
@@ -43,17 +43,17 @@ class Fixed:
         return self._secrets
 
 
-def bearer(token: str) -> Fixed:
-    return Fixed({"Authorization": f"Bearer {token}"}, secrets=(token,))
+def bearer(token: str) -> StaticHeaders:
+    return StaticHeaders({"Authorization": f"Bearer {token}"}, secrets=(token,))
 
 
-def basic(name: str, password: str) -> Fixed:
+def basic(name: str, password: str) -> StaticHeaders:
     pair = base64.b64encode(f"{name}:{password}".encode()).decode()
-    return Fixed({"Authorization": f"Basic {pair}"}, secrets=(pair, password))
+    return StaticHeaders({"Authorization": f"Basic {pair}"}, secrets=(pair, password))
 
 
 class TokenFile:
-    """A token in a file that is renewed by others (a projected service account token, every hour)."""
+    """A token in a file that another process renews, such as a projected service account token."""
 
     def __init__(self, path: Path, *, fallback: str = "") -> None:
         self._path = path
@@ -90,7 +90,7 @@ class TokenFile:
             raise Unreadable(what=f"the token file {self._path} is empty")
 
 
-class As:
+class WithHeaders:
     """Additional headers: impersonation (`kubectl --as`), or `-H`."""
 
     def __init__(self, inner: Auth, headers: Headers, *, secrets: Iterable[str] = ()) -> None:

@@ -1,7 +1,7 @@
 """The HTTP client for Argo CD and Kubernetes: retries, rate limits and deadlines.
 
     async with Client("https://argocd.example.com", auth=bearer(token)) as client:
-        found = await client.object("/api/v1/applications", {"selector": "team=shop"})
+        apps = await client.object("/api/v1/applications", {"selector": "team=shop"})
 
 Anything but a response raises an `HttpError`. Cancelling the task (Ctrl-C) closes the connections.
 """
@@ -11,37 +11,40 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from whysync.facts.http.address import parsed, without_password
-from whysync.facts.http.auth import Auth, Fixed, Headers
-from whysync.facts.http.errors import HttpError, RedirectedElsewhere, TimedOut, Unreachable
-from whysync.facts.http.hide_credentials import hidden
+from whysync.facts.http.address import parse_address, without_password
+from whysync.facts.http.auth import Auth, Headers, StaticHeaders
+from whysync.facts.http.errors import (
+    HttpError,
+    MalformedResponse,
+    RedirectedElsewhere,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+)
+from whysync.facts.http.hide_credentials import hide_credentials
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.proxies import Proxy, proxy_for
 from whysync.facts.http.rate_limit import RateLimit, http_date
-from whysync.facts.http.response import Answer
+from whysync.facts.http.response import Response
 from whysync.facts.http.retry import RetryPolicy, out_of_time
-from whysync.facts.http.status_errors import problem_of
-from whysync.facts.http.tls import Tls, context_of
+from whysync.facts.http.status_errors import error_of
+from whysync.facts.http.tls import Tls, ssl_context
 from whysync.json_tree import Json, Object
 
 if TYPE_CHECKING:
     import httpx2
-import zlib
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Final
 
-from whysync.facts.http.errors import MalformedResponse, TooLarge
-
-_MOMENT: Final = 1.0
+_SETTLE_SECONDS: Final = 1.0
 """Seconds. A handshake takes milliseconds; longer requests are cancelled."""
 
 _GZIP = zlib.MAX_WBITS | 16
@@ -54,7 +57,7 @@ JSON = "application/json"
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 log = logging.getLogger(__name__)
 # Their debug logs print headers, cookies and URLs; our own log line of each request replaces them.
-_TALKATIVE = ("httpx2", "httpcore2")
+_VERBOSE_LOGGERS = ("httpx2", "httpcore2")
 
 
 class Count(msgspec.Struct):
@@ -84,15 +87,15 @@ class Client:
         self.name = name or self.url
         self.limits = limits or HttpLimits()
         self.count = Count()
-        self._auth: Auth = auth or Fixed()
+        self._auth: Auth = auth or StaticHeaders()
         self._tls = tls or Tls()
         self._proxy_url = proxy
         self._proxy: Proxy | None = None
-        self._where = self.name
+        self._name_in_errors = self.name
         self._http: httpx2.AsyncClient | None = None
-        self._on_the_way = InFlight()
+        self._in_flight = InFlight()
         self._slots = asyncio.Semaphore(self.limits.connections)
-        self._pace = RateLimit(self.limits)
+        self._rate_limit = RateLimit(self.limits)
         self._renewing = asyncio.Lock()
         self._renewals = 0
         self._server_date: datetime | None = None
@@ -100,15 +103,15 @@ class Client:
     async def __aenter__(self) -> Self:
         import httpx2
 
-        for name in _TALKATIVE:
+        for name in _VERBOSE_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
         limits = self.limits
-        host = parsed(self.url, setting=self._setting).hostname or ""
-        self._where = self.name if host in self.name.lower() else f"{self.name} at {self.url}"
+        host = parse_address(self.url, setting=self._setting).hostname or ""
+        self._name_in_errors = self.name if host in self.name.lower() else f"{self.name} at {self.url}"
         self._proxy = proxy_for(self.url, self._proxy_url)
         try:
             self._http = httpx2.AsyncClient(
-                verify=context_of(self._tls),
+                verify=ssl_context(self._tls),
                 proxy=self._proxy.url if self._proxy else None,
                 trust_env=False,
                 timeout=httpx2.Timeout(limits.idle_seconds, connect=limits.connect_seconds, pool=None),
@@ -122,7 +125,7 @@ class Client:
         except (ValueError, ImportError, httpx2.InvalidURL) as problem:
             shown = f"{self._proxy.shown} (from {self._proxy.setting})" if self._proxy else self.url
             raise Unreachable(
-                what=f"{self.name} cannot be asked through {shown}",
+                what=f"{self.name} cannot be reached through {shown}",
                 why=without_password(str(problem)),
                 next="use an http:// or https:// proxy, or exclude the server with NO_PROXY",
             ) from problem
@@ -131,7 +134,7 @@ class Client:
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._on_the_way.settled()
+        await self._in_flight.settled()
         if self._http is not None:
             http, self._http = self._http, None
             await http.aclose()
@@ -139,17 +142,19 @@ class Client:
     # Requests
 
     async def json(self, path: str, params: Params | None = None, *, accept: str = JSON) -> Json:
-        return await self._asked(_Question(path, params, accept), Answer.json)
+        return await self._within_deadline(_Request(path, params, accept), Response.json)
 
     async def object(self, path: str, params: Params | None = None, *, accept: str = JSON) -> Object:
-        return await self._asked(_Question(path, params, accept), Answer.object)
+        return await self._within_deadline(_Request(path, params, accept), Response.object)
 
-    async def get(self, path: str, params: Params | None = None, *, accept: str = "*/*") -> Answer:
-        return await self._asked(_Question(path, params, accept), lambda answer: answer)
+    async def get(self, path: str, params: Params | None = None, *, accept: str = "*/*") -> Response:
+        return await self._within_deadline(_Request(path, params, accept), lambda response: response)
 
     async def post(self, path: str, body: Object) -> Object:
         """For read requests that use POST (a review, a login): they store nothing."""
-        return await self._asked(_Question(path, None, JSON, msgspec.json.encode(body)), Answer.object)
+        return await self._within_deadline(
+            _Request(path, None, JSON, msgspec.json.encode(body)), Response.object
+        )
 
     # The server's clock
 
@@ -162,37 +167,39 @@ class Client:
 
     # One request with its retries
 
-    async def _asked(self, question: _Question, read: Callable[[Answer], T]) -> T:
+    async def _within_deadline(self, request: _Request, read: Callable[[Response], T]) -> T:
         """The deadline includes everything: the queue, the login, each attempt and the pauses."""
         left = self.limits.deadline.left()
         try:
             async with asyncio.timeout(left if math.isfinite(left) else None):
-                return await self._tried(question, read)
+                return await self._with_retries(request, read)
         except TimeoutError:
-            problem = out_of_time(self.limits.deadline, self.name, question.path)
+            problem = out_of_time(self.limits.deadline, self.name, request.path)
         except HttpError as error:
             problem = error
         # A server may repeat what we sent.
-        raise problem.rewritten(lambda words: hidden(words, self._auth.secrets())) from problem.__cause__
+        raise problem.rewritten(
+            lambda text: hide_credentials(text, self._auth.secrets())
+        ) from problem.__cause__
 
-    async def _tried(self, question: _Question, read: Callable[[Answer], T]) -> T:
-        patience = RetryPolicy(self.limits, self.name, question.path)
+    async def _with_retries(self, request: _Request, read: Callable[[Response], T]) -> T:
+        retries = RetryPolicy(self.limits, self.name, request.path)
         renewed = False
         while True:
             renewals = self._renewals
-            answer: Answer | None = None
+            response: Response | None = None
             try:
-                answer = await self._once(question, patience)
-                if answer.status < 300:
-                    return read(answer)
-                if answer.status == 401 and not renewed:
+                response = await self._attempt(request, retries)
+                if response.status < 300:
+                    return read(response)
+                if response.status == 401 and not renewed:
                     renewed = True
                     if await self._renew(renewals):
                         continue
-                problem: HttpError = problem_of(answer, self.name)
+                problem: HttpError = error_of(response, self.name)
             except HttpError as error:
                 problem = error
-            await asyncio.sleep(patience.pause(problem, answer))
+            await asyncio.sleep(retries.pause(problem, response))
             self.count.retries += 1
 
     async def _renew(self, seen: int) -> bool:
@@ -205,110 +212,113 @@ class Client:
             self._renewals += 1
             return True
 
-    async def _once(self, question: _Question, patience: RetryPolicy) -> Answer:
-        from whysync.facts.http.translate_errors import translated
+    async def _attempt(self, request: _Request, retries: RetryPolicy) -> Response:
+        from whysync.facts.http.translate_errors import translate_errors
 
         async with self._slots:
-            await self._pace.turn()
-            seconds = patience.left()
+            await self._rate_limit.wait()
+            seconds = retries.left()
             headers = await self._auth.headers()
             try:
                 async with asyncio.timeout(seconds):
-                    with translated(self._where, question.path, self._proxy), self._on_the_way.request():
-                        return await self._followed(question, headers)
+                    with (
+                        translate_errors(self._name_in_errors, request.path, self._proxy),
+                        self._in_flight.request(),
+                    ):
+                        return await self._follow_redirects(request, headers)
             except TimeoutError as problem:
                 raise TimedOut(
-                    what=f"{self.name} does not answer in time",
-                    why=f"{question.path}: no whole answer within {seconds:.3g} s",
-                    next="narrow down what is asked for, or give it more time with --timeout",
-                    path=question.path,
+                    what=f"{self.name} does not respond in time",
+                    why=f"{request.path}: no complete response within {seconds:.3g} s",
+                    next="select fewer Applications, or allow more time with --timeout",
+                    path=request.path,
                 ) from problem
 
-    async def _followed(self, question: _Question, headers: Headers) -> Answer:
+    async def _follow_redirects(self, request: _Request, headers: Headers) -> Response:
         """Redirects are only followed on the same host: credentials must not be sent to another one."""
-        url = self._address(question.path)
+        url = self._address(request.path)
         for _ in range(self.limits.redirects + 1):
-            response = await self._sent(url, question, headers)
+            response = await self._send(url, request, headers)
             try:
                 target = response.headers.get("location", "")
                 if response.status_code not in _REDIRECTS or not target:
-                    return await self._read(response, question.path)
+                    return await self._read_response(response, request.path)
             finally:
                 await response.aclose()
-            url = self._led(url, target, question.path)
-            question = question.without_params()
+            url = self._redirect_target(url, target, request.path)
+            request = request.without_params()
         raise RedirectedElsewhere(
-            what=f"{self.name} leads round in circles",
-            why=f"{question.path}: more than {self.limits.redirects} redirects",
-            next="check the address, the root path, and whether it is to be https://",
-            path=question.path,
+            what=f"{self.name} redirects in a loop",
+            why=f"{request.path}: more than {self.limits.redirects} redirects",
+            next="check the address, the root path, and whether it should be https://",
+            path=request.path,
         )
 
-    def _led(self, url: str, target: str, path: str) -> str:
+    def _redirect_target(self, url: str, target: str, path: str) -> str:
         try:
-            new = urljoin(url, target)
-            before, after = urlsplit(url), urlsplit(new)
-            ports = before.port, after.port
+            new_url = urljoin(url, target)
+            old, new = urlsplit(url), urlsplit(new_url)
+            ports = old.port, new.port
         except ValueError:
-            new, before, after, ports = "", urlsplit(url), urlsplit(""), (0, 0)
-        same = after.hostname == before.hostname and (
-            (after.scheme == before.scheme and ports[0] == ports[1])
-            or (before.scheme, after.scheme) == ("http", "https")
+            new_url, old, new, ports = "", urlsplit(url), urlsplit(""), (0, 0)
+        is_same_host = new.hostname == old.hostname and (
+            (new.scheme == old.scheme and ports[0] == ports[1])
+            or (old.scheme, new.scheme) == ("http", "https")
         )
-        if same:
-            return new
+        if is_same_host:
+            return new_url
         raise RedirectedElsewhere(
-            what=f"{self.name} leads elsewhere",
-            why=f"{path}: a redirect to {after.scheme}://{after.hostname or '?'}, and credentials stay here",
+            what=f"{self.name} redirects to another host",
+            why=f"{path}: credentials are not sent to {new.scheme}://{new.hostname or '?'}",
             next="give the address of the server itself; a login page in front of it must let tokens through",
             path=path,
         )
 
-    async def _sent(self, url: str, question: _Question, headers: Headers) -> httpx2.Response:
+    async def _send(self, url: str, request: _Request, headers: Headers) -> httpx2.Response:
         if self._http is None:
-            raise Unreachable(what=f"the connection to {self.name} is closed", path=question.path)
+            raise Unreachable(what=f"the connection to {self.name} is closed", path=request.path)
         extensions = {"sni_hostname": self._tls.server_name} if self._tls.server_name else {}
-        request = self._http.build_request(
-            "POST" if question.body is not None else "GET",
+        built = self._http.build_request(
+            "POST" if request.body is not None else "GET",
             url,
-            params=question.params or None,
-            headers=_flat({**question.headers(), **headers}),
-            content=question.body,
+            params=request.params or None,
+            headers=_flat({**request.headers(), **headers}),
+            content=request.body,
             extensions={**extensions, "timeout": self._http.timeout.as_dict()},
         )
         self.count.requests += 1
-        response = await self._http.send(request, stream=True)
-        log.debug("%s %s: HTTP %d", request.method, question.path, response.status_code)
+        response = await self._http.send(built, stream=True)
+        log.debug("%s %s: HTTP %d", built.method, request.path, response.status_code)
         return response
 
-    async def _read(self, response: httpx2.Response, path: str) -> Answer:
+    async def _read_response(self, response: httpx2.Response, path: str) -> Response:
         date = http_date(response.headers.get("date", ""))
         if date is not None:
             self._server_date = max(date, self._server_date or date)
-        body = Body(response.headers.get("content-encoding", ""), path, most=self.limits.answer_bytes)
-        async for piece in response.aiter_raw():
-            self.count.bytes += body.add(piece)
+        body = Body(response.headers.get("content-encoding", ""), path, max_bytes=self.limits.answer_bytes)
+        async for chunk in response.aiter_raw():
+            self.count.bytes += body.add(chunk)
         headers = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(path=path, status=response.status_code, headers=headers, body=body.whole())
+        return Response(path=path, status=response.status_code, headers=headers, body=body.complete())
 
     def _address(self, path: str) -> str:
         return self.url + path
 
 
-class _Question:
+class _Request:
     __slots__ = ("accept", "body", "params", "path")
 
     def __init__(self, path: str, params: Params | None, accept: str, body: bytes | None = None) -> None:
         self.path, self.params, self.accept, self.body = path, params, accept, body
 
     def headers(self) -> dict[str, str]:
-        sent = {"Accept": self.accept}
+        headers = {"Accept": self.accept}
         if self.body is not None:
-            sent["Content-Type"] = JSON
-        return sent
+            headers["Content-Type"] = JSON
+        return headers
 
-    def without_params(self) -> _Question:
-        return _Question(self.path, None, self.accept, self.body)
+    def without_params(self) -> _Request:
+        return _Request(self.path, None, self.accept, self.body)
 
 
 def _flat(headers: Headers) -> list[tuple[str, str]]:
@@ -322,45 +332,45 @@ def _flat(headers: Headers) -> list[tuple[str, str]]:
 class Body:
     """The body of a response, decompressed up to a size limit.
 
-    `encoding` is the Content-Encoding; `most` counts bytes after decompression.
+    `encoding` is the Content-Encoding; `max_bytes` counts bytes after decompression.
     """
 
-    def __init__(self, encoding: str, path: str, *, most: int) -> None:
+    def __init__(self, encoding: str, path: str, *, max_bytes: int) -> None:
         self._path = path
-        self._most = most
-        self._pieces: list[bytes] = []
+        self._max_bytes = max_bytes
+        self._chunks: list[bytes] = []
         self._size = 0
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
-            raise self._garbled(f"its encoding {encoding[:80]!r} was not asked for; only gzip was")
-        self._unpacking = zlib.decompressobj(_GZIP) if "gzip" in encoding else None
+            raise self._malformed(f"its encoding {encoding[:80]!r} was not requested; only gzip was")
+        self._decompressor = zlib.decompressobj(_GZIP) if "gzip" in encoding else None
 
-    def add(self, piece: bytes) -> int:
-        """Returns the number of bytes added. Raises `TooLarge`, `Garbled`."""
-        if self._unpacking is not None:
+    def add(self, chunk: bytes) -> int:
+        """Returns the number of bytes added. Raises `TooLarge` or `MalformedResponse`."""
+        if self._decompressor is not None:
             try:
-                piece = self._unpacking.decompress(piece, self._most - self._size + 1)
+                chunk = self._decompressor.decompress(chunk, self._max_bytes - self._size + 1)
             except zlib.error as problem:
-                raise self._garbled(str(problem)) from problem
-        self._size += len(piece)
-        if self._size > self._most:
+                raise self._malformed(str(problem)) from problem
+        self._size += len(chunk)
+        if self._size > self._max_bytes:
             raise TooLarge(
-                what=f"the answer to {self._path} is too large",
-                why=f"more than {self._most / (1 << 20):.3g} MiB",
-                next="ask for fewer Applications",
+                what=f"the response to {self._path} is too large",
+                why=f"more than {self._max_bytes / (1 << 20):.3g} MiB",
+                next="select fewer Applications",
                 path=self._path,
             )
-        self._pieces.append(piece)
-        return len(piece)
+        self._chunks.append(chunk)
+        return len(chunk)
 
-    def whole(self) -> bytes:
-        if self._unpacking is not None and self._pieces and not self._unpacking.eof:
-            raise self._garbled("it ends in the middle")
-        return b"".join(self._pieces)
+    def complete(self) -> bytes:
+        if self._decompressor is not None and self._chunks and not self._decompressor.eof:
+            raise self._malformed("it is truncated")
+        return b"".join(self._chunks)
 
-    def _garbled(self, why: str) -> MalformedResponse:
-        what = f"the answer to {self._path} cannot be unpacked"
-        return MalformedResponse(what=what, why=why, next="ask again", path=self._path)
+    def _malformed(self, why: str) -> MalformedResponse:
+        what = f"the response to {self._path} cannot be decompressed"
+        return MalformedResponse(what=what, why=why, next="try again", path=self._path)
 
 
 class InFlight:
@@ -383,6 +393,6 @@ class InFlight:
             if not end.done():
                 end.set_result(None)
 
-    async def settled(self, seconds: float = _MOMENT) -> None:
+    async def settled(self, seconds: float = _SETTLE_SECONDS) -> None:
         if self._ends:
             await asyncio.wait(self._ends, timeout=seconds)

@@ -12,11 +12,11 @@
     ├── Rejected             another 4xx: the request is refused
     ├── Overloaded           429 or 503 after all retries
     ├── ServerFailed         another 5xx after all retries
-    ├── LedElsewhere         a redirect to another host
-    ├── Garbled              an invalid response: truncated, or not JSON
+    ├── RedirectedElsewhere  a redirect to another host
+    ├── MalformedResponse    an invalid response: truncated, or not JSON
     └── TooLarge             a response larger than the limit
 
-`status` is the HTTP status if there is one, `said` the server's message, `path` the requested path.
+`status` is the HTTP status if there is one, `server_message` the server's message, `path` the requested path.
 """
 
 from __future__ import annotations
@@ -111,12 +111,12 @@ class TooLarge(HttpError, errors.TooLarge):
     pass
 
 
-LOST = (Unreachable, NotTrusted, NotAuthenticated)
+CONNECTION_ERRORS = (Unreachable, NotTrusted, NotAuthenticated)
 """Errors that affect the whole server, not only one request."""
 
 
 def gap_kind(problem: errors.WhysyncError) -> GapKind:
-    """What a fact that this kept from us is missing for."""
+    """The kind of gap that this error causes."""
     match problem:
         case Forbidden() | NotAuthenticated():
             return GapKind.FORBIDDEN

@@ -10,24 +10,24 @@ from urllib.parse import quote
 
 MARK = "<masked>"
 # A shorter value is only removed as a whole word: "dev", but not in "device".
-_LONG = 8
+_LONG_VALUE = 8
 _SHORTEST = 3
 
 
-def hidden(words: str, secrets: Iterable[str]) -> str:
+def hide_credentials(message: str, secrets: Iterable[str]) -> str:
     """Also removes JSON, URL and base64 encodings of the values."""
-    forms = {form for value in secrets if len(value) >= _SHORTEST for form in _forms(value)}
-    if not words or not forms:
-        return words
-    ordered = sorted(forms, key=lambda form: (-len(form), form))
-    return re.sub("|".join(map(_pattern, ordered)), MARK, words)
+    encodings = {encoding for value in secrets if len(value) >= _SHORTEST for encoding in _encodings(value)}
+    if not message or not encodings:
+        return message
+    ordered = sorted(encodings, key=lambda encoding: (-len(encoding), encoding))
+    return re.sub("|".join(map(_pattern, ordered)), MARK, message)
 
 
-def _forms(value: str) -> Iterable[str]:
-    encoded = value.encode("utf-8", "surrogatepass")
-    yield from (value, json.dumps(value)[1:-1], quote(encoded, safe=""), " ".join(value.split()) or value)
-    yield base64.b64encode(encoded).decode().rstrip("=")
+def _encodings(value: str) -> Iterable[str]:
+    data = value.encode("utf-8", "surrogatepass")
+    yield from (value, json.dumps(value)[1:-1], quote(data, safe=""), " ".join(value.split()) or value)
+    yield base64.b64encode(data).decode().rstrip("=")
 
 
-def _pattern(form: str) -> str:
-    return re.escape(form) if len(form) >= _LONG else rf"(?<!\w){re.escape(form)}(?!\w)"
+def _pattern(encoding: str) -> str:
+    return re.escape(encoding) if len(encoding) >= _LONG_VALUE else rf"(?<!\w){re.escape(encoding)}(?!\w)"

@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 Progress = Callable[[str, int], None]
-_EVERY: Final = 0.5
+_INTERVAL_SECONDS: Final = 0.5
 
 
 @asynccontextmanager
-async def ticking(progress: Progress | None, name: str, *, every: float = _EVERY) -> AsyncGenerator[None]:
+async def report_waiting(
+    progress: Progress | None, name: str, *, every: float = _INTERVAL_SECONDS
+) -> AsyncGenerator[None]:
     """Calls `progress` repeatedly until the block ends."""
     if progress is None:
         yield
@@ -22,7 +24,7 @@ async def ticking(progress: Progress | None, name: str, *, every: float = _EVERY
     async def tick() -> None:
         while True:
             await asyncio.sleep(every)
-            report(f"{name} (no answer yet)", 0)
+            report(f"{name} (no response yet)", 0)
 
     task = asyncio.create_task(tick())
     try:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from whysync.facts.http.address import parsed, without_password
+from whysync.facts.http.address import parse_address, without_password
 
 SCHEMES = ("http", "https", "socks5", "socks5h")
 
@@ -28,50 +28,55 @@ def proxy_for(url: str, configured: str = "", environ: Mapping[str, str] | None 
     """`configured` (proxy-url of a kubeconfig) has precedence over the environment. Raises `BadAddress`."""
     environ = os.environ if environ is None else environ
     if configured:
-        return _checked(configured, "proxy-url of the cluster's configuration")
-    parts = parsed(url, setting="the server")
+        return _validated(configured, "proxy-url of the cluster's configuration")
+    parts = parse_address(url, setting="the server")
     host = parts.hostname or ""
     if _is_excluded(host, parts.port, _value(environ, "no_proxy")[1]):
         return None
     for name in (f"{parts.scheme}_proxy", "all_proxy"):
-        setting, written = _value(environ, name)
-        if written:
-            return _checked(written, setting)
+        setting, value = _value(environ, name)
+        if value:
+            return _validated(value, setting)
     return None
 
 
-def _checked(written: str, setting: str) -> Proxy:
-    url = written if "://" in written else f"http://{written}"
-    parsed(url, setting=setting, schemes=SCHEMES)
+def _validated(value: str, setting: str) -> Proxy:
+    url = value if "://" in value else f"http://{value}"
+    parse_address(url, setting=setting, schemes=SCHEMES)
     return Proxy(url=url, setting=setting)
 
 
 def _value(environ: Mapping[str, str], name: str) -> tuple[str, str]:
     """Lower-case variables first, as in curl and Python."""
     for spelling in (name, name.upper()):
-        if written := environ.get(spelling, "").strip():
-            return spelling, written
+        if value := environ.get(spelling, "").strip():
+            return spelling, value
     return name.upper(), ""
 
 
-def _is_excluded(host: str, port: int | None, listed: str) -> bool:
+def _is_excluded(host: str, port: int | None, no_proxy: str) -> bool:
     """Matches by name (and subdomains), address, network or `*`; invalid entries are ignored."""
-    for raw in listed.lower().split(","):
+    for raw in no_proxy.lower().split(","):
         entry = raw.strip()
-        name, colon, wanted = entry.rpartition(":")
-        if colon and wanted.isdecimal() and not name.endswith(":") and (":" not in name or name[-1:] == "]"):
-            if int(wanted) != port:
+        name, colon, entry_port = entry.rpartition(":")
+        if (
+            colon
+            and entry_port.isdecimal()
+            and not name.endswith(":")
+            and (":" not in name or name[-1:] == "]")
+        ):
+            if int(entry_port) != port:
                 continue
             entry = name
         entry = entry.strip("[]")
-        if entry == "*" or (entry and _covers(entry, host)):
+        if entry == "*" or (entry and _matches(entry, host)):
             return True
     return False
 
 
-def _covers(entry: str, host: str) -> bool:
+def _matches(entry: str, host: str) -> bool:
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False)
     except ValueError:
-        below = entry.lstrip("*").lstrip(".")
-        return bool(below) and (host == below or host.endswith(f".{below}"))
+        domain = entry.lstrip("*").lstrip(".")
+        return bool(domain) and (host == domain or host.endswith(f".{domain}"))

@@ -16,30 +16,30 @@ class RateLimit:
     """Requests per second after an initial burst, as in kubectl."""
 
     def __init__(self, limits: HttpLimits, clock: Callable[[], float] = time.monotonic) -> None:
-        self._each = 1 / limits.per_second if limits.per_second > 0 else 0.0
-        self._free = limits.burst * self._each
+        self._interval = 1 / limits.per_second if limits.per_second > 0 else 0.0
+        self._burst_seconds = limits.burst * self._interval
         self._clock = clock
-        self._next = clock() - self._free
+        self._next = clock() - self._burst_seconds
 
-    async def turn(self) -> None:
-        seconds = self.waits()
+    async def wait(self) -> None:
+        seconds = self.reserve()
         if seconds > 0:
             await asyncio.sleep(seconds)
 
-    def waits(self) -> float:
+    def reserve(self) -> float:
         """Seconds until the next request may be sent; reserves its slot."""
         now = self._clock()
-        self._next = max(self._next + self._each, now - self._free)
+        self._next = max(self._next + self._interval, now - self._burst_seconds)
         return max(0.0, self._next - now)
 
 
-def pause_before(attempt: int, limits: HttpLimits, *, asked: float | None = None) -> float:
+def pause_before(attempt: int, limits: HttpLimits, *, requested: float | None = None) -> float:
     """Seconds before attempt number `attempt` (from 2): exponential backoff with jitter.
 
     `Retry-After` of the server is honored, plus jitter, because other clients got the same value.
     """
-    if asked is not None:
-        return asked + random.uniform(0, min(0.5, 0.1 + asked / 10))
+    if requested is not None:
+        return requested + random.uniform(0, min(0.5, 0.1 + requested / 10))
     longest = min(limits.longest_pause_seconds, limits.first_pause_seconds * 2 ** (attempt - 2))
     return random.uniform(longest / 2, longest)
 

@@ -11,10 +11,10 @@ import msgspec
 from whysync.facts.http.errors import MalformedResponse
 from whysync.json_tree import Json, Object, fields, text
 
-_MOST_SAID = 600
+_MAX_MESSAGE = 600
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class Response(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     status: int
     # lower-case names
@@ -28,8 +28,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         body = self.json()
         if not isinstance(body, dict):
             raise MalformedResponse(
-                what=f"the answer to {self.path} is not an object",
-                why=f"it begins with {_beginning(self.body)}",
+                what=f"the response to {self.path} is not an object",
+                why=f"it starts with {_quoted_start(self.body)}",
                 path=self.path,
             )
         return body
@@ -42,12 +42,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         """The server's error message: Kubernetes' `message`, Argo CD's `error`, or plain text."""
         body = self.body[: 1 << 20]
         error_body = self._error_body()
-        words = text(error_body.get("message")) or text(error_body.get("error"))
-        if words:
-            return _short(words)
-        if is_page(body, self.headers.get("content-type", "")):
+        message = text(error_body.get("message")) or text(error_body.get("error"))
+        if message:
+            return _truncated(message)
+        if is_html(body, self.headers.get("content-type", "")):
             return "a web page"
-        return _short(body.decode("utf-8", "replace"))
+        return _truncated(body.decode("utf-8", "replace"))
 
     @property
     def next_token(self) -> str:
@@ -76,28 +76,28 @@ def decoded(body: bytes, *, path: str, kind: str = "") -> Json:
             gc.enable()
 
 
-def is_page(body: bytes, kind: str) -> bool:
+def is_html(body: bytes, kind: str) -> bool:
     return "html" in kind or body[:200].lstrip()[:1] == b"<"
 
 
 def _not_json(body: bytes, *, path: str, kind: str, problem: Exception) -> MalformedResponse:
-    if is_page(body, kind):
+    if is_html(body, kind):
         return MalformedResponse(
-            what=f"the answer to {path} is a web page",
-            why="something in front of the server answered, such as a login page or a proxy",
+            what=f"the response to {path} is a web page",
+            why="something in front of the server responded, such as a login page or a proxy",
             next="check the server's address and root path; give a token if there is a login",
             path=path,
         )
     why = "it is empty" if not body.strip() else str(problem) or type(problem).__name__
     if isinstance(problem, RecursionError):
         why = "it is nested too deeply"
-    return MalformedResponse(what=f"the answer to {path} is not JSON", why=why, next="ask again", path=path)
+    return MalformedResponse(what=f"the response to {path} is not JSON", why=why, next="try again", path=path)
 
 
-def _beginning(body: bytes) -> str:
+def _quoted_start(body: bytes) -> str:
     return repr(body[:20].decode("utf-8", "replace"))
 
 
-def _short(words: str) -> str:
-    words = " ".join(words.split())
-    return words if len(words) <= _MOST_SAID else f"{words[:_MOST_SAID]}…"
+def _truncated(message: str) -> str:
+    message = " ".join(message.split())
+    return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}…"

@@ -12,18 +12,18 @@ from whysync.facts.http.errors import (
     Rejected,
     ServerFailed,
 )
-from whysync.facts.http.response import Answer
+from whysync.facts.http.response import Response
 from whysync.facts.masking import Masker
 
 
-def problem_of(answer: Answer, name: str) -> HttpError:
+def error_of(response: Response, name: str) -> HttpError:
     """`name` is how messages call the server. Secrets are removed from its message."""
-    status, path = answer.status, answer.path
-    message = Masker().masked_text(answer.server_message)
+    status, path = response.status, response.path
+    message = Masker().masked_text(response.server_message)
     why = f"HTTP {status}: {message}" if message else f"HTTP {status}"
     if status == 401:
         return NotAuthenticated(
-            what=f"{name} does not accept these credentials",
+            what=f"{name} rejects these credentials",
             why=why,
             next="log in again, or give another token: this one is wrong or has expired",
             status=status,
@@ -32,7 +32,7 @@ def problem_of(answer: Answer, name: str) -> HttpError:
         )
     if status == 403:
         return Forbidden(
-            what=f"{name} does not allow {path}",
+            what=f"{name} forbids {path}",
             why=why,
             next="ask for that permission",
             status=status,
@@ -45,14 +45,14 @@ def problem_of(answer: Answer, name: str) -> HttpError:
         )
     if status == 410:
         expired = Expired(
-            what=f"{name} no longer keeps what {path} went on from",
+            what=f"{name} no longer has the state that {path} continues",
             why=why,
-            next="ask again from the beginning",
+            next="try again",
             status=status,
             server_message=message,
             path=path,
         )
-        expired.token = answer.next_token
+        expired.token = response.next_token
         return expired
     if status in (429, 503):
         return Overloaded(
@@ -67,11 +67,11 @@ def problem_of(answer: Answer, name: str) -> HttpError:
         return ServerFailed(
             what=f"{name} failed on {path}",
             why=why,
-            next="see its logs",
+            next="check its logs",
             status=status,
             server_message=message,
             path=path,
         )
     return Rejected(
-        what=f"{name} does not accept {path}", why=why, status=status, server_message=message, path=path
+        what=f"{name} rejects the request {path}", why=why, status=status, server_message=message, path=path
     )

@@ -33,31 +33,31 @@ class Tls(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.certificate_pem or self.certificate_file)
 
 
-def context_of(tls: Tls) -> ssl.SSLContext:
+def ssl_context(tls: Tls) -> ssl.SSLContext:
     if tls == Tls(server_name=tls.server_name):
-        return _usual()
-    return _made(tls)
+        return _default_context()
+    return _create_context(tls)
 
 
 @cache
-def _usual() -> ssl.SSLContext:
+def _default_context() -> ssl.SSLContext:
     """Trusts the system's CAs; cached, because loading them takes longer than a request."""
-    return _made(Tls())
+    return _create_context(Tls())
 
 
-def _made(tls: Tls) -> ssl.SSLContext:
-    context = _trusting(tls)
+def _create_context(tls: Tls) -> ssl.SSLContext:
+    context = _context_with_ca(tls)
     # Many cluster CAs lack extensions that Python requires since 3.13; Go does not require them.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if tls.insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if tls.has_certificate:
-        _show(context, tls)
+        _load_client_certificate(context, tls)
     return context
 
 
-def _trusting(tls: Tls) -> ssl.SSLContext:
+def _context_with_ca(tls: Tls) -> ssl.SSLContext:
     try:
         if tls.ca_pem:
             return ssl.create_default_context(cadata=tls.ca_pem)
@@ -68,26 +68,26 @@ def _trusting(tls: Tls) -> ssl.SSLContext:
         where = "the CA certificate in the configuration" if tls.ca_pem else f"the CA file {tls.ca_file}"
         raise Unreadable(
             what=f"{where} cannot be used",
-            why=_why(problem),
+            why=_reason(problem),
             next="give a PEM file with the CA's certificate",
         ) from problem
 
 
-def _show(context: ssl.SSLContext, tls: Tls) -> None:
-    with contextlib.ExitStack() as held:
+def _load_client_certificate(context: ssl.SSLContext, tls: Tls) -> None:
+    with contextlib.ExitStack() as stack:
         certificate = tls.certificate_file
         if tls.certificate_pem:
-            certificate = held.enter_context(_as_file(tls.certificate_pem))
-        key = held.enter_context(_as_file(tls.key_pem)) if tls.key_pem else tls.key_file
+            certificate = stack.enter_context(_as_file(tls.certificate_pem))
+        key = stack.enter_context(_as_file(tls.key_pem)) if tls.key_pem else tls.key_file
         try:
             # Without a callback OpenSSL would prompt for the password on the terminal.
             context.load_cert_chain(certificate, key or None, password=lambda: "")
         except (OSError, ValueError) as problem:
-            named = " and ".join(file for file in (tls.certificate_file, tls.key_file) if file)
+            files = " and ".join(file for file in (tls.certificate_file, tls.key_file) if file)
             raise Unreadable(
-                what=f"the client certificate {named or 'in the configuration'} cannot be used",
-                why=_why(problem),
-                next="check certificate and key: PEM, a pair, and not behind a password",
+                what=f"the client certificate {files or 'in the configuration'} cannot be used",
+                why=_reason(problem),
+                next="check certificate and key: both PEM, matching, and without a password",
             ) from problem
 
 
@@ -103,14 +103,14 @@ def _as_file(pem: str) -> Generator[str]:
         finally:
             os.close(handle)
         return
-    with tempfile.TemporaryDirectory(prefix="whysync-") as made:
-        path = Path(made) / "pem"
+    with tempfile.TemporaryDirectory(prefix="whysync-") as folder:
+        path = Path(folder) / "pem"
         path.touch(mode=0o600)
         path.write_text(pem, encoding="utf-8")
         yield str(path)
 
 
-def _why(problem: Exception) -> str:
+def _reason(problem: Exception) -> str:
     if isinstance(problem, ssl.SSLError):
         return problem.reason or str(problem)
     return problem.strerror or str(problem) if isinstance(problem, OSError) else str(problem)

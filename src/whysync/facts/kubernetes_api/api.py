@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whysync.facts.http.client import Client
-from whysync.facts.http.errors import LOST, HttpError, MalformedResponse, Missing, TooLarge
+from whysync.facts.http.errors import CONNECTION_ERRORS, HttpError, MalformedResponse, Missing, TooLarge
 from whysync.facts.kubernetes_api.discovery import Kind, Kinds
 from whysync.facts.kubernetes_api.gaps import Gaps, Unread
 from whysync.facts.kubernetes_api.listing import Query, is_named, pages
@@ -63,7 +63,7 @@ class Api:
                     raise TooLarge(what=f"there are more than {most:,} {query.kind.title}")
                 if self._progress is not None:
                     self._progress(query.path, self.client.count.bytes)
-        except LOST as problem:
+        except CONNECTION_ERRORS as problem:
             self._lost = problem
             raise
 
@@ -77,7 +77,7 @@ class Api:
         except Missing:
             return None
         except HttpError as problem:
-            if isinstance(problem, LOST):
+            if isinstance(problem, CONNECTION_ERRORS):
                 self._lost = problem
             if not quietly:
                 self.gaps.unread(Unread(kind=kind, namespace=namespace, problem=problem, verb="get"))

@@ -12,7 +12,7 @@ import msgspec
 
 from whysync.argocd.api.application import Destination
 from whysync.errors import WhysyncError
-from whysync.facts.http.auth import Auth, Fixed, basic, bearer
+from whysync.facts.http.auth import Auth, StaticHeaders, basic, bearer
 from whysync.facts.http.tls import Tls
 from whysync.facts.kubernetes_api.access import KubeAccess
 from whysync.facts.kubernetes_api.kubeconfig import Context
@@ -113,7 +113,7 @@ def connection_from(known: Known) -> Connection:
                 what=f"Argo CD logs in there with a program of its own ({key})",
                 next="add a context for it to the kubeconfig",
             )
-    auth: Auth = Fixed()
+    auth: Auth = StaticHeaders()
     if text(config.get("bearerToken")):
         auth = bearer(text(config.get("bearerToken")))
     elif text(config.get("username")):

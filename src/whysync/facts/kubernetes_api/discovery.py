@@ -9,7 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from whysync.facts.http.client import Client
-from whysync.facts.http.errors import LOST, HttpError, MalformedResponse
+from whysync.facts.http.errors import CONNECTION_ERRORS, HttpError, MalformedResponse
 from whysync.json_tree import Object, fields, items, text
 
 _AGGREGATED = ",".join(
@@ -130,7 +130,7 @@ async def _one_by_one(client: Client, wanted: list[tuple[str, str]], lost: list[
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         try:
             answer = await client.object(path)
-        except LOST:
+        except CONNECTION_ERRORS:
             raise
         except HttpError:
             lost.append(group)

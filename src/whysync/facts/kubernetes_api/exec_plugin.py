@@ -20,7 +20,7 @@ import msgspec
 
 from whysync.deadline import Deadline
 from whysync.errors import SourceError, UsageError
-from whysync.facts.http.hide_credentials import hidden
+from whysync.facts.http.hide_credentials import hide_credentials
 from whysync.facts.http.limits import INTERACTIVE_LOGIN_SECONDS, LOGIN_SECONDS, MIB, PROGRAM_OUTPUT
 from whysync.facts.kubernetes_api.kubeconfig import Entry
 from whysync.facts.masking import Masker
@@ -129,7 +129,7 @@ class ExecPlugin:
 
     def _complaint(self, done: Finished) -> str:
         """The end of standard error. Values are hidden before truncating, which would split them."""
-        complaint = hidden(" ".join(done.complaint.split()), self.secrets())
+        complaint = hide_credentials(" ".join(done.complaint.split()), self.secrets())
         last = Masker().masked_text(complaint)[-400:]
         return f": {last}" if last else ""
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from whysync.errors import Unreadable, UsageError
-from whysync.facts.http.address import parsed
-from whysync.facts.http.auth import As, Auth, Fixed, TokenFile, basic, bearer
+from whysync.facts.http.address import parse_address
+from whysync.facts.http.auth import Auth, StaticHeaders, TokenFile, WithHeaders, basic, bearer
 from whysync.facts.http.client import Client
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.tls import Tls
@@ -47,9 +47,9 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
         """
         tls = self.tls
         plugin = self.auth
-        while isinstance(plugin, As):
+        while isinstance(plugin, WithHeaders):
             plugin = plugin.inner
-        parsed(self.url, setting=self.setting)  # before a login that may prompt
+        parse_address(self.url, setting=self.setting)  # before a login that may prompt
         if isinstance(plugin, ExecPlugin):
             plugin.deadline = limits.deadline
             held = await plugin.credential()
@@ -140,7 +140,7 @@ def _auth(user: Entry, cluster: Entry, environment: Mapping[str, str] | None) ->
             why="Kubernetes removed auth providers in 1.26, in favour of login programs (exec)",
             next=f"use {_SUCCESSORS.get(name, 'a login program (exec), or a token')}",
         )
-    return Fixed()
+    return StaticHeaders()
 
 
 def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
@@ -163,7 +163,7 @@ def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
             headers[f"Impersonate-Extra-{key}"] = tuple(
                 value for value in items(values) if isinstance(value, str)
             )
-    return As(auth, headers)
+    return WithHeaders(auth, headers)
 
 
 def _pem(entry: Entry, key: str) -> str:

@@ -14,7 +14,7 @@ from whysync.argocd.api.application import Application
 from whysync.errors import NotFound, UsageError, WhysyncError
 from whysync.facts.http.errors import gap_kind
 from whysync.facts.http.limits import HttpLimits
-from whysync.facts.http.progress import ticking
+from whysync.facts.http.progress import report_waiting
 from whysync.facts.kubernetes_api.access import KubeAccess
 from whysync.facts.kubernetes_api.api import Api
 from whysync.facts.kubernetes_api.clusters import Clusters, Target
@@ -123,10 +123,10 @@ async def _read(
 async def _open(
     connection: Connection, limits: HttpLimits, progress: Progress | None, *, cluster: str = ""
 ) -> AsyncGenerator[Api]:
-    async with ticking(progress, connection.name):
+    async with report_waiting(progress, connection.name):
         client = await connection.client(limits)
     async with client:
-        async with ticking(progress, connection.name):
+        async with report_waiting(progress, connection.name):
             kinds = await discover(client)
         yield Api(client, kinds, cluster=cluster, progress=progress)
 
