@@ -102,8 +102,8 @@ GIVING = "import json; print(json.dumps({{'kind': 'ExecCredential', 'apiVersion'
 USERS: dict[str, Object] = {
     "token": {"token": CANARIES["token"]},
     "password": {"username": "me", "password": CANARIES["password"]},
-    "login program": login_program(GIVING.format(CANARIES["given"])),
-    "login program that fails": login_program(
+    "exec plugin": login_program(GIVING.format(CANARIES["given"])),
+    "exec plugin that fails": login_program(
         "import os, sys; sys.exit('denied: ' + os.environ['PASSPHRASE'] + ' ' + sys.argv[1])",
         CANARIES["token"],
     ),
@@ -236,7 +236,7 @@ def test_login_programs_end_with_the_timeout(
     seconds = "50s" if "MiB" in words else "1s"
     config = config_of(tmp_path, "http://127.0.0.1:9", login_program(script))
     ran = whysync("list", "--core", "--kubeconfig", config, "--timeout", seconds)
-    is_clear(ran, "login program", words)
+    is_clear(ran, "exec plugin", words)
 
 
 def test_a_list_without_an_end(whysync: Whysync, tmp_path: Path) -> None:

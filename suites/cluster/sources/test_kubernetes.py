@@ -109,7 +109,7 @@ def test_local_yaml_says_what_git_wants(fleet: Ground, tmp_path: Path) -> None:
     found = read(fleet, tmp_path, Selection(names=("shop-0002",), local=str(tmp_path / "manifests")))
     (app,) = report_of(found).apps
     assert any(finding.field == "/spec/replicas" for finding in app.findings)
-    assert "what Git wants now" not in told(found)
+    assert "rendered manifests of" not in told(found)
 
 
 def test_now_is_the_server_s(fleet: Ground, tmp_path: Path) -> None:

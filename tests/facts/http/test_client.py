@@ -97,7 +97,11 @@ def test_what_passes_is_waited_for(fault: Says) -> None:
 STAYING: dict[str, tuple[Says, type[problems.HttpError], str]] = {
     "reset": (Says(how="reset"), problems.Unreachable, "was interrupted"),
     "hang": (Says(how="hang"), problems.TimedOut, "does not respond"),
-    "dripping body": (Says(body=b"x" * 1000, how="drip"), problems.TimedOut, "no complete response within 0.4 s"),
+    "dripping body": (
+        Says(body=b"x" * 1000, how="drip"),
+        problems.TimedOut,
+        "no complete response within 0.4 s",
+    ),
     "dripping head": (Says(how="drip-head"), problems.TimedOut, "does not respond in time"),
     "silence in the body": (Says(body=b"x" * 100, how="silent-body"), problems.TimedOut, "no data"),
     "cut off": (Says(body=b'{"items": [1, 2, 3]}', how="cut"), problems.Unreachable, "was interrupted"),

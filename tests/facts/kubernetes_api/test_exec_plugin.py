@@ -123,7 +123,7 @@ async def _credential(login: ExecPlugin) -> object:
 BAD = {
     "it fails": (
         "sys.stderr.write('no session, token=abcdefgh12345678'); sys.exit(3)",
-        "it ended with 3: no session",
+        "it exited with 3: no session",
     ),
     "it says nothing": ("", "did not write an ExecCredential"),
     "no JSON": ("print('hello')", "did not write an ExecCredential"),
@@ -258,14 +258,14 @@ def test_programs_that_cannot_be_run(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not installed") as caught:
         asyncio.run(_credential(missing))
     assert caught.value.next == "get it at example.com"
-    with pytest.raises(SourceError, match="gave no credentials"):
+    with pytest.raises(SourceError, match="returned no credentials"):
         asyncio.run(_credential(plugin(tmp_path, "", command="./no-such-login")))
     with pytest.raises(SourceError) as interactive:
         asyncio.run(_credential(plugin(tmp_path, giving({"token": "t"}), interactiveMode="Always")))
     assert "not a terminal" in interactive.value.why
     with pytest.raises(UsageError, match="v1alpha1"):
         plugin(tmp_path, "", apiVersion="client.authentication.k8s.io/v1alpha1")
-    with pytest.raises(UsageError, match="without a command"):
+    with pytest.raises(UsageError, match="has no command"):
         plugin(tmp_path, "", command="")
     with pytest.raises(UsageError, match="interactiveMode"):
         plugin(tmp_path, "", interactiveMode="x")

@@ -156,7 +156,7 @@ def test_a_page_that_never_comes_is_a_gap_and_the_first_ones_stay() -> None:
 
     found = read(answering, APP)
     assert len([live_object for live_object in found.live if live_object.ref.kind == "ConfigMap"]) == 6
-    assert any("a part of live configmaps in namespace api" in gap.what for gap in found.gaps)
+    assert any("some of the live configmaps in namespace api" in gap.what for gap in found.gaps)
 
 
 def test_the_time_limit_holds_and_what_was_read_is_kept() -> None:

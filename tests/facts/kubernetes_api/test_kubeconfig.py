@@ -112,10 +112,10 @@ def test_files_that_are_none(tmp_path: Path, written: str) -> None:
 
 def test_names_that_lead_nowhere(tmp_path: Path) -> None:
     path = write(tmp_path / "config", contexts=[{"name": "here", "context": {"cluster": "x", "user": "u"}}])
-    with pytest.raises(NotFound, match="names a cluster"):
+    with pytest.raises(NotFound, match="refers to a cluster"):
         load_kubeconfig(str(path)).context()
     path = write(tmp_path / "config", contexts=[{"name": "here", "context": {"cluster": "c", "user": "x"}}])
-    with pytest.raises(NotFound, match="names a user"):
+    with pytest.raises(NotFound, match="refers to a user"):
         load_kubeconfig(str(path)).context()
     with pytest.raises(NotFound, match="no context 'other'"):
         load_kubeconfig(str(path)).context("other")

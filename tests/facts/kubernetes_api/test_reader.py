@@ -133,7 +133,7 @@ def test_logs_are_those_of_containers_that_fail_and_of_two_pods_of_an_owner() ->
     assert read(FakeApi(world(), logs=LOGS), Selection(logs=False)).logs == ()
     refusing = FakeApi(world(), forbidden=lambda plural, _: plural == "pods/log")
     told = gaps(read(refusing))
-    assert "the logs of containers that fail in namespace api" in told
+    assert "logs of failing containers in namespace api" in told
     assert 'a Role with {apiGroups: [""], resources: [pods/log], verbs: [get]}' in told
 
 
@@ -279,7 +279,7 @@ def test_a_cluster_that_is_out_of_reach_is_a_gap_and_the_others_are_answered() -
     assert "cannot be reached" in gaps(found)
     assert "web" in {live_object.ref.name for live_object in found.live}
     aws = read(hub(url, config='{"awsAuthConfig": {"clusterName": "x"}}'), use_cluster_secrets=True)
-    assert "a program of its own (awsAuthConfig)" in gaps(aws)
+    assert "its own plugin (awsAuthConfig)" in gaps(aws)
 
 
 # --- what Git wants --------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_what_the_last_sync_applied_stands_for_git_and_says_so() -> None:
     (one,) = found.desired["argocd/web"]
     assert one.spec["replicas"] == 2
     assert "the last sync" in one.origin
-    assert "what Git wants now of argocd/web" in gaps(found)
+    assert "rendered manifests of argocd/web" in gaps(found)
 
 
 def moved_on(app: Object, _: Object) -> None:
@@ -333,4 +333,4 @@ def test_plain_yaml_says_what_git_wants(tmp_path: Path) -> None:
     (one,) = found.desired["argocd/web"]
     assert one.ref.namespace == "shop"
     assert one.annotations["argocd.argoproj.io/tracking-id"] == "web:apps/Deployment:shop/web"
-    assert "a part of web.yaml" in gaps(found)
+    assert "part of web.yaml" in gaps(found)

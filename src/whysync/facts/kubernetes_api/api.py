@@ -27,7 +27,7 @@ class Api:
         self.cluster = cluster
         self.gaps = Gaps(f" on cluster {cluster}" if cluster else "")
         self._progress = progress
-        self._lost: HttpError | None = None
+        self._connection_error: HttpError | None = None
 
     async def read(
         self, query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None, quietly: bool = False
@@ -40,7 +40,7 @@ class Api:
             pass  # deleted since discovery
         except HttpError as problem:
             if not quietly:
-                self.gaps.unread(
+                self.gaps.add_unread(
                     Unread(
                         kind=query.kind, namespace=query.namespace, problem=problem, partly=bool(manifests)
                     )
@@ -51,36 +51,36 @@ class Api:
         self, manifests: list[Manifest], query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None
     ) -> None:
         """As `read`, but errors are raised."""
-        if self._lost is not None:  # otherwise each of a hundred lists would be retried
-            raise self._lost
-        origin, most = query.path, self.client.limits.list_objects
+        if self._connection_error is not None:  # otherwise each of a hundred lists would be retried
+            raise self._connection_error
+        origin, max_objects = query.path, self.client.limits.list_objects
         try:
             async for page in pages(self.client, query):
                 for body in page:
                     if keep is None or keep(body):
                         manifests.append(Manifest(body, role=role, origin=origin, cluster=self.cluster))
-                if len(manifests) > most:
-                    raise TooLarge(what=f"there are more than {most:,} {query.kind.title}")
+                if len(manifests) > max_objects:
+                    raise TooLarge(what=f"there are more than {max_objects:,} {query.kind.title}")
                 if self._progress is not None:
                     self._progress(query.path, self.client.count.bytes)
         except CONNECTION_ERRORS as problem:
-            self._lost = problem
+            self._connection_error = problem
             raise
 
     async def get(
         self, kind: Kind, namespace: str, name: str, role: Role = Role.LIVE, *, quietly: bool = False
     ) -> Manifest | None:
         try:
-            if self._lost is not None:
-                raise self._lost
+            if self._connection_error is not None:
+                raise self._connection_error
             body = await self.object(kind, namespace, name)
         except Missing:
             return None
         except HttpError as problem:
             if isinstance(problem, CONNECTION_ERRORS):
-                self._lost = problem
+                self._connection_error = problem
             if not quietly:
-                self.gaps.unread(Unread(kind=kind, namespace=namespace, problem=problem, verb="get"))
+                self.gaps.add_unread(Unread(kind=kind, namespace=namespace, problem=problem, verb="get"))
             return None
         return Manifest(body, role=role, origin=kind.path(namespace, name), cluster=self.cluster)
 
@@ -89,5 +89,5 @@ class Api:
         path = kind.path(namespace, name)
         body = await self.client.object(path)
         if not is_named(body):
-            raise MalformedResponse(what=f"the answer to {path} is not an object of Kubernetes", path=path)
+            raise MalformedResponse(what=f"the response to {path} is not a Kubernetes object", path=path)
         return body

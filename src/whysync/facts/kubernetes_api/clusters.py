@@ -27,7 +27,7 @@ _IN_CLUSTER_HOSTS = frozenset(("kubernetes.default.svc", "kubernetes.default.svc
 _SECRET_TYPE = "argocd.argoproj.io/secret-type"
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class RegisteredCluster(msgspec.Struct, frozen=True, kw_only=True):
     """A cluster secret of Argo CD; `config` has its credentials."""
 
     name: str
@@ -35,7 +35,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     config: Object
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class DestinationCluster(msgspec.Struct, frozen=True, kw_only=True):
     """A destination. Without a connection it is the hub or, with a gap, unreachable."""
 
     name: str
@@ -45,72 +45,76 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Clusters:
+    """Finds the cluster of a destination, and how to connect to it."""
+
     def __init__(self, access: KubeAccess, hub: Connection, settings: Iterable[Manifest]) -> None:
         self._access = access
         self._hub = hub
-        self._known = list(_known(settings))
-        self._found: dict[tuple[str, str], Target] = {}
+        self._registered = list(_registered(settings))
+        self._destinations: dict[tuple[str, str], DestinationCluster] = {}
 
-    def target(self, destination: Destination) -> Target:
-        asked = destination.server, destination.name
-        if asked not in self._found:
-            self._found[asked] = self._target(*asked)
-        return self._found[asked]
+    def destination_cluster(self, destination: Destination) -> DestinationCluster:
+        key = destination.server, destination.name
+        if key not in self._destinations:
+            self._destinations[key] = self._resolve(*key)
+        return self._destinations[key]
 
     @cached_property
     def _contexts(self) -> tuple[Context, ...]:
         return tuple(self._access.contexts())
 
-    def _target(self, server: str, name: str) -> Target:
-        known = self._find(server, name)
-        server = server or (known.server if known else "")
-        called = name or (known.name if known else "") or server
-        if _is_hub(server, name, known) or (server and same_server(server, self._hub.url)):
-            return Target(name=IN_CLUSTER_NAME, is_hub=True)
-        if known is not None and self._access.use_cluster_secrets:
-            return self._by_secret(known, called)
+    def _resolve(self, server: str, name: str) -> DestinationCluster:
+        registered = self._registered_cluster(server, name)
+        server = server or (registered.server if registered else "")
+        display_name = name or (registered.name if registered else "") or server
+        if _is_hub(server, name, registered) or (server and same_server(server, self._hub.url)):
+            return DestinationCluster(name=IN_CLUSTER_NAME, is_hub=True)
+        if registered is not None and self._access.use_cluster_secrets:
+            return self._from_secret(registered, display_name)
         for context in self._contexts:
-            fits = same_server(context.server, server) if server else False
-            if fits or (not server and called in (context.name, context.cluster_name)):
+            is_same = same_server(context.server, server) if server else False
+            if is_same or (not server and display_name in (context.name, context.cluster_name)):
                 try:
-                    return Target(name=called, connection=self._access.connect(context))
+                    return DestinationCluster(name=display_name, connection=self._access.connect(context))
                 except WhysyncError as problem:
-                    return _out_of_reach(called, problem.what, problem.next)
-        return self._nowhere(called, server, known)
+                    return _unreachable(display_name, problem.what, problem.next)
+        return self._without_context(display_name, server, registered)
 
-    def _find(self, server: str, name: str) -> Known | None:
-        for cluster in self._known:
+    def _registered_cluster(self, server: str, name: str) -> RegisteredCluster | None:
+        for cluster in self._registered:
             if (server and same_server(cluster.server, server)) or (
                 name and not server and cluster.name == name
             ):
                 return cluster
         return None
 
-    def _by_secret(self, known: Known, called: str) -> Target:
+    def _from_secret(self, registered: RegisteredCluster, display_name: str) -> DestinationCluster:
         try:
-            return Target(name=called, connection=connection_from(known))
+            return DestinationCluster(name=display_name, connection=connection_from(registered))
         except WhysyncError as problem:
-            return _out_of_reach(called, problem.what, problem.next)
+            return _unreachable(display_name, problem.what, problem.next)
 
-    def _nowhere(self, called: str, server: str, known: Known | None) -> Target:
+    def _without_context(
+        self, display_name: str, server: str, registered: RegisteredCluster | None
+    ) -> DestinationCluster:
         if not server:
-            why = "Argo CD's cluster secrets do not tell its address, and no context has that name"
+            why = "no cluster secret of Argo CD has its address, and no context has that name"
         else:
-            why = f"no context of the kubeconfig leads to {server}"
-        how = "add a context for it to the kubeconfig"
-        if known is not None:
-            how += ", or allow the credentials that Argo CD keeps (--use-cluster-secrets)"
-        return _out_of_reach(called, why, how)
+            why = f"no context of the kubeconfig has the server {server}"
+        how_to_get = "add a context for it to the kubeconfig"
+        if registered is not None:
+            how_to_get += ", or allow the credentials of Argo CD's cluster secrets (--use-cluster-secrets)"
+        return _unreachable(display_name, why, how_to_get)
 
 
-def connection_from(known: Known) -> Connection:
+def connection_from(registered: RegisteredCluster) -> Connection:
     """The credentials that Argo CD uses. Exec plugins in them are not run."""
-    config = known.config
+    config = registered.config
     tls = fields(config.get("tlsClientConfig"))
     for key in ("awsAuthConfig", "execProviderConfig"):
         if config.get(key):
             raise WhysyncError(
-                what=f"Argo CD logs in there with a program of its own ({key})",
+                what=f"Argo CD logs in there with its own plugin ({key})",
                 next="add a context for it to the kubeconfig",
             )
     auth: Auth = StaticHeaders()
@@ -119,26 +123,26 @@ def connection_from(known: Known) -> Connection:
     elif text(config.get("username")):
         auth = basic(text(config.get("username")), text(config.get("password")))
     return Connection(
-        name=f"cluster {known.name or known.server}",
-        url=known.server,
+        name=f"cluster {registered.name or registered.server}",
+        url=registered.server,
         auth=auth,
         tls=Tls(
-            ca_pem=_plain(tls.get("caData")),
-            certificate_pem=_plain(tls.get("certData")),
-            key_pem=_plain(tls.get("keyData")),
+            ca_pem=_decoded(tls.get("caData")),
+            certificate_pem=_decoded(tls.get("certData")),
+            key_pem=_decoded(tls.get("keyData")),
             server_name=text(tls.get("serverName")),
             insecure=tls.get("insecure") is True,
         ),
         proxy=text(config.get("proxyUrl")),
-        setting=f"server of the cluster secret {known.name or known.server!r}",
+        setting=f"server of the cluster secret {registered.name or registered.server!r}",
     )
 
 
-def same_server(left: str, other: str) -> bool:
-    return _parts(left) == _parts(other)
+def same_server(one: str, another: str) -> bool:
+    return _address(one) == _address(another)
 
 
-def _parts(url: str) -> tuple[str, str, int | None, str]:
+def _address(url: str) -> tuple[str, str, int | None, str]:
     try:
         parts = urlsplit(url if "://" in url else f"https://{url}")
         port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
@@ -147,30 +151,37 @@ def _parts(url: str) -> tuple[str, str, int | None, str]:
         return "", url, None, ""
 
 
-def _is_hub(server: str, name: str, known: Known | None) -> bool:
+def _is_hub(server: str, name: str, registered: RegisteredCluster | None) -> bool:
     if server:
-        return _parts(server)[1] in _IN_CLUSTER_HOSTS
-    return not name or (name == IN_CLUSTER_NAME and known is None)
+        return _address(server)[1] in _IN_CLUSTER_HOSTS
+    return not name or (name == IN_CLUSTER_NAME and registered is None)
 
 
-def _out_of_reach(called: str, why: str, how: str) -> Target:
-    gap = Gap(kind=GapKind.UNREACHABLE, what=f"live objects on cluster {called}", why=why, how_to_get=how)
-    return Target(name=called, gap=gap)
+def _unreachable(display_name: str, why: str, how_to_get: str) -> DestinationCluster:
+    gap = Gap(
+        kind=GapKind.UNREACHABLE,
+        what=f"live objects on cluster {display_name}",
+        why=why,
+        how_to_get=how_to_get,
+    )
+    return DestinationCluster(name=display_name, gap=gap)
 
 
-def _known(settings: Iterable[Manifest]) -> Iterator[Known]:
+def _registered(settings: Iterable[Manifest]) -> Iterator[RegisteredCluster]:
     for setting in settings:
         if setting.ref.kind != "Secret" or setting.labels.get(_SECRET_TYPE) != "cluster":
             continue
         data = fields(setting.body.get("data"))
         try:
-            config = fields(yaml.load(_plain(data.get("config")) or "{}"))
+            config = fields(yaml.load(_decoded(data.get("config")) or "{}"))
         except yaml.Invalid:
             config = {}
-        yield Known(name=_plain(data.get("name")), server=_plain(data.get("server")), config=config)
+        yield RegisteredCluster(
+            name=_decoded(data.get("name")), server=_decoded(data.get("server")), config=config
+        )
 
 
-def _plain(value: object) -> str:
+def _decoded(value: object) -> str:
     """Decoded base64; empty if it is invalid."""
     try:
         return base64.b64decode(value, validate=True).decode() if isinstance(value, str) else ""

@@ -20,10 +20,10 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key
 
 ARGO = "argoproj.io"
-USUAL_NAMESPACE = "argocd"
-_PART_OF = "app.kubernetes.io/part-of=argocd"
+DEFAULT_NAMESPACE = "argocd"
+_PART_OF_ARGOCD = "app.kubernetes.io/part-of=argocd"
 _SECRET_TYPE = "argocd.argoproj.io/secret-type"
-_SETTINGS = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
+_CONFIG_MAPS = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
 _TAG = re.compile(r":v?(\d+\.\d+\.\d+[\w.-]*)(?:@|$)")
 
 
@@ -36,36 +36,42 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[Manifest, ...] = ()
     version: str = ""
     # why the repository and cluster secrets could not be read
-    without_secrets: HttpError | None = None
+    secrets_error: HttpError | None = None
 
 
-async def read_control_plane(api: Api, selection: Selection, *, namespace: str, usual: str) -> ControlPlane:
-    """`namespace` is the one given for Argo CD; `usual` is that of the context."""
+async def read_control_plane(
+    api: Api, selection: Selection, *, namespace: str, context_namespace: str
+) -> ControlPlane:
+    """`namespace` is the one given for Argo CD; `context_namespace` is that of the context."""
     kind = api.kinds.find(ARGO, "Application")
     if kind is None:
         raise NotFound(
             what=f"{api.client.name} has no Argo CD",
-            why="it has no kind Application of argoproj.io",
-            next="choose the cluster that Argo CD runs in with --context, or ask Argo CD with --server",
+            why="it does not serve the kind Application of argoproj.io",
+            next="select the cluster that Argo CD runs in with --context, or use Argo CD with --server",
         )
-    places = tuple(dict.fromkeys(place for place in (namespace, usual, USUAL_NAMESPACE) if place))
-    applications = await _applications(api, kind, selection, namespace=namespace, places=places)
-    home = namespace or await _home(api, applications, places)
+    candidates = tuple(
+        dict.fromkeys(
+            candidate for candidate in (namespace, context_namespace, DEFAULT_NAMESPACE) if candidate
+        )
+    )
+    applications = await _applications(api, kind, selection, namespace=namespace, candidates=candidates)
+    argocd_namespace = namespace or await _argocd_namespace(api, applications, candidates)
     projects, live, settings, (secrets, problem), version = await asyncio.gather(
-        _projects(api, home),
+        _projects(api, argocd_namespace),
         _application_sets(api, applications),
-        _config_maps(api, home),
-        _secrets(api, home),
-        _version(api, home),
+        _config_maps(api, argocd_namespace),
+        _secrets(api, argocd_namespace),
+        _version(api, argocd_namespace),
     )
     return ControlPlane(
-        namespace=home,
+        namespace=argocd_namespace,
         applications=tuple(applications),
         projects=tuple(projects),
         live=tuple(live),
         settings=(*settings, *secrets),
         version=version,
-        without_secrets=problem,
+        secrets_error=problem,
     )
 
 
@@ -73,17 +79,17 @@ async def read_control_plane(api: Api, selection: Selection, *, namespace: str, 
 
 
 async def _applications(
-    api: Api, kind: Kind, selection: Selection, *, namespace: str, places: tuple[str, ...]
+    api: Api, kind: Kind, selection: Selection, *, namespace: str, candidates: tuple[str, ...]
 ) -> list[Manifest]:
     if selection.names:
-        several = await asyncio.gather(
-            *(_named(api, kind, name, selection, places) for name in selection.names)
+        lists = await asyncio.gather(
+            *(_get_by_name(api, kind, name, selection, candidates) for name in selection.names)
         )
-        manifests = [manifest for ones in several for manifest in ones]
+        manifests = [manifest for manifests in lists for manifest in manifests]
     else:
-        manifests = await _listed(api, kind, selection, namespace=namespace, places=places)
-    unique = {manifest.key: manifest for manifest in manifests if _is_selected(manifest, selection)}
-    return [unique[key] for key in sorted(unique)]
+        manifests = await _list_applications(api, kind, selection, namespace=namespace, candidates=candidates)
+    by_key = {manifest.key: manifest for manifest in manifests if _is_selected(manifest, selection)}
+    return [by_key[key] for key in sorted(by_key)]
 
 
 def _is_selected(app: Manifest, selection: Selection) -> bool:
@@ -91,76 +97,76 @@ def _is_selected(app: Manifest, selection: Selection) -> bool:
     return selection.wants(namespace=ref.namespace, name=ref.name, project=text(app.spec.get("project")))
 
 
-async def _named(
-    api: Api, kind: Kind, name: str, selection: Selection, places: tuple[str, ...]
+async def _get_by_name(
+    api: Api, kind: Kind, name: str, selection: Selection, candidates: tuple[str, ...]
 ) -> list[Manifest]:
     """By namespace and name, or by name in any namespace; if that is forbidden, in those that may be read."""
-    namespace, _, bare = name.rpartition("/")
+    namespace, _, app_name = name.rpartition("/")
     if namespace:
-        return await _got(api, kind, [namespace], bare)
+        return await _get_in_namespaces(api, kind, [namespace], app_name)
     if selection.app_namespaces and not selection.all_namespaces:
-        return await _got(api, kind, selection.app_namespaces, bare)
+        return await _get_in_namespaces(api, kind, selection.app_namespaces, app_name)
     manifests: list[Manifest] = []
     try:
-        query = Query(kind=kind, matching=named(bare))
+        query = Query(kind=kind, matching=named(app_name))
         await api.read_into(manifests, query, Role.APPLICATION)
     except Forbidden:
-        return await _got(api, kind, places, bare)
+        return await _get_in_namespaces(api, kind, candidates, app_name)
     return manifests
 
 
-async def _got(api: Api, kind: Kind, places: Iterable[str], name: str) -> list[Manifest]:
+async def _get_in_namespaces(api: Api, kind: Kind, candidates: Iterable[str], name: str) -> list[Manifest]:
     manifests: list[Manifest] = []
-    refused: Forbidden | None = None
-    for place in places:
+    forbidden: Forbidden | None = None
+    for candidate in candidates:
         try:
-            body = await api.object(kind, place, name)
+            body = await api.object(kind, candidate, name)
         except Missing:
             continue
         except Forbidden as problem:
-            refused = problem
+            forbidden = problem
             continue
-        manifests.append(Manifest(body, role=Role.APPLICATION, origin=kind.path(place, name)))
-    if refused is not None and not manifests:
-        raise _not_allowed(kind, refused, verbs="get, list")
+        manifests.append(Manifest(body, role=Role.APPLICATION, origin=kind.path(candidate, name)))
+    if forbidden is not None and not manifests:
+        raise _forbidden(kind, forbidden, verbs="get, list")
     return manifests
 
 
-async def _listed(
-    api: Api, kind: Kind, selection: Selection, *, namespace: str, places: tuple[str, ...]
+async def _list_applications(
+    api: Api, kind: Kind, selection: Selection, *, namespace: str, candidates: tuple[str, ...]
 ) -> list[Manifest]:
     """All readable Applications: of all namespaces, or of the given ones, or of the usual one."""
-    chosen: tuple[str, ...] = selection.app_namespaces
-    if namespace and not chosen:
-        chosen = (namespace,)
+    namespaces: tuple[str, ...] = selection.app_namespaces
+    if namespace and not namespaces:
+        namespaces = (namespace,)
     manifests: list[Manifest] = []
-    if selection.all_namespaces or not chosen:
+    if selection.all_namespaces or not namespaces:
         try:
             await api.read_into(manifests, Query(kind=kind, labels=selection.selector), Role.APPLICATION)
         except Forbidden as problem:
-            chosen = chosen or places
+            namespaces = namespaces or candidates
             if selection.all_namespaces:
-                api.gaps.unread(Unread(kind=kind, namespace="", problem=problem))
+                api.gaps.add_unread(Unread(kind=kind, namespace="", problem=problem))
         else:
             return manifests
-    refused: Forbidden | None = None
-    for place in chosen:
+    forbidden: Forbidden | None = None
+    for candidate in namespaces:
         try:
-            query = Query(kind=kind, namespace=place, labels=selection.selector)
+            query = Query(kind=kind, namespace=candidate, labels=selection.selector)
             await api.read_into(manifests, query, Role.APPLICATION)
         except Forbidden as problem:
-            refused = problem
-    if refused is not None and not manifests:
-        raise _not_allowed(kind, refused, verbs="list")
+            forbidden = problem
+    if forbidden is not None and not manifests:
+        raise _forbidden(kind, forbidden, verbs="list")
     return manifests
 
 
-def _not_allowed(kind: Kind, problem: Forbidden, *, verbs: str) -> Forbidden:
+def _forbidden(kind: Kind, problem: Forbidden, *, verbs: str) -> Forbidden:
     rule = f'{{apiGroups: ["{kind.group}"], resources: [{kind.plural}], verbs: [{verbs}]}}'
     return Forbidden(
         what="Kubernetes does not show Applications to this account",
         why=problem.server_message or problem.why,
-        next=f"ask for a Role with {rule}, or name the namespace with --argocd-namespace",
+        next=f"ask for a Role with {rule}, or set the namespace with --argocd-namespace",
         status=problem.status,
         server_message=problem.server_message,
         path=problem.path,
@@ -170,7 +176,7 @@ def _not_allowed(kind: Kind, problem: Forbidden, *, verbs: str) -> Forbidden:
 # --- surrounding objects -------------------------------------------------------------------------------
 
 
-async def _home(api: Api, applications: list[Manifest], places: tuple[str, ...]) -> str:
+async def _argocd_namespace(api: Api, applications: list[Manifest], candidates: tuple[str, ...]) -> str:
     """Argo CD writes its namespace to each status; before 2.12 its ConfigMap has to be searched for."""
     for app in applications:
         controller_namespace = text(app.status.get("controllerNamespace"))
@@ -182,81 +188,92 @@ async def _home(api: Api, applications: list[Manifest], places: tuple[str, ...])
         namespaces = [
             config_map.ref.namespace for config_map in await api.read(query, Role.SETTINGS, quietly=True)
         ]
-        homes = {app.ref.namespace for app in applications}
+        app_namespaces = {app.ref.namespace for app in applications}
         if namespaces:
-            return next((namespace for namespace in namespaces if namespace in homes), namespaces[0])
-    return next((place for place in places if place in {a.ref.namespace for a in applications}), places[-1])
+            return next((namespace for namespace in namespaces if namespace in app_namespaces), namespaces[0])
+    return next(
+        (candidate for candidate in candidates if candidate in {a.ref.namespace for a in applications}),
+        candidates[-1],
+    )
 
 
-async def _projects(api: Api, home: str) -> list[Manifest]:
+async def _projects(api: Api, argocd_namespace: str) -> list[Manifest]:
     kind = api.kinds.find(ARGO, "AppProject")
-    return await api.read(Query(kind=kind, namespace=home), Role.PROJECT) if kind else []
+    return await api.read(Query(kind=kind, namespace=argocd_namespace), Role.PROJECT) if kind else []
 
 
 async def _application_sets(api: Api, applications: list[Manifest]) -> list[Manifest]:
     """ApplicationSets that created one of these Applications."""
     kind = api.kinds.find(ARGO, "ApplicationSet")
-    makers = {
+    owners = {
         Key(ARGO, "ApplicationSet", app.ref.namespace, text(fields(owner).get("name")))
         for app in applications
         for owner in items(app.meta.get("ownerReferences"))
         if fields(owner).get("kind") == "ApplicationSet"
     }
-    if kind is None or not makers:
+    if kind is None or not owners:
         return []
-    places = sorted({maker.namespace for maker in makers})
-    several = await asyncio.gather(
-        *(api.read(Query(kind=kind, namespace=place), quietly=True) for place in places)
+    candidates = sorted({owner_key.namespace for owner_key in owners})
+    lists = await asyncio.gather(
+        *(api.read(Query(kind=kind, namespace=candidate), quietly=True) for candidate in candidates)
     )
-    return [manifest for ones in several for manifest in ones if manifest.key in makers]
+    return [manifest for manifests in lists for manifest in manifests if manifest.key in owners]
 
 
-async def _config_maps(api: Api, home: str) -> list[Manifest]:
+async def _config_maps(api: Api, argocd_namespace: str) -> list[Manifest]:
     """Argo CD only reads ConfigMaps with this label, so others with these names are ignored."""
     kind = api.kinds.find("", "ConfigMap")
     if kind is None:
         return []
     config_maps: list[Manifest] = []
     try:
-        await api.read_into(config_maps, Query(kind=kind, namespace=home, labels=_PART_OF), Role.SETTINGS)
+        await api.read_into(
+            config_maps, Query(kind=kind, namespace=argocd_namespace, labels=_PART_OF_ARGOCD), Role.SETTINGS
+        )
     except HttpError:
-        several = await asyncio.gather(*(api.get(kind, home, name, Role.SETTINGS) for name in _SETTINGS))
-        return [config_map for config_map in several if config_map is not None]
+        lists = await asyncio.gather(
+            *(api.get(kind, argocd_namespace, name, Role.SETTINGS) for name in _CONFIG_MAPS)
+        )
+        return [config_map for config_map in lists if config_map is not None]
     if not any(config_map.ref.name == "argocd-cm" for config_map in config_maps):
-        several = await asyncio.gather(
-            *(api.get(kind, home, name, Role.SETTINGS, quietly=True) for name in _SETTINGS)
+        lists = await asyncio.gather(
+            *(api.get(kind, argocd_namespace, name, Role.SETTINGS, quietly=True) for name in _CONFIG_MAPS)
         )
         config_maps += [
             config_map
-            for config_map in several
+            for config_map in lists
             if config_map is not None and config_map.key not in {f.key for f in config_maps}
         ]
     return config_maps
 
 
-async def _secrets(api: Api, home: str) -> tuple[list[Manifest], HttpError | None]:
+async def _secrets(api: Api, argocd_namespace: str) -> tuple[list[Manifest], HttpError | None]:
     """Repository and cluster secrets. Everything but their addresses is masked later."""
     kind = api.kinds.find("", "Secret")
     if kind is None:
         return [], None
     secrets: list[Manifest] = []
     try:
-        await api.read_into(secrets, Query(kind=kind, namespace=home, labels=_SECRET_TYPE), Role.SETTINGS)
+        await api.read_into(
+            secrets, Query(kind=kind, namespace=argocd_namespace, labels=_SECRET_TYPE), Role.SETTINGS
+        )
     except HttpError as problem:
         return [], problem
     return secrets, None
 
 
-async def _version(api: Api, home: str) -> str:
+async def _version(api: Api, argocd_namespace: str) -> str:
     """Argo CD's version, from the image of the application controller."""
     label = "app.kubernetes.io/name=argocd-application-controller"
     for name in ("StatefulSet", "Deployment"):
         kind = api.kinds.find("apps", name)
         if kind is None:
             continue
-        for workload in await api.read(Query(kind=kind, namespace=home, labels=label), quietly=True):
+        for workload in await api.read(
+            Query(kind=kind, namespace=argocd_namespace, labels=label), quietly=True
+        ):
             for container in items(dig(workload.body, "spec", "template", "spec", "containers")):
-                tagged = _TAG.search(text(fields(container).get("image")))
-                if tagged:
-                    return f"v{tagged[1]}"
+                tag = _TAG.search(text(fields(container).get("image")))
+                if tag:
+                    return f"v{tag[1]}"
     return ""

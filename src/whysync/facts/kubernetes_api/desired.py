@@ -25,7 +25,7 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, group_of
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
-_ARGOCD = ("argocd-controller", "argocd-application-controller", "argocd")
+_ARGOCD_MANAGERS = ("argocd-controller", "argocd-application-controller", "argocd")
 
 
 def local_manifests(
@@ -33,11 +33,11 @@ def local_manifests(
     applications: Iterable[tuple[Manifest, Application]],
     settings: tuple[Manifest, ...],
     kinds: Kinds,
-    home: str,
+    argocd_namespace: str,
 ) -> tuple[dict[str, tuple[Manifest, ...]], list[Gap]]:
     """The objects in a folder of plain YAML, with namespace and tracking metadata as in Argo CD."""
     limits = BundleLimits()
-    read: list[Desired] = []
+    desired_objects: list[Desired] = []
     gaps: list[Gap] = []
     for file in files_of(folder, Budget(limits), None):
         if not isinstance(file, Entry) or is_log(file.name):
@@ -47,7 +47,7 @@ def local_manifests(
                 gaps.append(
                     Gap(
                         kind=GapKind.UNREADABLE,
-                        what=f"a part of {file.name}",
+                        what=f"part of {file.name}",
                         why=str(document),
                         how_to_get="fix the file",
                     )
@@ -56,9 +56,11 @@ def local_manifests(
             for body in objects_in(document.body):
                 if isinstance(body, dict) and is_object(body):
                     manifest = Manifest(body, role=Role.DESIRED, origin=file.name)
-                    read.append(Desired(manifest=manifest, candidates=tuple(file.name.split("/")[:-1])))
+                    desired_objects.append(
+                        Desired(manifest=manifest, candidates=tuple(file.name.split("/")[:-1]))
+                    )
     apps = list(applications)
-    owned, orphans = attributed(read, [manifest for manifest, _ in apps], settings)
+    owned, orphans = attributed(desired_objects, [manifest for manifest, _ in apps], settings)
     by_name = {app.qualified_name: app for _, app in apps}
     config = next((setting.body for setting in settings if setting.ref.name == "argocd-cm"), None)
     tracking = Settings.from_config_maps(config, None)
@@ -67,20 +69,24 @@ def local_manifests(
         app = by_name.get(name)
         if app is not None:
             manifests = [
-                manifest.with_body(_complete(manifest.body, app, kinds, tracking, home))
+                manifest.with_body(
+                    _with_namespace_and_tracking(manifest.body, app, kinds, tracking, argocd_namespace)
+                )
                 for manifest in manifests
             ]
         completed[name] = tuple(manifests)
     return completed, [*gaps, *orphans]
 
 
-def _complete(body: Object, app: Application, kinds: Kinds, settings: Settings, home: str) -> Object:
+def _with_namespace_and_tracking(
+    body: Object, app: Application, kinds: Kinds, settings: Settings, argocd_namespace: str
+) -> Object:
     kind = kinds.find(group_of(text(body.get("apiVersion"))), text(body.get("kind")))
     meta = fields(body.get("metadata"))
     namespace = app.spec.destination.namespace
     if kind is not None and kind.namespaced and not meta.get("namespace"):
         meta["namespace"] = namespace
-    instance = instance_name(app.name, app.namespace, home)
+    instance = instance_name(app.name, app.namespace, argocd_namespace)
     try:
         return settings.with_tracking(body, app=instance, namespace=namespace)
     except (MalformedMetadata, LabelTooLong):
@@ -94,30 +100,30 @@ def last_applied(
     by_app: dict[str, tuple[Manifest, ...]] = {}
     for app in apps:
         if app.status.sync.status == "OutOfSync" and _is_of_the_compared_revision(app):
-            objects = tuple(_of_rows(app, live))
+            objects = tuple(_last_applied_of(app, live))
             if objects:
                 by_app[app.qualified_name] = objects
     return by_app
 
 
-def _of_rows(app: Application, live: Mapping[Key, Manifest]) -> Iterator[Manifest]:
-    for row in app.status.resources:
-        live_object = live.get(row.key)
-        if row.status != "OutOfSync" or row.requires_pruning or live_object is None:
+def _last_applied_of(app: Application, live: Mapping[Key, Manifest]) -> Iterator[Manifest]:
+    for resource in app.status.resources:
+        live_object = live.get(resource.key)
+        if resource.status != "OutOfSync" or resource.requires_pruning or live_object is None:
             continue
         body = applied_by_argocd(live_object)
-        if body is not None and not _agrees(body, live_object.body):
+        if body is not None and not _has_all_values(body, live_object.body):
             origin = f"the last sync (annotation {LAST_APPLIED})"
             yield Manifest(body, role=Role.DESIRED, origin=origin, cluster=live_object.cluster)
 
 
 def applied_by_argocd(live: Manifest) -> Object | None:
     """The object in the last-applied annotation; `None` if someone other than Argo CD wrote it."""
-    written = text(live.annotations.get(LAST_APPLIED))
-    if not written or not _is_argocds(live):
+    annotation = text(live.annotations.get(LAST_APPLIED))
+    if not annotation or not _was_written_by_argocd(live):
         return None
     try:
-        body = yaml.load(written)
+        body = yaml.load(annotation)
     except yaml.Invalid:
         return None
     if not isinstance(body, dict) or body.get("kind") != live.body.get("kind"):
@@ -129,7 +135,7 @@ def applied_by_argocd(live: Manifest) -> Object | None:
     return body
 
 
-def _is_argocds(live: Manifest) -> bool:
+def _was_written_by_argocd(live: Manifest) -> bool:
     """managedFields name the writer of the annotation; without them it is unknown."""
     path = ("fieldsV1", "f:metadata", "f:annotations", f"f:{LAST_APPLIED}")
     writers = [
@@ -137,7 +143,7 @@ def _is_argocds(live: Manifest) -> bool:
         for entry in items(live.meta.get("managedFields"))
         if isinstance(dig(entry, *path), dict)
     ]
-    return bool(writers) and all(writer in _ARGOCD for writer in writers)
+    return bool(writers) and all(writer in _ARGOCD_MANAGERS for writer in writers)
 
 
 def _is_of_the_compared_revision(app: Application) -> bool:
@@ -145,24 +151,24 @@ def _is_of_the_compared_revision(app: Application) -> bool:
     operation = app.status.operation_state
     result = operation.sync_result if operation is not None else None
     if operation is not None and result is not None and operation.phase == "Succeeded":
-        selected = operation.operation.sync is not None and operation.operation.sync.resources
+        is_selective = operation.operation.sync is not None and operation.operation.sync.resources
         synced = result.revisions or ((result.revision,) if result.revision else ())
-        if not selected:
+        if not is_selective:
             return bool(compared) and synced == compared
-    last = app.status.history[-1] if app.status.history else None
-    if last is None or operation is None or operation.phase != "Succeeded":
+    last_entry = app.status.history[-1] if app.status.history else None
+    if last_entry is None or operation is None or operation.phase != "Succeeded":
         return False
-    return bool(compared) and (last.revisions or (last.revision,)) == compared
+    return bool(compared) and (last_entry.revisions or (last_entry.revision,)) == compared
 
 
-def _agrees(wanted: Json, actual: Json) -> bool:
+def _has_all_values(desired: Json, actual: Json) -> bool:
     """Does the live object have all desired values? Additional fields do not matter."""
-    if isinstance(wanted, dict):
+    if isinstance(desired, dict):
         if not isinstance(actual, dict):
-            return not wanted and actual is None
-        return all(_agrees(value, actual.get(key)) for key, value in wanted.items())
-    if isinstance(wanted, list):
+            return not desired and actual is None
+        return all(_has_all_values(value, actual.get(key)) for key, value in desired.items())
+    if isinstance(desired, list):
         if not isinstance(actual, list):
-            return not wanted and actual is None
-        return len(wanted) == len(actual) and all(map(_agrees, wanted, actual))
-    return wanted == actual or (wanted in (None, "") and actual in (None, ""))
+            return not desired and actual is None
+        return len(desired) == len(actual) and all(map(_has_all_values, desired, actual))
+    return desired == actual or (desired in (None, "") and actual in (None, ""))

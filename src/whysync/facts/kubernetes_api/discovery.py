@@ -48,12 +48,12 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 class Kinds:
     """The kinds of one server. If a kind has several versions, the preferred one comes first."""
 
-    def __init__(self, kinds: Iterable[Kind], lost_groups: Iterable[str] = ()) -> None:
+    def __init__(self, kinds: Iterable[Kind], unavailable_groups: Iterable[str] = ()) -> None:
         self._versions: dict[tuple[str, str], list[Kind]] = {}
         for kind in kinds:
             self._versions.setdefault((kind.group, kind.kind), []).append(kind)
         # groups whose server did not respond: their kinds are unknown, not absent
-        self.lost_groups = tuple(sorted(set(lost_groups)))
+        self.unavailable_groups = tuple(sorted(set(unavailable_groups)))
 
     def find(self, group: str, kind: str, version: str = "") -> Kind | None:
         """The kind in that version if it is served, otherwise in the preferred one."""
@@ -76,41 +76,48 @@ async def discover(client: Client) -> Kinds:
     core, others = await asyncio.gather(
         client.object("/api", accept=_ACCEPT), client.object("/apis", accept=_ACCEPT)
     )
-    lost: list[str] = []
-    kinds = [*await _kinds(client, core, lost), *await _kinds(client, others, lost)]
-    return Kinds(kinds, lost)
+    unavailable_groups: list[str] = []
+    kinds = [
+        *await _kinds(client, core, unavailable_groups),
+        *await _kinds(client, others, unavailable_groups),
+    ]
+    return Kinds(kinds, unavailable_groups)
 
 
-async def _kinds(client: Client, answer: Object, lost: list[str]) -> list[Kind]:
-    if text(answer.get("kind")) == "APIGroupDiscoveryList":
-        return [kind for group in items(answer.get("items")) for kind in _aggregated(fields(group), lost)]
-    if "versions" in answer:  # /api of a server before 1.26
-        versions = [text(version) for version in items(answer.get("versions"))]
-        return await _one_by_one(client, [("", version) for version in versions], lost)
-    if "groups" not in answer:
+async def _kinds(client: Client, response: Object, unavailable_groups: list[str]) -> list[Kind]:
+    if text(response.get("kind")) == "APIGroupDiscoveryList":
+        return [
+            kind
+            for group in items(response.get("items"))
+            for kind in _aggregated_kinds(fields(group), unavailable_groups)
+        ]
+    if "versions" in response:  # /api of a server before 1.26
+        versions = [text(version) for version in items(response.get("versions"))]
+        return await _discover_each(client, [("", version) for version in versions], unavailable_groups)
+    if "groups" not in response:
         raise MalformedResponse(
-            what=f"{client.name} does not answer like an API server of Kubernetes",
-            why="it does not tell its kinds",
+            what=f"{client.name} does not respond like a Kubernetes API server",
+            why="its response has no API groups",
             next="check the server's address in the kubeconfig",
         )
-    wanted: list[tuple[str, str]] = []
-    for raw in items(answer.get("groups")):
+    group_versions: list[tuple[str, str]] = []
+    for raw in items(response.get("groups")):
         group = fields(raw)
         name = text(group.get("name"))
         preferred = text(fields(group.get("preferredVersion")).get("version"))
         served = [text(fields(version).get("version")) for version in items(group.get("versions"))]
-        wanted += [
+        group_versions += [
             (name, version) for version in sorted(served, key=lambda candidate: candidate != preferred)
         ]
-    return await _one_by_one(client, wanted, lost)
+    return await _discover_each(client, group_versions, unavailable_groups)
 
 
-def _aggregated(group: Object, lost: list[str]) -> Iterator[Kind]:
+def _aggregated_kinds(group: Object, unavailable_groups: list[str]) -> Iterator[Kind]:
     name = text(fields(group.get("metadata")).get("name"))
     for raw in items(group.get("versions")):
         version = fields(raw)
         if text(version.get("freshness")) == "Stale":
-            lost.append(name)
+            unavailable_groups.append(name)
         for entry in items(version.get("resources")):
             resource = fields(entry)
             kind = text(fields(resource.get("responseKind")).get("kind"))
@@ -125,31 +132,33 @@ def _aggregated(group: Object, lost: list[str]) -> Iterator[Kind]:
                 )
 
 
-async def _one_by_one(client: Client, wanted: list[tuple[str, str]], lost: list[str]) -> list[Kind]:
-    async def ask(group: str, version: str) -> list[Kind]:
+async def _discover_each(
+    client: Client, group_versions: list[tuple[str, str]], unavailable_groups: list[str]
+) -> list[Kind]:
+    async def discover_version(group: str, version: str) -> list[Kind]:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         try:
-            answer = await client.object(path)
+            response = await client.object(path)
         except CONNECTION_ERRORS:
             raise
         except HttpError:
-            lost.append(group)
+            unavailable_groups.append(group)
             return []
-        return list(_plain(answer, group, version))
+        return list(_kinds_of_version(response, group, version))
 
-    most = client.limits.discovery_requests
-    if len(wanted) > most:
+    max_requests = client.limits.discovery_requests
+    if len(group_versions) > max_requests:
         raise MalformedResponse(
-            what=f"{client.name} lists {len(wanted):,} API versions",
-            why=f"the limit is {most:,}",
+            what=f"{client.name} lists {len(group_versions):,} API versions",
+            why=f"the limit is {max_requests:,}",
             next="check the server's address in the kubeconfig",
         )
-    answers = await asyncio.gather(*(ask(group, version) for group, version in wanted))
-    return [kind for kinds in answers for kind in kinds]
+    responses = await asyncio.gather(*(discover_version(group, version) for group, version in group_versions))
+    return [kind for kinds in responses for kind in kinds]
 
 
-def _plain(answer: Object, group: str, version: str) -> Iterator[Kind]:
-    for raw in items(answer.get("resources")):
+def _kinds_of_version(response: Object, group: str, version: str) -> Iterator[Kind]:
+    for raw in items(response.get("resources")):
         resource = fields(raw)
         plural = text(resource.get("name"))
         if plural and "/" not in plural:

@@ -29,7 +29,7 @@ from whysync.processes.children import Bounds, Finished, Leash, NotStarted, TooM
 
 GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
-_EARLY = timedelta(seconds=10)
+_EXPIRY_MARGIN = timedelta(seconds=10)
 
 
 class Credential(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
     expires: datetime | None = None
 
     def is_fresh(self, now: datetime) -> bool:
-        return self.expires is None or now + _EARLY < self.expires
+        return self.expires is None or now + _EXPIRY_MARGIN < self.expires
 
 
 class ExecPlugin:
@@ -47,13 +47,13 @@ class ExecPlugin:
 
     def __init__(self, user: Entry, cluster: Entry, environment: Mapping[str, str] | None = None) -> None:
         self._spec = fields(user.body.get("exec"))
-        self._known = tuple(_texts(user.body))
+        self._user_values = tuple(_strings(user.body))
         # set by the connection that it logs in to
         self.deadline = Deadline()
         self._folder = user.folder
         self._cluster = cluster
         self._environment = dict(os.environ if environment is None else environment)
-        self._held: Credential | None = None
+        self._cached_credential: Credential | None = None
         self._lock = asyncio.Lock()
         self.version = text(self._spec.get("apiVersion"))
         self.command = text(self._spec.get("command"))
@@ -61,11 +61,11 @@ class ExecPlugin:
         self._check()
 
     async def headers(self) -> Mapping[str, str]:
-        held = await self.credential()
-        return {"Authorization": f"Bearer {held.token}"} if held.token else {}
+        credential = await self.credential()
+        return {"Authorization": f"Bearer {credential.token}"} if credential.token else {}
 
     async def renew(self) -> bool:
-        before, self._held = self._held, None
+        before, self._cached_credential = self._cached_credential, None
         after = await self.credential()
         if before is not None and after.certificate_pem != before.certificate_pem:
             return False  # a certificate is only sent when a connection is opened; existing ones keep theirs
@@ -73,40 +73,42 @@ class ExecPlugin:
 
     def secrets(self) -> Iterable[str]:
         """All values of this user in the kubeconfig except the name of the plugin, and its output."""
-        yield from (value for value in self._known if value not in (self.command, self.version, self._mode))
-        if self._held is not None:
-            yield from (self._held.token, self._held.key_pem)
+        yield from (
+            value for value in self._user_values if value not in (self.command, self.version, self._mode)
+        )
+        if self._cached_credential is not None:
+            yield from (self._cached_credential.token, self._cached_credential.key_pem)
 
     async def credential(self) -> Credential:
         async with self._lock:
-            if self._held is None or not self._held.is_fresh(datetime.now(UTC)):
+            if self._cached_credential is None or not self._cached_credential.is_fresh(datetime.now(UTC)):
                 leash = Leash()
                 try:
-                    self._held = await asyncio.to_thread(self._run, leash)
+                    self._cached_credential = await asyncio.to_thread(self._run, leash)
                 except asyncio.CancelledError:  # Ctrl-C: the thread ends when its child does
                     leash.pull()
                     raise
-            return self._held
+            return self._cached_credential
 
     def _check(self) -> None:
         if self.version not in _VERSIONS:
             raise UsageError(
-                what=f"the login program {self.command!r} speaks {self.version or 'no version'}",
-                why=f"known are {' and '.join(_VERSIONS)}",
-                next="let the tool that wrote the kubeconfig write it again",
+                what=f"the exec plugin {self.command!r} has the apiVersion {self.version!r}",
+                why=f"supported are {' and '.join(_VERSIONS)}",
+                next="regenerate the kubeconfig with the tool that wrote it",
             )
         if not self.command:
-            raise UsageError(what="the kubeconfig names a login program without a command")
+            raise UsageError(what="the exec plugin of the kubeconfig has no command")
         if self._mode not in ("", "Never", "IfAvailable", "Always"):
             raise UsageError(what=f"the kubeconfig has an unknown interactiveMode {self._mode!r}")
 
     def _run(self, leash: Leash) -> Credential:
         interactive = self._is_interactive()
         arguments = [arg for arg in items(self._spec.get("args")) if isinstance(arg, str)]
-        own = INTERACTIVE_LOGIN_SECONDS if interactive else LOGIN_SECONDS
-        seconds = min(own, self.deadline.left())
+        own_limit = INTERACTIVE_LOGIN_SECONDS if interactive else LOGIN_SECONDS
+        seconds = min(own_limit, self.deadline.left())
         try:
-            done = run(
+            finished = run(
                 [self._program(), *arguments],
                 folder=Path(),
                 env=self._variables(interactive=interactive),
@@ -115,29 +117,31 @@ class ExecPlugin:
                 leash=leash,
             )
         except TooSlow:
-            limit = f"its limit of {own:.0f} s" if seconds == own else "the time given with --timeout"
-            raise self._failed(f"it was killed: it did not end within {limit}") from None
+            limit = (
+                f"its limit of {own_limit:.0f} s" if seconds == own_limit else "the time given with --timeout"
+            )
+            raise self._failed(f"it was killed: it did not finish within {limit}") from None
         except TooMuchOutput:
             raise self._failed(f"it was killed: it wrote more than {PROGRAM_OUTPUT / MIB:.0f} MiB") from None
         except NotStarted as problem:
             raise self._failed(str(problem)) from problem
-        if interactive and done.code == -signal.SIGINT:
+        if interactive and finished.code == -signal.SIGINT:
             os.kill(os.getpid(), signal.SIGINT)  # Ctrl-C was meant for us too
-        if done.code != 0:
-            raise self._failed(f"it ended with {done.code}{self._complaint(done)}")
-        return self._read(done.out)
+        if finished.code != 0:
+            raise self._failed(f"it exited with {finished.code}{self._complaint(finished)}")
+        return self._read(finished.out)
 
-    def _complaint(self, done: Finished) -> str:
+    def _complaint(self, finished: Finished) -> str:
         """The end of standard error. Values are hidden before truncating, which would split them."""
-        complaint = hide_credentials(" ".join(done.complaint.split()), self.secrets())
-        last = Masker().masked_text(complaint)[-400:]
-        return f": {last}" if last else ""
+        complaint = hide_credentials(" ".join(finished.complaint.split()), self.secrets())
+        stderr_end = Masker().masked_text(complaint)[-400:]
+        return f": {stderr_end}" if stderr_end else ""
 
     def _is_interactive(self) -> bool:
         """Is standard input the user's terminal?"""
         on_terminal = sys.stdin is not None and sys.stdin.isatty()
         if self._mode == "Always" and not on_terminal:
-            raise self._failed("it wants to ask a person, and standard input is not a terminal")
+            raise self._failed("it is interactive, but standard input is not a terminal")
         return on_terminal and self._mode != "Never"
 
     def _program(self) -> str:
@@ -147,14 +151,14 @@ class ExecPlugin:
         if program is None:
             hint = " ".join(text(self._spec.get("installHint")).split())
             raise UsageError(
-                what=f"the login program {self.command!r} of the kubeconfig is not installed",
+                what=f"the exec plugin {self.command!r} of the kubeconfig is not installed",
                 why="it is not on the PATH",
-                next=hint[:600] or "install it, or log in in another way",
+                next=hint[:600] or "install it, or use another way to log in",
             )
         return program
 
     def _variables(self, *, interactive: bool) -> dict[str, str]:
-        given = {
+        variables = {
             text(fields(variable).get("name")): text(fields(variable).get("value"))
             for variable in items(self._spec.get("env"))
             if text(fields(variable).get("name"))
@@ -163,7 +167,7 @@ class ExecPlugin:
         if self._spec.get("provideClusterInfo") is True:
             spec["cluster"] = self._cluster_info()
         info: Object = {"kind": "ExecCredential", "apiVersion": self.version, "spec": spec}
-        return {**self._environment, **given, "KUBERNETES_EXEC_INFO": json.dumps(info)}
+        return {**self._environment, **variables, "KUBERNETES_EXEC_INFO": json.dumps(info)}
 
     def _cluster_info(self) -> Object:
         body = self._cluster.body
@@ -182,9 +186,9 @@ class ExecPlugin:
                 info["config"] = fields(raw).get("extension")
         return info
 
-    def _read(self, written: bytes) -> Credential:
+    def _read(self, output: bytes) -> Credential:
         try:
-            body: Json = msgspec.json.decode(written)
+            body: Json = msgspec.json.decode(output)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             raise self._failed("it did not write an ExecCredential in JSON") from None
         credential_body = fields(body)
@@ -192,7 +196,7 @@ class ExecPlugin:
             credential_body.get("kind") != "ExecCredential"
             or credential_body.get("apiVersion") != self.version
         ):
-            raise self._failed(f"it did not answer with an ExecCredential of {self.version}")
+            raise self._failed(f"it did not return an ExecCredential of {self.version}")
         status = fields(credential_body.get("status"))
         credential = Credential(
             token=text(status.get("token")),
@@ -201,33 +205,33 @@ class ExecPlugin:
             expires=_time(text(status.get("expirationTimestamp"))),
         )
         if not credential.token and not (credential.certificate_pem and credential.key_pem):
-            raise self._failed("its answer has neither a token nor a certificate with its key")
+            raise self._failed("its output has neither a token nor a certificate with its key")
         return credential
 
     def _failed(self, why: str) -> SourceError:
         return SourceError(
-            what=f"the login program {self.command!r} of the kubeconfig gave no credentials",
+            what=f"the exec plugin {self.command!r} of the kubeconfig returned no credentials",
             why=why,
-            next=f"run it by hand to see: {self.command}",
+            next=f"run it to see the error: {self.command}",
         )
 
 
-def _texts(value: Json) -> Iterable[str]:
+def _strings(value: Json) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         # The `name` of an `env` entry and the install hint are not secret.
         for key, item in value.items():
             if key not in ("name", "installHint"):
-                yield from _texts(item)
+                yield from _strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _strings(item)
 
 
-def _time(written: str) -> datetime | None:
+def _time(timestamp: str) -> datetime | None:
     try:
-        parsed = datetime.fromisoformat(written)
+        parsed = datetime.fromisoformat(timestamp)
     except ValueError:
         return None
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

@@ -17,7 +17,7 @@ from whysync.files import read_file
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api import yaml
 
-_HOW = "see kubectl config view, or name another file with --kubeconfig"
+_HOW = "check kubectl config view, or use another file with --kubeconfig"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,8 +31,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     def path(self, key: str) -> str:
         """The path of a file, or nothing."""
-        written = self.text(key)
-        return str(self.folder / written) if written else ""
+        value = self.text(key)
+        return str(self.folder / value) if value else ""
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +44,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def server(self) -> str:
-        written = self.cluster.text("server")
-        return written if written.endswith("://") else written.rstrip("/")
+        value = self.cluster.text("server")
+        return value if value.endswith("://") else value.rstrip("/")
 
 
 class Kubeconfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,43 +58,43 @@ class Kubeconfig(msgspec.Struct, frozen=True, kw_only=True):
 
     def context(self, name: str = "") -> Context:
         """The named context, or the current one."""
-        wanted = name or self.current
-        if not wanted:
+        selected = name or self.current
+        if not selected:
             raise UsageError(
                 what="the kubeconfig has no current context",
-                why=f"known are {', '.join(sorted(self.contexts)) or 'none'}",
-                next="name one with --context, or kubectl config use-context NAME",
+                why=f"contexts: {', '.join(sorted(self.contexts)) or 'none'}",
+                next="set one with --context, or with kubectl config use-context NAME",
             )
-        context_entry = self.contexts.get(wanted)
+        context_entry = self.contexts.get(selected)
         if context_entry is None:
             raise NotFound(
-                what=f"the kubeconfig has no context {wanted!r}",
-                why=f"known are {', '.join(sorted(self.contexts)) or 'none'}",
+                what=f"the kubeconfig has no context {selected!r}",
+                why=f"contexts: {', '.join(sorted(self.contexts)) or 'none'}",
                 next="kubectl config get-contexts lists them",
             )
-        return self._joined(wanted, context_entry)
+        return self._resolved(selected, context_entry)
 
     def usable(self) -> Iterator[Context]:
         """All complete contexts by name, the current one first."""
         for name in sorted(self.contexts, key=lambda context: (context != self.current, context)):
             try:
-                yield self._joined(name, self.contexts[name])
+                yield self._resolved(name, self.contexts[name])
             except (NotFound, UsageError):
                 continue
 
-    def _joined(self, name: str, entry: Entry) -> Context:
+    def _resolved(self, name: str, entry: Entry) -> Context:
         cluster_name, user_name = entry.text("cluster"), entry.text("user")
         cluster = self.clusters.get(cluster_name)
         if cluster is None or not cluster.text("server"):
             raise NotFound(
-                what=f"context {name!r} names a cluster that is not in the kubeconfig",
+                what=f"context {name!r} refers to a cluster that is not in the kubeconfig",
                 why=f"there is no cluster {cluster_name!r} with a server",
                 next=_HOW,
             )
         user = self.users.get(user_name)
         if user is None and user_name:
             raise NotFound(
-                what=f"context {name!r} names a user that is not in the kubeconfig",
+                what=f"context {name!r} refers to a user that is not in the kubeconfig",
                 why=f"there is no user {user_name!r}",
                 next=_HOW,
             )
@@ -115,24 +115,24 @@ def load_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = 
     environment = os.environ if environment is None else environment
     if explicit:
         return _merged([_read(Path(explicit).expanduser(), must_exist=True)])
-    listed = environment.get("KUBECONFIG", "")
-    paths = [Path(path) for path in listed.split(os.pathsep) if path]
+    kubeconfig_paths = environment.get("KUBECONFIG", "")
+    paths = [Path(path) for path in kubeconfig_paths.split(os.pathsep) if path]
     if not paths:
         home = environment.get("HOME", "")
         paths = [Path(home) / ".kube" / "config"] if home else []
-    files = [read for read in (_read(path, must_exist=False) for path in dict.fromkeys(paths)) if read]
+    files = [loaded for loaded in (_read(path, must_exist=False) for path in dict.fromkeys(paths)) if loaded]
     if not files:
         raise NoSource(
             what="there is no kubeconfig",
             why=f"none of {', '.join(map(str, paths)) or '~/.kube/config'} exists",
-            next="name one with --kubeconfig, or read a bundle with --bundle PATH",
+            next="set one with --kubeconfig, or read a bundle with --bundle PATH",
         )
     return _merged(files)
 
 
 def _read(path: Path, *, must_exist: bool) -> tuple[Path, Object] | None:
     try:
-        written = read_file(path)
+        data = read_file(path)
     except FileNotFoundError:
         if not must_exist:
             return None
@@ -140,7 +140,7 @@ def _read(path: Path, *, must_exist: bool) -> tuple[Path, Object] | None:
     except OSError as problem:
         raise Unreadable(what=f"{path} cannot be read", why=problem.strerror or "", next=_HOW) from problem
     try:
-        body = yaml.load(written.decode())
+        body = yaml.load(data.decode())
     except (yaml.Invalid, UnicodeDecodeError) as problem:
         # Without the parser's message: it quotes the file, which contains tokens.
         raise Unreadable(what=f"{path} is not a kubeconfig", why="it is not YAML", next=_HOW) from problem
@@ -152,19 +152,19 @@ def _read(path: Path, *, must_exist: bool) -> tuple[Path, Object] | None:
 
 
 def _merged(files: Sequence[tuple[Path, Object] | None]) -> Kubeconfig:
-    read = [file for file in files if file is not None]
+    loaded = [file for file in files if file is not None]
     return Kubeconfig(
-        clusters=_entries(read, "clusters", "cluster"),
-        users=_entries(read, "users", "user"),
-        contexts=_entries(read, "contexts", "context"),
-        current=next((name for _, body in read if (name := text(body.get("current-context")))), ""),
-        paths=tuple(path for path, _ in read),
+        clusters=_entries(loaded, "clusters", "cluster"),
+        users=_entries(loaded, "users", "user"),
+        contexts=_entries(loaded, "contexts", "context"),
+        current=next((name for _, body in loaded if (name := text(body.get("current-context")))), ""),
+        paths=tuple(path for path, _ in loaded),
     )
 
 
-def _entries(read: list[tuple[Path, Object]], plural: str, singular: str) -> dict[str, Entry]:
+def _entries(loaded: list[tuple[Path, Object]], plural: str, singular: str) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
-    for path, body in read:
+    for path, body in loaded:
         for raw in items(body.get(plural)):
             name = text(_name(fields(raw).get("name")))
             if name:

@@ -14,7 +14,7 @@ from whysync.json_tree import Object, fields, items, text
 
 PAGE = 500
 # The last restart, after a page expired without a new token, requests everything at once.
-_LAST_START = 3
+_LAST_ATTEMPT = 3
 _SPECIAL = re.compile(r"[,=!\\]")
 
 
@@ -30,16 +30,16 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
         return self.kind.path(self.namespace)
 
     def params(self, token: str, page: int) -> dict[str, str | int]:
-        asked: dict[str, str | int] = {}
+        params: dict[str, str | int] = {}
         if page:
-            asked["limit"] = page
+            params["limit"] = page
         if token:
-            asked["continue"] = token
+            params["continue"] = token
         if self.labels:
-            asked["labelSelector"] = self.labels
+            params["labelSelector"] = self.labels
         if self.matching:
-            asked["fieldSelector"] = self.matching
-        return asked
+            params["fieldSelector"] = self.matching
+        return params
 
 
 def named(name: str) -> str:
@@ -53,11 +53,11 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
 
     The server keeps the state of a page for minutes only. Then it returns 410 and offers to continue with the
     current state; without such an offer the list is restarted, finally without pages. A list that does not
-    end raises `Garbled` or `TooLarge` at the limits of the client.
+    end raises `MalformedResponse` or `TooLarge` at the limits of the client.
     """
     limits = client.limits
     seen: set[tuple[str, str]] = set()
-    token, offered, starts, expired = "", {""}, 1, 0
+    token, seen_tokens, attempts, expired = "", {""}, 1, 0
     for _ in range(limits.list_pages):
         try:
             answer = await client.object(query.path, query.params(token, page))
@@ -67,31 +67,33 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
                 raise
             token = problem.token
             if not token:
-                starts += 1
-                if starts > _LAST_START:
+                attempts += 1
+                if attempts > _LAST_ATTEMPT:
                     raise
-                page = 0 if starts == _LAST_START else page
-                offered = {""}
+                page = 0 if attempts == _LAST_ATTEMPT else page
+                seen_tokens = {""}
             continue
         if "items" not in answer:
             raise MalformedResponse(
-                what=f"the answer to {query.path} is not a list", next="ask again", path=query.path
+                what=f"the response to {query.path} is not a list", next="try again", path=query.path
             )
-        every = items(answer.get("items"))
-        objects = [_typed(item, query.kind) for item in every if isinstance(item, dict) and is_named(item)]
-        yield _new(objects, seen)
-        if len(objects) < len(every):
+        all_items = items(answer.get("items"))
+        objects = [
+            _typed(item, query.kind) for item in all_items if isinstance(item, dict) and is_named(item)
+        ]
+        yield _without_duplicates(objects, seen)
+        if len(objects) < len(all_items):
             raise MalformedResponse(
-                what=f"the answer to {query.path} holds what is no object",
-                why=f"{len(every) - len(objects)} of {len(every)} have no name",
+                what=f"the response to {query.path} contains items that are not objects",
+                why=f"{len(all_items) - len(objects)} of {len(all_items)} have no name",
                 path=query.path,
             )
         token = text(fields(answer.get("metadata")).get("continue"))
         if not token:
             return
-        if token in offered:
+        if token in seen_tokens:
             raise _endless(query, "the server offered the same continue token twice")
-        offered.add(token)
+        seen_tokens.add(token)
     raise _endless(query, f"more than {limits.list_pages:,} pages")
 
 
@@ -99,20 +101,20 @@ def _endless(query: Query, why: str) -> MalformedResponse:
     return MalformedResponse(
         what=f"the list {query.path} does not end",
         why=why,
-        next="check the API server and any proxy in front of it; name the app or its namespace to read less",
+        next="check the API server and any proxy in front of it; select an app or its namespace to read less",
         path=query.path,
     )
 
 
-def _new(objects: list[Object], seen: set[tuple[str, str]]) -> list[Object]:
-    fresh: list[Object] = []
+def _without_duplicates(objects: list[Object], seen: set[tuple[str, str]]) -> list[Object]:
+    new_objects: list[Object] = []
     for obj in objects:
         meta = fields(obj.get("metadata"))
         key = text(meta.get("namespace")), text(meta.get("name"))
         if key not in seen:
             seen.add(key)
-            fresh.append(obj)
-    return fresh
+            new_objects.append(obj)
+    return new_objects
 
 
 def is_named(body: Object) -> bool:

@@ -14,7 +14,13 @@ from whysync.facts.kubernetes_api.api import Api, Keep
 from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.facts.kubernetes_api.gaps import Unread
 from whysync.facts.kubernetes_api.listing import Query
-from whysync.facts.kubernetes_api.scope import ABOVE, Scope, cluster_rows, definitions, namespaced_kinds
+from whysync.facts.kubernetes_api.scope import (
+    CLUSTER_WIDE_KINDS,
+    Scope,
+    cluster_scoped_resources,
+    crd_names,
+    namespaced_kinds,
+)
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -23,12 +29,12 @@ from whysync.kubernetes.api.ref import Key, group_of
 # With more namespaces than this, a kind is listed once for all of them.
 FEW_NAMESPACES = 6
 # If that is forbidden, this many namespaces are listed one by one.
-_MOST_NAMESPACES = 50
+_MAX_NAMESPACES = 50
 # Cluster-scoped resources of a kind: up to this many by name, more with a list.
 _FEW_NAMES = 30
-_MOST_OWNERS = 30
-_MOST_REMAINING = 10
-_MOST_EVENTS = 20_000
+_MAX_OWNERS = 30
+_MAX_REMAINING = 10
+_MAX_EVENTS = 20_000
 _CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 # Each contains a packed chart with all its values and does not describe live objects.
 _NOT_HELM = "type!=helm.sh/release.v1"
@@ -39,7 +45,7 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Manifest, ...] = ()
 
 
-_ANSWERING: Final = (
+_WEBHOOK_BACKEND_KINDS: Final = (
     ("", "Pod"),
     ("", "Service"),
     ("apps", "Deployment"),
@@ -52,27 +58,31 @@ async def read_live(api: Api, scope: Scope, *, extra_namespaces: frozenset[str] 
     if scope.is_empty:
         return Live()
     reader = _Reader(api, scope)
-    inside, above, namespaces, rows, crds, events = await asyncio.gather(
+    namespaced, cluster_wide, namespaces, resources, crds, events = await asyncio.gather(
         reader.namespaced(scope.namespaces),
-        reader.above(),
+        reader.cluster_wide(),
         reader.namespace_objects(),
-        reader.cluster_rows(),
-        reader.definitions(),
+        reader.cluster_scoped_resources(),
+        reader.crds(),
         reader.events(scope.namespaces),
     )
-    manifests = [*inside, *above, *namespaces, *rows, *crds]
-    manifests += await reader.consequences(manifests)
-    elsewhere = (extra_namespaces | _of_webhooks(manifests, scope.words)) - scope.namespaces
-    if elsewhere:
-        more, more_events = await asyncio.gather(reader.answering_in(elsewhere), reader.events(elsewhere))
+    manifests = [*namespaced, *cluster_wide, *namespaces, *resources, *crds]
+    manifests += await reader.follow_ups(manifests)
+    other_namespaces = (
+        extra_namespaces | _webhook_namespaces(manifests, scope.error_text)
+    ) - scope.namespaces
+    if other_namespaces:
+        more, more_events = await asyncio.gather(
+            reader.webhook_backends(other_namespaces), reader.events(other_namespaces)
+        )
         manifests, events = [*manifests, *more], [*events, *more_events]
-    for group in api.kinds.lost_groups:
-        if any(row.group == group for row in scope.rows):
+    for group in api.kinds.unavailable_groups:
+        if any(resource.group == group for resource in scope.resources):
             api.gaps.add(
                 Gap(
                     kind=GapKind.UNREACHABLE,
-                    what=f"which kinds the API group {group} has",
-                    why="the server behind it does not answer",
+                    what=f"the kinds of API group {group}",
+                    why="its aggregated API server does not respond",
                     how_to_get="kubectl get apiservices",
                 )
             )
@@ -88,9 +98,9 @@ class _Reader:
         kinds = namespaced_kinds(self._scope, self._api.kinds)
         return await self._all(self._of_kind(kind, namespaces) for kind in kinds)
 
-    async def answering_in(self, namespaces: frozenset[str]) -> list[Manifest]:
+    async def webhook_backends(self, namespaces: frozenset[str]) -> list[Manifest]:
         """The backend of a webhook: a Service, its Pods, and the Deployment, which may be scaled to zero."""
-        kinds = (self._api.kinds.find(*group_kind) for group_kind in _ANSWERING)
+        kinds = (self._api.kinds.find(*group_kind) for group_kind in _WEBHOOK_BACKEND_KINDS)
         return await self._all(self._of_kind(kind, namespaces) for kind in kinds if kind is not None)
 
     async def events(self, namespaces: frozenset[str]) -> list[Manifest]:
@@ -100,8 +110,8 @@ class _Reader:
             return []
         matching = "type!=Normal" if len(namespaces) > FEW_NAMESPACES else ""
         events = await self._of_kind(kind, namespaces, role=Role.EVENT, matching=matching)
-        events.sort(key=_seen_at, reverse=True)
-        return events[:_MOST_EVENTS]
+        events.sort(key=_timestamp, reverse=True)
+        return events[:_MAX_EVENTS]
 
     async def _of_kind(
         self, kind: Kind, namespaces: frozenset[str], *, role: Role = Role.LIVE, matching: str = ""
@@ -115,23 +125,23 @@ class _Reader:
                 query = Query(kind=kind, matching=matching)
                 await self._api.read_into(manifests, query, role, keep=_within(namespaces))
             except Forbidden as problem:
-                if len(names) > _MOST_NAMESPACES:
-                    for name in names[_MOST_NAMESPACES:]:
-                        self._api.gaps.unread(Unread(kind=kind, namespace=name, problem=problem))
-                names = names[:_MOST_NAMESPACES]
+                if len(names) > _MAX_NAMESPACES:
+                    for name in names[_MAX_NAMESPACES:]:
+                        self._api.gaps.add_unread(Unread(kind=kind, namespace=name, problem=problem))
+                names = names[:_MAX_NAMESPACES]
             except HttpError as problem:
                 for name in names:
                     unread = Unread(kind=kind, namespace=name, problem=problem, partly=bool(manifests))
-                    self._api.gaps.unread(unread)
+                    self._api.gaps.add_unread(unread)
                 return manifests
             else:
                 return manifests
         queries = (Query(kind=kind, namespace=name, matching=matching) for name in names)
         return await self._all(self._api.read(query, role) for query in queries)
 
-    async def above(self) -> list[Manifest]:
+    async def cluster_wide(self) -> list[Manifest]:
         """Cluster-wide objects, also optional ones such as policies if discovery lists them."""
-        kinds = (self._api.kinds.find(*group_kind) for group_kind in ABOVE)
+        kinds = (self._api.kinds.find(*group_kind) for group_kind in CLUSTER_WIDE_KINDS)
         return await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
 
     async def namespace_objects(self) -> list[Manifest]:
@@ -139,16 +149,18 @@ class _Reader:
         names = sorted(self._scope.namespaces)
         return await self._by_name(kind, names) if kind is not None else []
 
-    async def cluster_rows(self) -> list[Manifest]:
-        rows = cluster_rows(self._scope, self._api.kinds).values()
-        return await self._all(self._by_name(kind, names) for kind, names in rows if kind.kind != "Namespace")
+    async def cluster_scoped_resources(self) -> list[Manifest]:
+        resources = cluster_scoped_resources(self._scope, self._api.kinds).values()
+        return await self._all(
+            self._by_name(kind, names) for kind, names in resources if kind.kind != "Namespace"
+        )
 
-    async def definitions(self) -> list[Manifest]:
+    async def crds(self) -> list[Manifest]:
         """The CRDs of the resources; for a kind that is not served, all CRDs of its group."""
         kind = self._api.kinds.find(*_CRD)
         if kind is None:
             return []
-        names, groups = definitions(self._scope, self._api.kinds)
+        names, groups = crd_names(self._scope, self._api.kinds)
         crds = await self._by_name(kind, names, always_by_name=True)
         if groups:
             query = Query(kind=kind)
@@ -157,96 +169,96 @@ class _Reader:
 
     async def _by_name(self, kind: Kind, names: list[str], *, always_by_name: bool = False) -> list[Manifest]:
         if len(names) > _FEW_NAMES and not always_by_name:
-            wanted = frozenset(names)
-            return await self._api.read(Query(kind=kind), keep=lambda body: _name(body) in wanted)
-        got = await asyncio.gather(*(self._api.get(kind, "", name) for name in names))
-        return [manifest for manifest in got if manifest is not None]
+            selected = frozenset(names)
+            return await self._api.read(Query(kind=kind), keep=lambda body: _name(body) in selected)
+        manifests_read = await asyncio.gather(*(self._api.get(kind, "", name) for name in names))
+        return [manifest for manifest in manifests_read if manifest is not None]
 
-    async def consequences(self, manifests: list[Manifest]) -> list[Manifest]:
+    async def follow_ups(self, manifests: list[Manifest]) -> list[Manifest]:
         """Objects that are only needed because of what was found: Nodes for unschedulable Pods, volumes,
         owners.
         """
-        asked: list[tuple[str, str]] = []
+        requested: list[tuple[str, str]] = []
         if any(_is_unscheduled(manifest) for manifest in manifests if manifest.ref.kind == "Pod"):
-            asked.append(("", "Node"))
+            requested.append(("", "Node"))
         if any(
             _is_unbound(manifest) for manifest in manifests if manifest.ref.kind == "PersistentVolumeClaim"
         ):
-            asked.append(("", "PersistentVolume"))
-        if any(_is_unserved(manifest) for manifest in manifests if manifest.ref.kind == "Ingress"):
-            asked.append(("networking.k8s.io", "IngressClass"))
-        kinds = (self._api.kinds.find(*name) for name in asked)
+            requested.append(("", "PersistentVolume"))
+        if any(_has_no_address(manifest) for manifest in manifests if manifest.ref.kind == "Ingress"):
+            requested.append(("networking.k8s.io", "IngressClass"))
+        kinds = (self._api.kinds.find(*name) for name in requested)
         lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
         more = [*await self._revisions(manifests), *await self._owners(manifests)]
-        return [*lists, *more, *await self._left_behind(manifests)]
+        return [*lists, *more, *await self._blocking_deletion(manifests)]
 
     async def _revisions(self, manifests: list[Manifest]) -> list[Manifest]:
         """Previous revisions of StatefulSets with an unfinished rollout: the template to roll back to."""
         kind = self._api.kinds.find("apps", "ControllerRevision")
-        half_way = [
+        rolling_out = [
             manifest
             for manifest in manifests
-            if manifest.ref.kind == "StatefulSet" and _is_half_way(manifest)
+            if manifest.ref.kind == "StatefulSet" and _is_rolling_out(manifest)
         ]
         if kind is None:
             return []
-        asked = [
-            (manifest.ref.namespace, text(manifest.status.get("currentRevision"))) for manifest in half_way
+        requested = [
+            (manifest.ref.namespace, text(manifest.status.get("currentRevision"))) for manifest in rolling_out
         ]
-        got = await asyncio.gather(
-            *(self._api.get(kind, *name, quietly=True) for name in asked[:_MOST_OWNERS])
+        manifests_read = await asyncio.gather(
+            *(self._api.get(kind, *name, quietly=True) for name in requested[:_MAX_OWNERS])
         )
-        return [manifest for manifest in got if manifest is not None]
+        return [manifest for manifest in manifests_read if manifest is not None]
 
-    async def _left_behind(self, manifests: list[Manifest]) -> list[Manifest]:
+    async def _blocking_deletion(self, manifests: list[Manifest]) -> list[Manifest]:
         """Objects that keep a namespace from terminating, of the kinds that its conditions name; and their
         CRDs.
         """
-        asked: dict[tuple[str, str], Kind] = {}
+        requested: dict[tuple[str, str], Kind] = {}
         for manifest in manifests:
             if manifest.ref.kind == "Namespace" and manifest.meta.get("deletionTimestamp"):
-                titles = _remaining(manifest)
+                titles = _remaining_kinds(manifest)
                 for kind in self._api.kinds.preferred() if titles else ():
                     if kind.namespaced and kind.can_list and kind.title in titles:
-                        asked[manifest.ref.name, kind.title] = kind
-        some = list(asked.items())[:_MOST_REMAINING]
+                        requested[manifest.ref.name, kind.title] = kind
+        selected_kinds = list(requested.items())[:_MAX_REMAINING]
         objects = await self._all(
-            self._api.read(Query(kind=kind, namespace=namespace)) for (namespace, _), kind in some
+            self._api.read(Query(kind=kind, namespace=namespace)) for (namespace, _), kind in selected_kinds
         )
         crd = self._api.kinds.find(*_CRD)
-        names = sorted({kind.title for _, kind in some if "." in kind.group})
+        names = sorted({kind.title for _, kind in selected_kinds if "." in kind.group})
         return [*objects, *(await self._by_name(crd, names, always_by_name=True) if crd and objects else [])]
 
     async def _owners(self, manifests: list[Manifest]) -> list[Manifest]:
         """Owners of resources that were not read yet: objects of an operator."""
-        known = {manifest.key for manifest in manifests}
-        wanted: dict[Key, None] = {}
+        keys = {manifest.key for manifest in manifests}
+        selected: dict[Key, None] = {}
         for manifest in manifests:
-            if manifest.key not in self._scope.rows:
+            if manifest.key not in self._scope.resources:
                 continue
             for raw in items(manifest.meta.get("ownerReferences")):
                 owner = fields(raw)
                 kind = self._api.kinds.find(group_of(text(owner.get("apiVersion"))), text(owner.get("kind")))
                 if kind is None:
                     continue
-                place = manifest.ref.namespace if kind.namespaced else ""
-                key = Key(kind.group, kind.kind, place, text(owner.get("name")))
-                if key not in known:
-                    wanted[key] = None
-        got: list[Manifest] = []
-        for key in list(wanted)[:_MOST_OWNERS]:
+                namespace = manifest.ref.namespace if kind.namespaced else ""
+                key = Key(kind.group, kind.kind, namespace, text(owner.get("name")))
+                if key not in keys:
+                    selected[key] = None
+        manifests_read: list[Manifest] = []
+        for key in list(selected)[:_MAX_OWNERS]:
             kind = self._api.kinds.find(key.group, key.kind)
             if kind is not None:
                 owner = await self._api.get(kind, key.namespace, key.name, quietly=True)
-                got += [owner] if owner is not None else []
-        return got
+                manifests_read += [owner] if owner is not None else []
+        return manifests_read
 
-    async def _all(self, asked: Iterable[Awaitable[list[Manifest]]]) -> list[Manifest]:
-        several = await asyncio.gather(*asked)
-        return [manifest for ones in several for manifest in ones]
+    async def _all(self, requested: Iterable[Awaitable[list[Manifest]]]) -> list[Manifest]:
+        lists = await asyncio.gather(*requested)
+        return [manifest for manifests in lists for manifest in manifests]
 
 
-def _remaining(namespace: Manifest) -> frozenset[str]:
+def _remaining_kinds(namespace: Manifest) -> frozenset[str]:
     """Parse `Some resources are remaining: widgets.example.com has 1 resource instances, pods. has 2 …`"""
     messages = [
         text(fields(condition).get("message")) for condition in items(namespace.status.get("conditions"))
@@ -279,42 +291,42 @@ def _is_unbound(claim: Manifest) -> bool:
     return claim.status.get("phase") != "Bound"
 
 
-def _is_half_way(workload: Manifest) -> bool:
+def _is_rolling_out(workload: Manifest) -> bool:
     current, new = (text(workload.status.get(name)) for name in ("currentRevision", "updateRevision"))
     return bool(current) and current != new
 
 
-def _is_unserved(ingress: Manifest) -> bool:
+def _has_no_address(ingress: Manifest) -> bool:
     return not items(dig(ingress.body, "status", "loadBalancer", "ingress"))
 
 
-def _seen_at(event: Manifest) -> str:
+def _timestamp(event: Manifest) -> str:
     """As text: RFC 3339 in UTC sorts correctly."""
     body = event.body
     return text(body.get("lastTimestamp")) or text(body.get("eventTime")) or text(body.get("firstTimestamp"))
 
 
-def _of_webhooks(manifests: Iterable[Manifest], words: str) -> frozenset[str]:
+def _webhook_namespaces(manifests: Iterable[Manifest], error_text: str) -> frozenset[str]:
     """Namespaces of the Services of webhooks that Argo CD's messages name."""
-    if "webhook" not in words:
+    if "webhook" not in error_text:
         return frozenset()
-    asked = (match[1] for match in re.finditer(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc\b", words))
-    return frozenset((*_services_named(manifests, words), *asked))
+    requested = (match[1] for match in re.finditer(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc\b", error_text))
+    return frozenset((*_services_named(manifests, error_text), *requested))
 
 
-def _services_named(manifests: Iterable[Manifest], words: str) -> Iterator[str]:
+def _services_named(manifests: Iterable[Manifest], error_text: str) -> Iterator[str]:
     for manifest in manifests:
         if manifest.ref.kind.endswith("WebhookConfiguration"):
             for raw in items(manifest.body.get("webhooks")):
                 hook = fields(raw)
                 namespace = text(dig(hook, "clientConfig", "service", "namespace"))
-                if namespace and text(hook.get("name")) in words:
+                if namespace and text(hook.get("name")) in error_text:
                     yield namespace
         elif manifest.ref.kind == "CustomResourceDefinition":
             namespace = text(
                 dig(manifest.spec, "conversion", "webhook", "clientConfig", "service", "namespace")
             )
-            if namespace and "conversion webhook" in words:
+            if namespace and "conversion webhook" in error_text:
                 yield namespace
 
 

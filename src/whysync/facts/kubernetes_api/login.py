@@ -21,7 +21,7 @@ from whysync.facts.kubernetes_api.kubeconfig import Context, Entry
 from whysync.json_tree import fields, items, text
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-_SUCCESSORS = {
+_AUTH_PROVIDER_REPLACEMENTS = {
     "gcp": "gke-gcloud-auth-plugin: gcloud container clusters get-credentials writes it",
     "azure": "kubelogin: kubelogin convert-kubeconfig writes it",
     "oidc": "kubelogin (kubectl oidc-login) as an exec plugin",
@@ -52,9 +52,11 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
         parse_address(self.url, setting=self.setting)  # before a login that may prompt
         if isinstance(plugin, ExecPlugin):
             plugin.deadline = limits.deadline
-            held = await plugin.credential()
-            if held.certificate_pem:
-                tls = msgspec.structs.replace(tls, certificate_pem=held.certificate_pem, key_pem=held.key_pem)
+            credential = await plugin.credential()
+            if credential.certificate_pem:
+                tls = msgspec.structs.replace(
+                    tls, certificate_pem=credential.certificate_pem, key_pem=credential.key_pem
+                )
         return Client(
             self.url,
             name=self.name,
@@ -113,7 +115,7 @@ def in_cluster(
         return None
     ca, namespace = home / "ca.crt", home / "namespace"
     return Connection(
-        name="the cluster that this runs in",
+        name="the cluster that whysync runs in",
         url=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         auth=TokenFile(token),
         tls=Tls(ca_file=str(ca) if ca.exists() else ""),
@@ -137,8 +139,8 @@ def _auth(user: Entry, cluster: Entry, environment: Mapping[str, str] | None) ->
         name = text(provider.get("name"))
         raise UsageError(
             what=f"the kubeconfig logs in with the auth provider {name!r}",
-            why="Kubernetes removed auth providers in 1.26, in favour of login programs (exec)",
-            next=f"use {_SUCCESSORS.get(name, 'a login program (exec), or a token')}",
+            why="Kubernetes 1.26 replaced auth providers with exec plugins",
+            next=f"use {_AUTH_PROVIDER_REPLACEMENTS.get(name, 'an exec plugin, or a token')}",
         )
     return StaticHeaders()
 
@@ -151,7 +153,7 @@ def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
     )
     if not name:
         if groups:
-            raise UsageError(what="groups are impersonated without a user", next="give --as as well")
+            raise UsageError(what="groups cannot be impersonated without a user", next="also set --as")
         return auth
     headers: dict[str, str | tuple[str, ...]] = {"Impersonate-User": name}
     if groups:
@@ -167,14 +169,14 @@ def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
 
 
 def _pem(entry: Entry, key: str) -> str:
-    written = entry.text(key)
-    if not written:
+    encoded = entry.text(key)
+    if not encoded:
         return ""
     try:
-        return base64.b64decode("".join(written.split()), validate=True).decode()
+        return base64.b64decode("".join(encoded.split()), validate=True).decode()
     except (binascii.Error, ValueError) as problem:
         raise Unreadable(
             what=f"{key} in the kubeconfig cannot be read",
-            why="it is not a PEM text in base64",
-            next="let the tool that wrote the kubeconfig write it again",
+            why="it is not base64-encoded PEM",
+            next="regenerate the kubeconfig with the tool that wrote it",
         ) from problem

@@ -17,7 +17,7 @@ from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.progress import report_waiting
 from whysync.facts.kubernetes_api.access import KubeAccess
 from whysync.facts.kubernetes_api.api import Api
-from whysync.facts.kubernetes_api.clusters import Clusters, Target
+from whysync.facts.kubernetes_api.clusters import Clusters, DestinationCluster
 from whysync.facts.kubernetes_api.control_plane import ControlPlane, read_control_plane
 from whysync.facts.kubernetes_api.desired import last_applied, local_manifests
 from whysync.facts.kubernetes_api.discovery import discover
@@ -26,7 +26,7 @@ from whysync.facts.kubernetes_api.listing import Query
 from whysync.facts.kubernetes_api.live import Live, read_live
 from whysync.facts.kubernetes_api.login import Connection
 from whysync.facts.kubernetes_api.logs import read_logs
-from whysync.facts.kubernetes_api.scope import is_troubled, scope_of
+from whysync.facts.kubernetes_api.scope import has_problem, scope_of
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
@@ -37,10 +37,10 @@ from whysync.kubernetes.api.ref import Key
 
 Progress = Callable[[str, int], None]
 # Signs that Argo CD itself has a problem: then its own Pods are read.
-_OWN_TROUBLE = ("rpc error", "connection refused", "redis", "repo-server", "i/o timeout", "dial tcp")
+_ARGOCD_ERRORS = ("rpc error", "connection refused", "redis", "repo-server", "i/o timeout", "dial tcp")
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What was read from one cluster."""
 
     live: Live = Live()
@@ -76,35 +76,48 @@ async def _read(
 ) -> Snapshot:
     if selection.refresh:
         raise UsageError(
-            what="a refresh cannot be asked of Kubernetes itself",
-            why="it is written onto the Application, and with a kubeconfig whysync only reads",
-            next="ask Argo CD with --server, or kubectl annotate application NAME"
+            what="a refresh cannot be requested from Kubernetes itself",
+            why="it is an annotation on the Application, and with a kubeconfig whysync only reads",
+            next="use Argo CD with --server, or run kubectl annotate application NAME"
             " argocd.argoproj.io/refresh=normal",
         )
     hub = access.hub()
     async with _open(hub, access.limits, progress) as api:
-        control = await read_control_plane(api, selection, namespace=access.namespace, usual=hub.namespace)
+        control = await read_control_plane(
+            api, selection, namespace=access.namespace, context_namespace=hub.namespace
+        )
         if selection.names and not control.applications:
-            raise _no_such(selection)
+            raise _not_found(selection)
         apps = list(_decoded(control.applications))
-        each = everything or selection.is_narrow
-        closely = [pair for pair in apps if not selection.listing and (each or is_troubled(pair[1]))]
-        targets = _by_target(Clusters(access, hub, control.settings), [app for _, app in closely])
-        several = len(targets) > 1
-        parts = await asyncio.gather(
+        all_in_detail = everything or selection.is_narrow
+        detailed = [
+            pair for pair in apps if not selection.listing and (all_in_detail or has_problem(pair[1]))
+        ]
+        destinations = _by_destination(Clusters(access, hub, control.settings), [app for _, app in detailed])
+        several_clusters = len(destinations) > 1
+        cluster_facts = await asyncio.gather(
             *(
-                _part(api, target, members, control, access, selection, several=several, progress=progress)
-                for target, members in targets
+                _read_cluster(
+                    api,
+                    destination,
+                    members,
+                    control,
+                    access,
+                    selection,
+                    several_clusters=several_clusters,
+                    progress=progress,
+                )
+                for destination, members in destinations
             )
         )
-        own = await _own_events(api, closely, selection)
-        gaps = [gap for part in parts for gap in part.gaps]
-        desired, more = _desired(api, control, closely, parts, selection)
-        troubled = any(is_troubled(app) for _, app in apps)
-        _without_secrets(api, control, [app for _, app in closely])
+        own_events = await _application_events(api, detailed, selection)
+        gaps = [gap for facts in cluster_facts for gap in facts.gaps]
+        desired, desired_gaps = _desired(api, control, detailed, cluster_facts, selection)
+        has_problems = any(has_problem(app) for _, app in apps)
+        _report_unread_secrets(api, control, [app for _, app in detailed])
         now = api.client.now() or datetime.now(UTC)
         # The gaps of the hub: of the control plane and of the apps on it.
-        hub_gaps = api.gaps.all(None if troubled else frozenset((control.namespace,)))
+        hub_gaps = api.gaps.all(None if has_problems else frozenset((control.namespace,)))
     return Snapshot(
         collected_at=now.replace(microsecond=0),
         argocd_version=control.version,
@@ -112,10 +125,10 @@ async def _read(
         projects=control.projects,
         settings=control.settings,
         desired=desired,
-        live=(*control.live, *(obj for part in parts for obj in part.live.objects)),
-        events=(*own, *(event for part in parts for event in part.live.events)),
-        logs=tuple(log for part in parts for log in part.logs),
-        gaps=tuple(dict.fromkeys([*gaps, *more, *hub_gaps])),
+        live=(*control.live, *(obj for facts in cluster_facts for obj in facts.live.objects)),
+        events=(*own_events, *(event for facts in cluster_facts for event in facts.live.events)),
+        logs=tuple(log for facts in cluster_facts for log in facts.logs),
+        gaps=tuple(dict.fromkeys([*gaps, *desired_gaps, *hub_gaps])),
     )
 
 
@@ -138,42 +151,44 @@ def _decoded(applications: Iterable[Manifest]) -> Iterable[tuple[Manifest, Appli
             yield manifest, app
 
 
-def _by_target(clusters: Clusters, apps: Iterable[Application]) -> list[tuple[Target, list[Application]]]:
-    by_target: dict[str, tuple[Target, list[Application]]] = {}
+def _by_destination(
+    clusters: Clusters, apps: Iterable[Application]
+) -> list[tuple[DestinationCluster, list[Application]]]:
+    by_destination: dict[str, tuple[DestinationCluster, list[Application]]] = {}
     for app in apps:
-        target = clusters.target(app.spec.destination)
-        by_target.setdefault(target.name, (target, []))[1].append(app)
-    return [by_target[name] for name in sorted(by_target)]
+        destination = clusters.destination_cluster(app.spec.destination)
+        by_destination.setdefault(destination.name, (destination, []))[1].append(app)
+    return [by_destination[name] for name in sorted(by_destination)]
 
 
-async def _part(
+async def _read_cluster(
     hub: Api,
-    target: Target,
+    destination: DestinationCluster,
     apps: list[Application],
     control: ControlPlane,
     access: KubeAccess,
     selection: Selection,
     *,
-    several: bool,
+    several_clusters: bool,
     progress: Progress | None,
-) -> Part:
+) -> ClusterFacts:
     """Read one cluster. If it is unreachable, that is a gap; other clusters are not affected."""
-    if target.gap is not None:
-        return Part(gaps=(target.gap,))
-    name = target.name if several else ""
-    if target.is_hub:
-        own = Api(hub.client, hub.kinds, cluster=name, progress=progress)
-        return await _facts(own, apps, control, selection, is_hub=True)
-    assert target.connection is not None
+    if destination.gap is not None:
+        return ClusterFacts(gaps=(destination.gap,))
+    name = destination.name if several_clusters else ""
+    if destination.is_hub:
+        hub_api = Api(hub.client, hub.kinds, cluster=name, progress=progress)
+        return await _read_facts(hub_api, apps, control, selection, is_hub=True)
+    assert destination.connection is not None
     try:
-        async with _open(target.connection, access.limits, progress, cluster=name) as api:
-            return await _facts(api, apps, control, selection, is_hub=False)
+        async with _open(destination.connection, access.limits, progress, cluster=name) as api:
+            return await _read_facts(api, apps, control, selection, is_hub=False)
     except WhysyncError as problem:
-        return Part(
+        return ClusterFacts(
             gaps=(
                 Gap(
                     kind=gap_kind(problem),
-                    what=f"live objects on cluster {target.name}",
+                    what=f"live objects on cluster {destination.name}",
                     why=f"{problem.what}: {problem.why}" if problem.why else problem.what,
                     how_to_get=problem.next,
                 ),
@@ -181,21 +196,21 @@ async def _part(
         )
 
 
-async def _facts(
+async def _read_facts(
     api: Api, apps: list[Application], control: ControlPlane, selection: Selection, *, is_hub: bool
-) -> Part:
+) -> ClusterFacts:
     scope = scope_of(apps)
-    in_trouble = is_hub and any(sign in scope.words for sign in _OWN_TROUBLE)
-    extra = frozenset((control.namespace,)) if in_trouble else frozenset[str]()
+    argocd_has_problem = is_hub and any(marker in scope.error_text for marker in _ARGOCD_ERRORS)
+    extra = frozenset((control.namespace,)) if argocd_has_problem else frozenset[str]()
     live = await read_live(api, scope, extra_namespaces=extra)
     logs: list[Log] = []
     if selection.logs:
         logs = await read_logs(api, live.objects, scope.failing | extra, lines=selection.log_lines)
-    where = None if selection.every_gap else scope.troubled
-    return Part(live=live, logs=tuple(logs), gaps=tuple(api.gaps.all(where)))
+    namespaces = None if selection.every_gap else scope.namespaces_with_problems
+    return ClusterFacts(live=live, logs=tuple(logs), gaps=tuple(api.gaps.all(namespaces)))
 
 
-async def _own_events(
+async def _application_events(
     api: Api, apps: list[tuple[Manifest, Application]], selection: Selection
 ) -> list[Manifest]:
     """Events of Argo CD's controller about the Applications."""
@@ -206,17 +221,17 @@ async def _own_events(
     if len(apps) == 1 and selection.is_narrow:
         about += f",involvedObject.name={apps[0][1].name}"
     names = {(app.namespace, app.name) for _, app in apps}
-    places = sorted({app.namespace for _, app in apps})
-    several = await asyncio.gather(
+    namespaces = sorted({app.namespace for _, app in apps})
+    lists = await asyncio.gather(
         *(
-            api.read(Query(kind=kind, namespace=place, matching=about), Role.EVENT, quietly=True)
-            for place in places
+            api.read(Query(kind=kind, namespace=namespace, matching=about), Role.EVENT, quietly=True)
+            for namespace in namespaces
         )
     )
-    return [event for ones in several for event in ones if _about(event) in names]
+    return [event for events in lists for event in events if _involved(event) in names]
 
 
-def _about(event: Manifest) -> tuple[object, object]:
+def _involved(event: Manifest) -> tuple[object, object]:
     involved = event.body.get("involvedObject")
     return (involved.get("namespace"), involved.get("name")) if isinstance(involved, dict) else ("", "")
 
@@ -225,47 +240,47 @@ def _desired(
     api: Api,
     control: ControlPlane,
     apps: list[tuple[Manifest, Application]],
-    parts: Iterable[Part],
+    cluster_facts: Iterable[ClusterFacts],
     selection: Selection,
 ) -> tuple[dict[str, tuple[Manifest, ...]], list[Gap]]:
     if selection.local:
         return local_manifests(selection.local, apps, control.settings, api.kinds, control.namespace)
     live: dict[Key, Manifest] = {}
-    for part in parts:
-        for obj in part.live.objects:
+    for facts in cluster_facts:
+        for obj in facts.live.objects:
             live.setdefault(obj.key, obj)
     applied = last_applied((app for _, app in apps), live)
-    without = [app for _, app in apps if app.status.sync.status == "OutOfSync"]
-    return applied, [_not_rendered(without, applied)] if without else []
+    out_of_sync = [app for _, app in apps if app.status.sync.status == "OutOfSync"]
+    return applied, [_not_rendered(out_of_sync, applied)] if out_of_sync else []
 
 
 def _not_rendered(apps: list[Application], applied: dict[str, tuple[Manifest, ...]]) -> Gap:
     names = [app.qualified_name for app in apps]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    why = "Kubernetes does not know what Git says"
+    why = "the Kubernetes API does not have the manifests in Git"
     if applied:
-        why += "; where it could be told, the objects of the last sync stand for it"
+        why += "; manifests of the last sync are used where they are known"
     return Gap(
         kind=GapKind.NOT_RENDERED,
-        what=f"what Git wants now of {shown}",
+        what=f"rendered manifests of {shown}",
         why=why,
-        how_to_get="ask Argo CD with --server, or give the rendered YAML with --local DIR",
+        how_to_get="use Argo CD with --server, or pass the rendered YAML with --local DIR",
     )
 
 
-def _without_secrets(api: Api, control: ControlPlane, apps: list[Application]) -> None:
+def _report_unread_secrets(api: Api, control: ControlPlane, apps: list[Application]) -> None:
     """Missing repository and cluster secrets are only a gap if Argo CD could not compare."""
     kind = api.kinds.find("", "Secret")
-    problem = control.without_secrets
-    stuck = any(app.status.sync.status == "Unknown" and app.status.conditions for app in apps)
-    if kind is not None and problem is not None and stuck:
-        api.gaps.unread(Unread(kind=kind, namespace=control.namespace, problem=problem))
+    problem = control.secrets_error
+    cannot_compare = any(app.status.sync.status == "Unknown" and app.status.conditions for app in apps)
+    if kind is not None and problem is not None and cannot_compare:
+        api.gaps.add_unread(Unread(kind=kind, namespace=control.namespace, problem=problem))
 
 
-def _no_such(selection: Selection) -> NotFound:
+def _not_found(selection: Selection) -> NotFound:
     names = ", ".join(selection.names)
     return NotFound(
         what=f"there is no Application {names}",
-        why="Kubernetes knows none of that name where this account may look",
-        next="whysync list shows all of them; --argocd-namespace names where Argo CD is",
+        why="no namespace that this account can read has an Application with that name",
+        next="whysync list shows all of them; --argocd-namespace sets the namespace of Argo CD",
     )
