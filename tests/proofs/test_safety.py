@@ -403,7 +403,7 @@ def test_what_failed_fails_again() -> None:
     }
     safety = verify(bundle(), app, in_git(deployment(image="shop:2")), running(deployment()))
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety).startswith("it fails again until this is fixed: ")
+    assert words(safety).startswith("it fails again until this is fixed")
 
 
 # --- properties ----------------------------------------------------------------------------------

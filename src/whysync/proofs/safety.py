@@ -135,20 +135,24 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
         return Safety.unknown(ReasonKind.NOT_COMPARED, why, safety.outcome if _fails(safety) else _UNKNOWN)
     failed = next((root for root in critical if _explains_failed_sync(root, case)), None)
     if failed is not None and not _fails(safety):
-        return _failed_before(safety, case, failed)
+        return _failed_before(safety, case, failed, is_headline=failed is findings[0])
     if roots and [reason.kind for reason in safety.reasons][:1] == [ReasonKind.CHANGES_NOTHING]:
         return replace(safety, reasons=(_does_not_help(safety.reasons[0].text), *safety.reasons[1:]))
     return safety
 
 
-def _failed_before(safety: Safety, case: Case, failed: Finding) -> Safety:
-    """The verdict if the simulation does not reproduce the failure of the last sync."""
+def _failed_before(safety: Safety, case: Case, failed: Finding, *, is_headline: bool) -> Safety:
+    """The verdict if the simulation does not reproduce the failure of the last sync.
+
+    `is_headline`: the finding is the answer itself, which is not repeated.
+    """
     operation = case.operation
     times = operation.retry_count + 1 if operation is not None else 1
     how_often = f"failed {times} times" if times > 1 else "failed"
     reason = Reason(
         kind=ReasonKind.FAILED_BEFORE,
-        text=f"the last sync {how_often}, and nothing shows that the cause is fixed: {failed.verdict}",
+        text=f"the last sync {how_often}, and nothing shows that the cause is fixed"
+        + ("" if is_headline else f": {failed.verdict}"),
         refs=(failed.about,),
     )
     is_safe = bool(case.desired) and safety.sync is SyncSafety.SAFE

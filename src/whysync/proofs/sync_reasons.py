@@ -150,12 +150,15 @@ def _is_retrying(message: str) -> bool:
 
 
 def _unfixed_cause(findings: Sequence[Finding]) -> str:
-    """The cause that must be fixed first, from the finding that explains the failure."""
+    """The cause that must be fixed first, from the finding that explains the failure.
+
+    The verdict of the first finding is the headline of the answer, so it is not repeated.
+    """
     for finding in findings:
         if finding.side in (Side.APPLY, Side.HEALTH) and not finding.caused_by:
-            if finding.root:
-                return f"this is fixed: {shortened(finding.root)}"
-            return f"this is fixed: {shortened(finding.verdict)}"
+            cause = finding.root or finding.verdict
+            is_shown = finding is findings[0] and cause in finding.verdict
+            return "this is fixed" if is_shown else f"this is fixed: {shortened(cause)}"
     return ""
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.fixes.patches import patch_text
-from whysync.reports.diagnose_text import SyncVerdict, answer_of, state_of, sync_verdict
+from whysync.reports.diagnose_text import SyncVerdict, answer_of, is_shortened, state_of, sync_verdict
 from whysync.reports.fleet import Entry, broken_apps, counts_of, every_app, gaps_of, is_broken
 from whysync.reports.html_parts import finding_card, page_start
 from whysync.reports.output import Safe
@@ -115,7 +115,7 @@ def _app(entry: Entry, number: int) -> Iterator[Xml]:
         same = ", ".join(map(one_line, entry.same))
         yield tag("p", f"The same in {len(entry.same)} more: ", one_line(same, 4_000))
     for finding in report.findings[:_MOST_FINDINGS]:
-        yield finding_card(finding, report, verdict=finding is not report.first)
+        yield finding_card(finding, report, verdict=finding is not report.first or is_shortened(finding))
     if len(report.findings) > _MOST_FINDINGS:
         yield tag("p", f"and {len(report.findings) - _MOST_FINDINGS} more findings (-o json)", class_="soft")
     yield from _list("Unexplained", [symptom.text for symptom in report.unexplained])

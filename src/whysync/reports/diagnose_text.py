@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -46,6 +47,8 @@ _HIDDEN_WORDS = {
     HiddenBy.FAILED_COMPARISON: "Argo CD could not compare the resource",
     HiddenBy.REPORTED_SYNCED: "Argo CD reports the resource as Synced",
 }
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
+_LONGEST_HEADLINE = 220
 _DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 _LONGEST_PATCH = 40
 _LONGEST_COMPARED = 2_000
@@ -274,7 +277,7 @@ def _headline(report: AppReport, terminal: Terminal, name: str) -> Iterator[str]
 def answer_of(report: AppReport) -> str:
     """The answer in one sentence. "Nothing found" and "could not be checked" are different answers."""
     if report.first is not None:
-        return f"{_state_word(report)}: {one_line(report.first.verdict)}"
+        return f"{_state_word(report)}: {headline_of(report.first)}"
     if report.unexplained and report.side is Side.NONE:
         return "a problem is reported, but no rule explains it"
     if report.unexplained:
@@ -282,6 +285,24 @@ def answer_of(report: AppReport) -> str:
     if not report.was_compared:
         return "Argo CD has not compared it yet"
     return "nothing found, but evidence is missing" if report.is_unsure else "nothing is wrong"
+
+
+def headline_of(finding: Finding) -> str:
+    """The verdict on at most three lines: of a long error its start and its end, where the reason is."""
+    verdict = one_line(finding.verdict, 2_000)
+    if len(verdict) <= _LONGEST_HEADLINE:
+        return verdict
+    first, *rest = verdict.split(": ")
+    end: list[str] = []
+    while rest and len(first) + sum(len(part) + 2 for part in end) + len(rest[-1]) + 5 <= _LONGEST_HEADLINE:
+        end.insert(0, rest.pop())
+    if not end or len(first) > _LONGEST_HEADLINE // 2:
+        return one_line(verdict, _LONGEST_HEADLINE)
+    return ": ".join([first, *(["…"] if rest else []), *end])
+
+
+def is_shortened(finding: Finding) -> bool:
+    return headline_of(finding) != one_line(finding.verdict, 2_000)
 
 
 def _state_word(report: AppReport) -> str:
@@ -313,8 +334,8 @@ def _finding(
     yield line
     if values:
         yield from terminal.wrap(values, indent=4)
-    if not first:
-        yield from terminal.labeled("why", one_line(finding.verdict))
+    if not first or is_shortened(finding):
+        yield from terminal.labeled("in full" if first else "why", one_line(finding.verdict, 2_000))
     if finding.root:
         yield from _chain(finding, terminal, wide=wide)
     if finding.writer is not None:
@@ -329,7 +350,7 @@ def _finding(
 
 def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     """From what Argo CD shows down to the root cause."""
-    shown = finding.evidence if wide else finding.evidence[-_LONGEST_CHAIN:]
+    shown = finding.evidence if wide else _explaining(finding.evidence)[-_LONGEST_CHAIN:]
     for depth, evidence in enumerate(shown):
         yield from terminal.wrap(_evidence(evidence, finding, wide=wide), **_step(depth, terminal))
     mark = f"{terminal.mark('left')} root cause"
@@ -340,6 +361,12 @@ def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]
     else:
         yield terminal.paint(last, "bold")
         yield f"{'':<{_step(len(shown), terminal)['indent']}}{terminal.paint(mark, 'red')}"
+
+
+def _explaining(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+    """The evidence without mere times, which explain nothing; all of it if there is nothing else."""
+    steps = [one for one in evidence if not (isinstance(one.value, str) and re.fullmatch(_TIME, one.value))]
+    return steps or evidence
 
 
 class _Step(TypedDict):
@@ -386,7 +413,9 @@ def _all_evidence(finding: Finding) -> Iterator[str]:
 def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
     """Evidence that the title does not show already; both values of another field share a line."""
     in_title = {"desired", "live"} if finding.field else set[str]()
-    rest = [e for e in finding.evidence if e.source not in in_title or e.pointer != finding.field]
+    rest = [
+        e for e in _explaining(finding.evidence) if e.source not in in_title or e.pointer != finding.field
+    ]
     live = {(e.ref.kind, e.ref.name, e.pointer): e for e in rest if e.source == "live"}
     desired = {(e.ref.kind, e.ref.name, e.pointer) for e in rest if e.source == "desired"}
     lines: list[str] = []

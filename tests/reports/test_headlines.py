@@ -1,0 +1,62 @@
+"""Headlines: at most three lines, with the reason kept; times are not steps of a chain of evidence."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.situations import application, case_of
+from whysync import app
+from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.finding import Confidence, Finding
+from whysync.diagnosis.report import AppReport, Report
+from whysync.kubernetes.api.ref import Ref
+from whysync.reports.diagnose_text import headline_of, is_shortened, render
+from whysync.reports.terminal import Terminal
+
+REF = Ref(version="v1", kind="Pod", namespace="shop", name="web")
+
+
+def finding(verdict: str, *, root: str | None = None, evidence: tuple[Evidence, ...] = ()) -> Finding:
+    return Finding(about=REF, verdict=verdict, confidence=Confidence.HIGH, root=root, evidence=evidence)
+
+
+def shown(one: Finding, **flags: bool) -> str:
+    report: AppReport = replace(app.diagnose([case_of(application())], prove=False).apps[0], findings=(one,))
+    return render(Report(apps=(report,), groups=()), Terminal(width=80), **flags)
+
+
+def test_a_short_verdict_is_the_headline() -> None:
+    assert headline_of(finding("the quota is exceeded: pods=10")) == "the quota is exceeded: pods=10"
+    assert "in full" not in shown(finding("the quota is exceeded"))
+
+
+def test_of_a_long_error_its_start_and_its_end_are_kept() -> None:
+    wrapped = ": ".join(f"layer {number} of the error adds words of its own" for number in range(12))
+    verdict = f"Argo CD cannot render the app: {wrapped}: values.yaml is missing"
+    head = headline_of(finding(verdict))
+    assert head.startswith("Argo CD cannot render the app: …: layer")
+    assert head.endswith(": values.yaml is missing")
+    assert len(head) <= 240
+    text = shown(finding(verdict))
+    assert "in full" in text
+    assert "layer 0 of" in text.partition("in full")[2]
+
+
+@pytest.mark.parametrize("verdict", ["x " * 400, "y" * 400, f"{'z' * 300}: end"])
+def test_a_text_without_parts_is_cut(verdict: str) -> None:
+    assert is_shortened(finding(verdict))
+    assert len(headline_of(finding(verdict))) <= 240
+
+
+TIME = Evidence(source="live", ref=REF, pointer="/a", value="2026-03-02T03:00:00Z", says="when it began")
+STATE = Evidence(source="live", ref=REF, pointer="/b", value="Failed", says="how it ended")
+
+
+@pytest.mark.parametrize("root", ["disk full", None])
+def test_a_time_is_not_a_step(root: str | None) -> None:
+    text = shown(finding("it failed", root=root, evidence=(TIME, STATE)))
+    assert "how it ended: Failed" in text
+    assert "when it began" not in text
+    assert "when it began" in shown(finding("it failed", root=root, evidence=(TIME, STATE)), wide=True)
+    assert "when it began" in shown(finding("it failed", root=root, evidence=(TIME,)))
