@@ -36,6 +36,7 @@ def paths(case: Case, pointer: str) -> list[Json]:
         ([{"name": "a"}, {"name": "b"}], '.name == "b"'),
         ([{"containerPort": 80}, {"containerPort": 81}], ".containerPort == 81"),
         (["x", "y"], '. == "y"'),
+        ([{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}], '.metadata.name == "b"'),
     ],
 )
 def test_an_element_of_a_list_is_selected_by_its_key_or_value(elements: list[Json], condition: str) -> None:

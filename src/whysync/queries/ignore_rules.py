@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from whysync.diagnosis.drift.raw_difference import LIST_KEYS
 from whysync.diagnosis.fix import Add, Edit, Fix
-from whysync.json_tree import MISSING, Json, Missing, Object, fields
+from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields
 from whysync.kubernetes.api.pointer import index_of, join, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.sync_options import has_option
@@ -148,6 +148,10 @@ def _condition(elements: list[Json], element: Json | Missing, desired_element: J
             continue
         if fields(desired_element).get(key, value) == value:
             return f".{key} == {json.dumps(value)}"
+    name = dig(element, "metadata", "name")  # an element that is an object, as in volumeClaimTemplates
+    is_unique = [dig(item, "metadata", "name") for item in elements].count(name) == 1
+    if isinstance(name, str) and is_unique and dig(desired_element, "metadata", "name") in (name, MISSING):
+        return f".metadata.name == {json.dumps(name)}"
     return ""
 
 
