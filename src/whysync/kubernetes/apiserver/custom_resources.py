@@ -1,15 +1,19 @@
-"""Custom resources: kinds that a definition in the cluster makes the server serve."""
+"""Custom resources: kinds that are defined by a CustomResourceDefinition, and their structural schemas.
+
+Mirrors apiextensions-apiserver `schema/pruning` and `schema/defaulting`, Kubernetes 1.36.
+"""
 
 from __future__ import annotations
 
-from whysync.json_tree import MISSING, Json, Missing, Object, copy_object, dig, fields, items, text
+from typing import Final
+
+from whysync.json_tree import MISSING, Json, Missing, Object, copy, copy_object, dig, fields, items, text
 from whysync.kubernetes.admission.policies import rule_problems
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.custom_resource_validation import schema_problems
 from whysync.kubernetes.apiserver.decoding import BadBody, decode
 from whysync.kubernetes.apiserver.resource_kind import cannot_handle, same_wish
 from whysync.kubernetes.apiserver.status_errors import Cause
-from whysync.kubernetes.apiserver.structural_schema import filled, pruned, without_nulls
 from whysync.kubernetes.merge.structured import DEDUCED, Atom, Schemas
 from whysync.kubernetes.schema import Type, type_named
 
@@ -41,25 +45,25 @@ class CustomResource:
         return None
 
     def decode(self, body: Object, live: Object | None = None) -> tuple[Object, list[str]]:
-        gone: list[str] = []
+        dropped: list[str] = []
         known = {} if live is None else {key: value for key, value in body.items() if live.get(key) is value}
         other = {key: value for key, value in body.items() if key not in known}
-        kept = pruned(other, self.openapi, "", gone, root=True)
+        kept = pruned(other, self.openapi, "", dropped, root=True)
         obj = fields(without_nulls(kept, self.openapi))
         if known:
             merged = {**obj, **known}
             obj = {key: merged[key] for key in sorted(merged)}
-        meta, strangers = self._metadata(fields(body.get("metadata")))
-        warnings = [*strangers, *(f'unknown field "{path}"' for path in sorted(gone))]
+        meta, unknown = self._metadata(fields(body.get("metadata")))
+        warnings = [*unknown, *(f'unknown field "{path}"' for path in sorted(dropped))]
         return {**obj, "metadata": meta}, warnings
 
     def _metadata(self, meta: Object) -> tuple[Object, list[str]]:
-        """Metadata has the type that it has everywhere."""
+        """Decoded as the metadata of built-in kinds."""
         try:
-            read, strangers = decode({"metadata": meta}, _HOLDER)
+            read, unknown = decode({"metadata": meta}, _HOLDER)
         except BadBody as problem:
             raise cannot_handle(self.resource, str(problem)) from None
-        return fields(read.get("metadata")), strangers
+        return fields(read.get("metadata")), unknown
 
     def defaulted(self, obj: Object, live: Object | None = None) -> Object:
         if live is not None and same_wish(obj, live) and obj.get("status") is live.get("status"):
@@ -68,13 +72,13 @@ class CustomResource:
         return new if new != obj else obj
 
     def settled(self, obj: Object, live: Object | None = None) -> Object:  # noqa: ARG002 as others have it
-        """What the version that is stored does not know is lost."""
+        """Without the fields that the storage version does not have."""
         if self._stored is self.openapi:
             return obj
         return fields(pruned(obj, self._stored, "", [], root=True))
 
     def read(self, obj: Object) -> Object:
-        """As it leaves the store: filled by the stored version's schema, pruned by this one's."""
+        """The stored object in this version: defaulted by the storage schema, pruned by this one's."""
         known = self._seen.get(id(obj))
         if known is not None and known[0] is obj:
             return known[1]
@@ -89,10 +93,10 @@ class CustomResource:
         return {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
 
     def problems(self, obj: Object, old: Object | None) -> list[Cause]:
-        before: Json | Missing = MISSING if old is None else _seen_by_schema(old)
-        causes = list(schema_problems(_seen_by_schema(obj), self.openapi, "", before))
+        before: Json | Missing = MISSING if old is None else _as_schema_sees(old)
+        causes = list(schema_problems(_as_schema_sees(obj), self.openapi, "", before))
         if not causes:
-            causes.extend(rule_problems(_seen_by_schema(obj), self.openapi, "", before))
+            causes.extend(rule_problems(_as_schema_sees(obj), self.openapi, "", before))
         path = text(self.scale.get("specReplicasPath"))
         replicas = dig(obj, *(part for part in path.split(".") if part)) if path else None
         if isinstance(replicas, int) and replicas < 0:
@@ -100,8 +104,8 @@ class CustomResource:
         return causes
 
 
-def _seen_by_schema(obj: Object) -> Json:
-    """Of the metadata, a schema and its rules know the names alone."""
+def _as_schema_sees(obj: Object) -> Json:
+    """Schemas and CEL rules see only the names of the metadata."""
     meta = fields(obj.get("metadata"))
     names: Object = {key: meta[key] for key in ("name", "generateName") if key in meta}
     return {**obj, "metadata": names}
@@ -188,3 +192,68 @@ def _taken(definition: Object, others: list[Object]) -> set[str]:
         if same and dig(other, "metadata", "name") != dig(definition, "metadata", "name"):
             names.update(text(value) for value in fields(dig(other, "status", "acceptedNames")).values())
     return names - {""}
+
+
+_PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_METADATA_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def pruned(value: Json, schema: Object, path: str, dropped: list[str], *, root: bool = False) -> Json:
+    """The value without the fields that its schema does not specify; their paths are added to `dropped`."""
+    if isinstance(value, list):
+        inner = fields(schema.get("items"))
+        if not inner and schema.get(_PRESERVE):
+            return value
+        return [pruned(item, inner, f"{path}[{at}]", dropped) for at, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    properties = fields(schema.get("properties"))
+    others = schema.get("additionalProperties")
+    is_resource = root or bool(schema.get(_EMBEDDED))
+    kept: Object = {}
+    for key in sorted(value):
+        here = f"{path}.{key}" if path else key
+        if is_resource and key in _METADATA_FIELDS:
+            kept[key] = value[key]
+        elif key in properties:
+            kept[key] = pruned(value[key], fields(properties[key]), here, dropped)
+        elif isinstance(others, dict) and others:
+            kept[key] = pruned(value[key], others, here, dropped)
+        elif others is True or schema.get(_PRESERVE):
+            kept[key] = value[key]
+        else:
+            dropped.append(here)
+    return kept
+
+
+def without_nulls(value: Json, schema: Object) -> Json:
+    """Drops nulls of fields that are neither nullable nor have a default."""
+    return _rebuilt(value, schema, fill=False)
+
+
+def filled(value: Json, schema: Object) -> Json:
+    """Adds defaults; a null of a field that is not nullable is replaced by the default."""
+    return _rebuilt(value, schema, fill=True)
+
+
+def _rebuilt(value: Json, schema: Object, *, fill: bool) -> Json:
+    if isinstance(value, list):
+        inner = fields(schema.get("items"))
+        return [_rebuilt(item, inner, fill=fill) for item in value]
+    if not isinstance(value, dict):
+        return value
+    properties, others = fields(schema.get("properties")), fields(schema.get("additionalProperties"))
+    rebuilt: Object = {}
+    for key, item in value.items():
+        inner = fields(properties.get(key)) if key in properties else others
+        if item is None and inner and not inner.get("nullable"):
+            has_default = "default" in inner
+            if (has_default and key in properties) if fill else not has_default:
+                continue
+        rebuilt[key] = _rebuilt(item, inner, fill=fill) if inner else item
+    for key, raw in properties.items() if fill else ():
+        inner = fields(raw)
+        if key not in rebuilt and "default" in inner:
+            rebuilt[key] = _rebuilt(copy(inner["default"]), inner, fill=True)
+    return rebuilt

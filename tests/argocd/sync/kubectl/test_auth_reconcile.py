@@ -16,7 +16,7 @@ from tests.argocd.sync.kubectl.shop import (
     rights,
     said,
 )
-from whysync.argocd.sync.kubectl.rbac_covers import Rule, missing_rules
+from whysync.argocd.sync.kubectl.auth_reconcile import Rule, missing_rules
 from whysync.json_tree import Object, dig, fields, items
 from whysync.kubernetes.api.ref import ref_of
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from datetime import datetime
 
@@ -10,7 +11,6 @@ from whysync.argocd.simulation.commands.actor import Actor, Outcome
 from whysync.argocd.simulation.commands.argocd_objects import is_argocd_object, run_on_argocd_object
 from whysync.argocd.simulation.commands.command_line import Command
 from whysync.argocd.simulation.commands.kinds import patch_verb, served_kind
-from whysync.argocd.simulation.commands.kubectl_create import object_to_create
 from whysync.argocd.simulation.commands.kubectl_output import DONE, pairs_of, target_of
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer, Request, ServedKind
@@ -223,3 +223,30 @@ def _error_text(answer: Answer) -> str:
     reason = text(dig(answer.body, "reason")) if answer.body else ""
     message = text(dig(answer.body, "message")) if answer.body else answer.text.strip()
     return f"Error from server ({reason}): {message}" if reason else f"Error from server: {message}"
+
+
+def object_to_create(command: Command) -> Object | None:
+    """The object without its namespace, or `None` if the kind needs a file."""
+    match command.words:
+        case ("namespace" | "ns", name):
+            return _object("Namespace", name)
+        case ("serviceaccount" | "sa", name):
+            return _object("ServiceAccount", name)
+        case ("configmap" | "cm", name):
+            return {**_object("ConfigMap", name), "data": dict(_literals(command))}
+        case ("secret", "generic", name):
+            data: Object = {
+                key: base64.b64encode(value.encode()).decode() for key, value in _literals(command).items()
+            }
+            return {**_object("Secret", name), "type": "Opaque", "data": data}
+        case _:
+            return None
+
+
+def _object(kind: str, name: str) -> Object:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}
+
+
+def _literals(command: Command) -> dict[str, str]:
+    pairs = (literal.partition("=") for literal in command.flags.get("--from-literal", ()))
+    return {key: value for key, _, value in pairs}
