@@ -141,6 +141,8 @@ def jsonnet(match: re.Match[str], context: Context) -> Failure:
 def yaml_error(match: re.Match[str], context: Context) -> Failure | None:
     if context.scope is Scope.CONTROLLER and not context.within(LayerKind.SOURCE_N_OF_M):
         return None  # the controller parses settings itself, and manifests only per source
+    if context.within(LayerKind.CLUSTER):
+        return None  # what is parsed there is the Secret of a cluster
     text = context.text[:8192]
     named = compiled(
         r"(?:[Ff]ailed to unmarshal|invalid manifest file|file) \""

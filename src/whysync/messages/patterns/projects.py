@@ -81,8 +81,8 @@ def hidden_app(match: re.Match[str], context: Context) -> Failure | None:
 
 FIRST: tuple[Pattern, ...] = (
     Pattern(
-        "referencing project",
-        r"[Aa]pplication referencing project (?P<project>\S{1,253}) which does not exist",
+        " project ",
+        r"[Aa]pplication referenc(?:ing|es) project (?P<project>\S{1,253}) which does not exist",
         fill(ProjectMissing),
     ),
     Pattern(
