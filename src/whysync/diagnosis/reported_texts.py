@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.diagnosis.current_health import proof_of_current_health
 from whysync.diagnosis.object_states import object_states_of
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.pods import log_root_cause, logs_below
@@ -20,17 +21,39 @@ from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Failure, Unknown
+from whysync.messages.family import EVENT_FAMILIES, Family
 from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.messages.parse import Message, understand
-from whysync.messages.patterns import argocd, cluster, git, helm, manifests, projects
+from whysync.messages.patterns import apply, operations, pods
+from whysync.messages.patterns.admission import AdmissionDenied, ConversionWebhookFailed, WebhookDown
+from whysync.messages.patterns.apply import LimitRange, NamespaceTerminating, QuotaExceeded
+from whysync.messages.patterns.argocd import HealthScriptError
+from whysync.messages.patterns.rbac import Forbidden
+from whysync.messages.patterns.schema import SchemaInvalid
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 FAILED_PHASES = frozenset({"Failed", "Error"})
 _MAX_LOG_LINES = 200
-_OF_OBJECTS = frozenset({SymptomKind.EVENT, SymptomKind.STATE})
-_ONLY_OF_ARGOCD = frozenset(module.__name__ for module in (argocd, cluster, git, helm, manifests, projects))
+_OF_OBJECTS = frozenset({SymptomKind.EVENT, SymptomKind.STATE, SymptomKind.UNHEALTHY})
+_ARGOCD_KINDS = frozenset({"Application", "ApplicationSet", "AppProject"})
+# Failures that a controller may meet when it creates or updates what belongs to its object.
+_OF_ANY_OBJECT = frozenset(
+    {
+        AdmissionDenied,
+        ConversionWebhookFailed,
+        Forbidden,
+        HealthScriptError,
+        LimitRange,
+        NamespaceTerminating,
+        QuotaExceeded,
+        SchemaInvalid,
+        WebhookDown,
+    }
+)
+_OF_SYNC_RESULTS = frozenset(module.__name__ for module in (apply, operations))
+_FAMILIES_OF_OBJECTS = frozenset({*EVENT_FAMILIES.values(), Family.ADMISSION, Family.HEALTH_CONVERSION})
 # The namespace of events about cluster-scoped objects.
 _EVENTS_OF_CLUSTER_OBJECTS = "default"
 
@@ -57,12 +80,36 @@ class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
     def message(self) -> Message:
         if self.quoted:
             return Message(text=self.text, layers=(), failures=(Unknown(text=self.text),), rest=self.text)
-        reason = self.reason if self.symptom.kind is SymptomKind.EVENT else ""
-        message = understand(self.text, reason=reason)
-        if self.symptom.kind not in _OF_OBJECTS or not any(map(_is_of_argocd, message.failures)):
+        if not self._is_of_object:
+            return understand(self.text)
+        message = understand(self.text, reason=self._family_reason)
+        of_object = _may_be_health if self.symptom.kind is SymptomKind.UNHEALTHY else _is_of_object
+        if all(map(of_object, message.failures)):
             return message
-        failures = (Unknown(text=f.text) if _is_of_argocd(f) else f for f in message.failures)
+        failures = (f if of_object(f) else self._by_reason(f.text) for f in message.failures)
         return msgspec.structs.replace(message, failures=tuple(failures))
+
+    @property
+    def _is_of_object(self) -> bool:
+        """Is it the text of a controller about its object, and not of Argo CD about a request of its own?"""
+        of_argocd = (
+            self.ref is not None and self.ref.group == "argoproj.io" and self.ref.kind in _ARGOCD_KINDS
+        )
+        return self.symptom.kind in _OF_OBJECTS and not of_argocd
+
+    @property
+    def _family_reason(self) -> str:
+        """The reasons of events and of Pods are a closed set; conditions of other kinds may say anything."""
+        is_pod = self.symptom.kind is SymptomKind.STATE and self.ref is not None and self.ref.kind == "Pod"
+        return self.reason if is_pod or self.symptom.kind is SymptomKind.EVENT else ""
+
+    def _by_reason(self, text: str) -> Failure:
+        family = EVENT_FAMILIES.get(self._family_reason)
+        if family is None:
+            return Unknown(text=text)
+        return FamilyFailure(
+            text=text, family=family, component=Component.EVENT_SOURCE, code=self.reason, words=text
+        )
 
     @property
     def is_understood(self) -> bool:
@@ -74,14 +121,20 @@ class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
         return any(type(failure) is Unknown for failure in self.message.failures)
 
 
-def _is_of_argocd(failure: Failure) -> bool:
-    """Is it a failure that only Argo CD can have, such as reading a Git repository?
+def _is_of_object(failure: Failure) -> bool:
+    """Can a controller report this failure of an object? Others are of Argo CD's own requests.
 
-    If another controller reports rejected credentials, they are its own.
+    If a controller reports rejected credentials, a conflict or a kind that is not served, these are its own.
     """
     if isinstance(failure, FamilyFailure):
-        return failure.component is not Component.EVENT_SOURCE
-    return type(failure).__module__ in _ONLY_OF_ARGOCD
+        return failure.family in _FAMILIES_OF_OBJECTS
+    kind = type(failure)
+    return kind is Unknown or kind in _OF_ANY_OBJECT or kind.__module__ == pods.__name__
+
+
+def _may_be_health(failure: Failure) -> bool:
+    """Can it be in the health message of a row? Argo CD's own results get there too."""
+    return _is_of_object(failure) or type(failure).__module__ in _OF_SYNC_RESULTS
 
 
 def reported_texts_of(case: Case) -> Iterator[ReportedText]:
@@ -158,6 +211,8 @@ def _operation(case: Case) -> Iterator[ReportedText]:
 def _row_health(case: Case) -> Iterator[ReportedText]:
     for index, row in enumerate(case.app.status.resources):
         if row.health is not None and row.health.message and row.health.status != "Healthy":
+            if proof_of_current_health(case, row) is not None:
+                continue  # the message is out of date
             absent = row.health.status == "Missing"
             yield ReportedText(
                 text=row.health.message,

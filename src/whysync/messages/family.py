@@ -72,14 +72,15 @@ class Family(StrEnum):
 
 _REASONS: dict[Family, str] = {
     Family.SCHEDULING: """
-        FailedScheduling Preempted NotTriggerScaleUp NodeAffinity NodeSelectorMismatching OutOfcpu
+        FailedScheduling FailedScaleUp NotTriggerScaleUp SchedulingGated SchedulerError
+        Unschedulable NodeAffinity NodeSelectorMismatching OutOfcpu
         OutOfmemory OutOfpods OutOfephemeral-storage InsufficientFreeCPU InsufficientFreeMemory
         HostPortConflict UnexpectedAdmissionError TopologyAffinityError NodeNotSchedulable""",
     Family.VOLUME: """
         FailedMount FailedAttachVolume FailedMapVolume FailedMountOnFilesystemMismatch
-        FailedPrepareDynamicResources ProvisioningFailed FailedBinding VolumeResizeFailed
+        ProvisioningFailed ProvisioningCleanupFailed FailedBinding VolumeResizeFailed ExternalExpanding
         FileSystemResizeFailed ClaimLost ClaimMisbound VolumeConditionAbnormal AlreadyMountedVolume
-        VolumeMismatch""",
+        VolumeMismatch VolumeAttachmentLimitExceeded VolumePermissionChangeInProgress""",
     Family.IMAGE: """
         ErrImagePull ImagePullBackOff ErrImageNeverPull InspectFailed ImageInspectError InvalidImageName
         RegistryUnavailable SignatureValidationFailed FailedToRetrieveImagePullSecret""",
@@ -87,7 +88,10 @@ _REASONS: dict[Family, str] = {
         Failed FailedCreatePodSandBox FailedPodSandBoxStatus FailedCreatePodContainer
         CreateContainerConfigError CreateContainerError RunContainerError FailedPostStartHook
         FailedPreStopHook FailedToMakePodDataDirectories NetworkNotReady FailedSync FailedValidation
-        FailedKillPod ExceededGracePeriod SysctlForbidden InvalidEnvironmentVariableNames""",
+        FailedKillPod ExceededGracePeriod SysctlForbidden InvalidEnvironmentVariableNames StartError
+        ContainerCannotRun PreCreateHookError PreStartHookError PostStartHookError CreatePodSandboxError
+        ConfigPodSandboxError KillPodSandboxError AppArmor PodOSNotSupported
+        FailedPrepareDynamicResources FailedResourceClaimCreation FailedNodeDeclaredFeaturesCheck""",
     Family.CONTAINER_RESTARTS: "BackOff CrashLoopBackOff",
     Family.PROBE: "Unhealthy ProbeWarning ProbeError",
     Family.MEMORY: "OOMKilling OOMKilled SystemOOM",
@@ -95,8 +99,10 @@ _REASONS: dict[Family, str] = {
         FailedCreate FailedDelete FailedUpdate FailedDaemonPod ReplicaSetCreateError SelectorOverlap
         ReplicaSetNotFound DeploymentRollbackRevisionNotFound ProgressDeadlineExceeded
         BackoffLimitExceeded DeadlineExceeded FailedJob PodFailurePolicy TooManyActivePods UnexpectedJob
-        MissSchedule TooManyMissedTimes UnparseableSchedule InvalidSchedule RecreatingFailedPod
-        RecreatingTerminatedPod Evicted EvictionThresholdMet TaintManagerEviction Preempting NodeNotReady
+        MissSchedule TooManyMissedTimes UnparseableSchedule UnParseableCronJobSchedule
+        UnknownTimeZone InvalidSchedule FailedPlacement SelectingAll ConflictingController
+        RecreatingFailedPod RecreatingTerminatedPod Preempted Evicted EvictionThresholdMet
+        TaintManagerEviction Preempting NodeNotReady
         NodeControllerEviction FailedGetScale FailedRescale FailedGetResourceMetric
         FailedGetContainerResourceMetric FailedGetPodsMetric FailedGetObjectMetric FailedGetExternalMetric
         FailedComputeMetricsReplicas FailedConvertHPA InvalidMetricSourceType InvalidTargetRange

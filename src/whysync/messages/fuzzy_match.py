@@ -152,9 +152,9 @@ def _partial(pattern: str) -> regex.Pattern[str]:
 
 @cache
 def _fixed_words(pattern: str) -> tuple[str, ...]:
-    """The literal pieces of a regex, in order."""
+    """The literal pieces of a regex that every match has, in order: not those of optional groups."""
     pieces = [""]
-    for token in _tokens(pattern):
+    for token in _without_optional_groups(tuple(_tokens(pattern))):
         if token.startswith("\\") and not token[1:].isalnum():
             pieces[-1] += token[1:]
         elif len(token) == 1 and token not in "()|.^$*+?":
@@ -164,3 +164,18 @@ def _fixed_words(pattern: str) -> tuple[str, ...]:
                 pieces[-1] = pieces[-1][:-1]  # the character before it is optional
             pieces.append("")
     return tuple(piece for piece in pieces if len(piece) >= _SHORTEST_WORDS)
+
+
+def _without_optional_groups(tokens: tuple[str, ...]) -> Iterator[str]:
+    """The tokens outside of `(…)?`, `(…)*` and `(…){0,n}`."""
+    opened: list[int] = []
+    optional: set[int] = set()
+    for index, token in enumerate(tokens):
+        if token.startswith("("):
+            opened.append(index)
+        elif token == ")" and opened:
+            start = opened.pop()
+            after = tokens[index + 1] if index + 1 < len(tokens) else ""
+            if after in ("?", "*") or after.startswith("{0"):
+                optional.update(range(start, index + 1))
+    yield from (token for index, token in enumerate(tokens) if index not in optional)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from whysync.argocd.api.application import ResourceRow
+
 # From the deprecation guide of Kubernetes: https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 _REMOVED: dict[str, dict[str, str]] = {
     "extensions/v1beta1": {
@@ -52,3 +54,8 @@ def removal_of(api_version: str, kind: str) -> str | None:
     """The Kubernetes release that removed it; `None` if none did."""
     kinds = _REMOVED.get(api_version, {})
     return kinds.get(kind) or kinds.get("*")
+
+
+def removal_of_row(row: ResourceRow) -> str | None:
+    """The same for the API version of a row, which is the one that Git declares."""
+    return removal_of(f"{row.group}/{row.version}", row.kind)

@@ -28,10 +28,12 @@ _TYPES = (
     r"Required value|Invalid value|Unsupported value|Forbidden|Duplicate value|Too long|Too many|Too few|"
     r"Not found|Internal error|Too short"
 )
-_PATH = r"(?:[\w-]{1,80}|<nil>|\[\])(?:\.[\w/<>-]{1,100}|\[[^\]\s]{0,200}\]){0,24}"
+_PATH = r"(?:[A-Za-z_][\w-]{0,79}|<nil>|\[\])(?:\.[\w/<>-]{1,100}|\[[^\]\s]{0,200}\]){0,24}"
 _ERROR = rf"(?<![\w.\]])(?P<path>{_PATH}): (?P<type>{_TYPES})(?::? (?P<rest>.*))?"
+_BARE_ERROR = rf"^(?P<path>)(?P<type>{_TYPES}): (?P<rest>.*)"
 _NEXT = rf", (?=(?:{_PATH}): (?:{_TYPES}))"
 
+_ANNOTATIONS_LIMIT = "262144"  # the only limit of this size: all annotations together
 _IMMUTABLE = (
     "immutable",
     "may not change once set",
@@ -97,8 +99,9 @@ def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failu
     whole = path == "patch"  # what was sent, not a field of that name
     path = "" if path in ("<nil>", "[]") or whole else path  # the object as a whole
     lower = rest.lower()
-    if path == "metadata.annotations" and kind == "Too long":
-        limit = compiled(r"(\d{4,9})").search(rest)
+    limit = compiled(r"(\d{4,9})").search(rest)
+    of_annotations = limit is not None and limit[1] == _ANNOTATIONS_LIMIT
+    if kind == "Too long" and (path == "metadata.annotations" or (not path and of_annotations)):
         return AnnotationTooLong(text=text, resource=resource, limit=int(limit[1]) if limit else 262144)
     if path == "metadata.finalizers" and kind == "Forbidden":
         names = quoted(rest)
@@ -194,6 +197,7 @@ def statefulset(match: re.Match[str], context: Context) -> Failure:
 
 TABLE: tuple[Pattern, ...] = (
     *(Pattern(f": {kind}", _ERROR, field_errors) for kind in _PROBLEMS),
+    Pattern(": ", _BARE_ERROR, lambda m, c: _field_error(m, c.text, invalid_object(c.text))),
     Pattern("updates to statefulset spec", r"(?P<rest>updates to statefulset spec.*)", statefulset),
     Pattern("is immutable", r"(?P<rest>.*)", lambda m, c: _named_immutable(group_text(m, "rest"), c)),
     Pattern(

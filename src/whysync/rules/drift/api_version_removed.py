@@ -8,7 +8,7 @@ that has to write the object fails.
 
 ## How whysync knows
 `apiVersion` differs, and the kind is built in. If Kubernetes removed the version, the finding names the
-release.
+release. Without manifests, the row of a Missing object shows the version that Git declares.
 
 ## Fix
 Change `apiVersion` in the manifest and check the fields, which may differ between the versions. For a chart,
@@ -21,14 +21,18 @@ versions in its CRD decide.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, rule
-from whysync.queries.removed_apis import removal_of
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Set, rule
+from whysync.diagnosis.symptom import SymptomId
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.removed_apis import removal_of, removal_of_row
+from whysync.queries.resource_rows import row_evidence
 
 API_VERSION = "/apiVersion"
 
 
-@rule(cause="deprecated-api", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+@rule(cause="deprecated-api", since="0.1")
 def api_version_removed(case: Case) -> Iterator[Finding]:
+    yield from _missing_rows(case)
     for drift in case.drifts_by(Mechanism.OLD_API):
         declared, served = str(drift.desired_value), str(drift.live_value)
         removed = removal_of(declared, drift.ref.kind)
@@ -46,6 +50,32 @@ def api_version_removed(case: Case) -> Iterator[Finding]:
                     Set(pointer=API_VERSION, value=served),
                     title=f"Declare {served} in Git",
                     risk="fields may be renamed or moved in the new version",
+                ),
+            ),
+        )
+
+
+def _missing_rows(case: Case) -> Iterator[Finding]:
+    """Without manifests: a row has the version that Git declares, and the object is Missing."""
+    for row in case.app.status.resources:
+        symptom, removed = SymptomId.missing(row.key), removal_of_row(row)
+        known = case.live_of(row.key) is not None or case.desired_of(row.key) is not None
+        if removed is None or known or symptom not in case.symptom_ids:
+            continue
+        declared = f"{row.group}/{row.version}"
+        yield Finding(
+            about=row.ref,
+            field=API_VERSION,
+            explains=(symptom,),
+            confidence=Confidence.MEDIUM,
+            verdict=f"Git declares {row.ref} as {declared}, which Kubernetes removed in {removed}; Argo CD"
+            " finds no such object",
+            evidence=(row_evidence(case, row, says="the API version that Git declares, and Missing"),),
+            fixes=(
+                Fix.run(
+                    kubectl("api-resources", f"--api-group={row.group}"),
+                    sync(case),
+                    title="Declare a version that the cluster serves in Git, then sync",
                 ),
             ),
         )

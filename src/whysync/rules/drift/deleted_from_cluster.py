@@ -25,6 +25,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite,
 from whysync.diagnosis.drift.mechanism import has_unsynced_revision
 from whysync.kubernetes.api.ref import Key
 from whysync.queries.commands import refresh, sync
+from whysync.queries.removed_apis import removal_of_row
 from whysync.queries.ttl import ttl_pointer
 
 _GONE = ("Deleted", "Killing", "SuccessfulDelete", "ResourceDeleted")
@@ -42,6 +43,8 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
         if case.live_of(key) is not None:
             continue  # it exists, but Argo CD does not see it
         desired = case.desired_of(key)
+        if desired is None and removal_of_row(case.app.status.resources[rows[key]]) is not None:
+            continue  # the cluster does not serve its API version, so that Argo CD cannot see it
         if desired is not None and ttl_pointer(desired) is not None:
             continue
         manifests = [m for m, e in case.events_about(symptom.ref) if e.reason in _GONE]

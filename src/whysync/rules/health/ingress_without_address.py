@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.symptom import OPERATION, SymptomId
+from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.manifest import Manifest
@@ -54,19 +54,26 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
         reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         blocked = (OPERATION,) if case.operation and row.name in case.operation.message else ()
         reason = why_no_address(case, row, live)
-        why = reports[0].failure.text if reports else reason.text
+        events = [(m, e) for m, e in case.events_about(row.ref) if e.type == "Warning" and e.says]
+        why = reports[0].failure.text if reports else events[-1][1].says if events else reason.text
         yield Finding(
             about=row.ref,
             field=ADDRESS,
-            explains=(symptom, *blocked, *(s for report in reports for s in report.symptoms)),
+            explains=(
+                symptom,
+                *blocked,
+                *(s for report in reports for s in report.symptoms),
+                *(id for m, _ in events if (id := _of_event(m)) in case.symptom_ids),
+            ),
             because=reason.because,
             severity=Severity.INFO if case.synced_recently else Severity.WARNING,
-            confidence=Confidence.HIGH if reports else reason.confidence,
+            confidence=Confidence.HIGH if reports or events else reason.confidence,
             verdict=f"{row.ref} has no address: {why}",
             root=why,
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, ADDRESS, says="empty"),
+                *(cite(m, "/message", says="event of its controller") for m, _ in events[-1:] if not reports),
                 *(report.cite(says="the reason in the event") for report in reports),
                 *reason.evidence,
             ),
@@ -98,6 +105,10 @@ def _without_live_object(case: Case, row: ResourceRow, symptom: SymptomId) -> Fi
             ),
         ),
     )
+
+
+def _of_event(event: Manifest) -> SymptomId:
+    return SymptomId(SymptomKind.EVENT, detail=event.ref.place)
 
 
 def _has_address(live: Manifest) -> bool:

@@ -23,6 +23,7 @@ from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.current_health import proof_of_current_health
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.sentences import both_ends
 from whysync.diagnosis.symptom import SymptomId
@@ -48,6 +49,8 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         symptom = SymptomId.unhealthy(row.key)
         if symptom not in case.symptom_ids or code not in ("Degraded", "Progressing"):
             continue
+        if proof_of_current_health(case, row) is not None:
+            continue  # the row is out of date
         chain = reason_chain(case, row.ref)
         if code == "Progressing" and (case.synced_recently or not chain):
             continue

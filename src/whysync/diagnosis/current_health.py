@@ -1,0 +1,61 @@
+"""Is the health in the status of the Application older than the live object?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whysync.argocd.api.application import HealthCode, ResourceRow
+from whysync.json_tree import dig, fields, integer, items, text
+from whysync.kubernetes.api.manifest import Manifest
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_STALE = frozenset({HealthCode.PROGRESSING, HealthCode.DEGRADED})
+# Counters of Pods that work, in the status of workloads of any kind.
+_AVAILABLE = ("availableReplicas", "numberAvailable", "readyReplicas", "numberReady")
+_GOOD_CONDITIONS = frozenset({"Ready", "Available", "Complete", "Succeeded", "Healthy"})
+_GOOD_PHASES = frozenset({"Bound", "Succeeded"})
+
+
+def proof_of_current_health(case: Case, row: ResourceRow) -> str | None:
+    """The pointer to what shows that a row which is not Healthy is out of date; `None` where nothing does.
+
+    Argo CD's own check calls the live object Healthy, and its status is more than a part of one: a check
+    also calls an object without any status Healthy.
+    """
+    if row.health is None or row.health.status not in _STALE:
+        return None
+    live = case.live_of(row.key)
+    if live is None or live.meta.get("deletionTimestamp") or not live.status:
+        return None
+    verdict = case.health_of(live)
+    if verdict is None or verdict.code != HealthCode.HEALTHY:
+        return None
+    return _proof(live)
+
+
+def _proof(live: Manifest) -> str | None:
+    status = live.status
+    wanted = integer(status.get("desiredNumberScheduled")) or integer(live.spec.get("replicas")) or 1
+    if any(name in status for name in _AVAILABLE) and "observedGeneration" not in status:
+        return None  # the controller of the workload does not report for which generation it counts
+    for name in _AVAILABLE:
+        if (integer(status.get(name)) or 0) >= wanted:
+            return f"/status/{name}"
+    if any(name in status for name in ("replicas", "desiredNumberScheduled", "observedGeneration")):
+        return _condition(live) if not live.spec.get("template") else None
+    if any(fields(entry) for entry in items(dig(status, "loadBalancer", "ingress"))):
+        return "/status/loadBalancer/ingress"
+    if text(status.get("phase")) in _GOOD_PHASES:
+        return "/status/phase"
+    return _condition(live)
+
+
+def _condition(live: Manifest) -> str | None:
+    """A condition which says that the object works; none that says the opposite."""
+    conditions = [fields(raw) for raw in items(live.status.get("conditions"))]
+    good = [c.get("type") in _GOOD_CONDITIONS for c in conditions]
+    if any(is_good and c.get("status") != "True" for is_good, c in zip(good, conditions, strict=True)):
+        return None
+    return f"/status/conditions/{good.index(True)}" if any(good) else None

@@ -1,0 +1,63 @@
+"""The health in the status of the Application is older than the live object.
+
+## What happens
+Argo CD writes the health of each resource into the status of the Application when it reconciles. After a
+missed watch event, a restart of the controller or a full queue, the status still reports a rollout as
+Progressing or Degraded although it has finished. The app looks unhealthy, and a wait for its health goes on.
+
+## How whysync knows
+The row is Progressing or Degraded. Argo CD's own health check, run on the live object, answers Healthy, and
+the status of the object proves it: all replicas are available, the claim is bound, the address is there.
+
+## Fix
+Refresh the app. If the row does not change, restart the application controller: it then reads the cluster
+again.
+
+## When it is something else
+A health check of a newer or older Argo CD may read the same object in another way. A custom resource that
+reports Ready while its check says otherwise: ready_but_not_healthy.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.current_health import proof_of_current_health
+from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptoms import health_of_row
+from whysync.queries.commands import argocd_namespace, kubectl, refresh
+from whysync.queries.resource_rows import row_evidence
+
+
+@rule(cause="stale-state", since="0.2", last_resort=True, on_absence=True)
+def stale_health(case: Case) -> Iterator[Finding]:
+    for row in case.app.status.resources:
+        symptom = SymptomId.unhealthy(row.key)
+        live = case.live_of(row.key)
+        proof = proof_of_current_health(case, row)
+        if symptom not in case.symptom_ids or live is None or proof is None:
+            continue
+        code, message = health_of_row(case, row)
+        yield Finding(
+            about=row.ref,
+            explains=(symptom,),
+            severity=Severity.WARNING,
+            confidence=Confidence.MEDIUM,
+            verdict=f"{row.ref} is Healthy in the cluster, but the app's status still reports it as {code}"
+            + (f": {message}" if message else ""),
+            evidence=(
+                row_evidence(case, row, says="what the status of the app says"),
+                cite(live, proof, says="what the cluster has now"),
+                cite(case.application, "/status/reconciledAt", says="when Argo CD last reconciled the app"),
+            ),
+            fixes=(
+                Fix.run(refresh(case), title="Refresh the app"),
+                Fix.run(
+                    kubectl(
+                        *("rollout", "restart", "statefulset", "argocd-application-controller"),
+                        namespace=argocd_namespace(case),
+                    ),
+                    title="If the row does not change: restart the application controller",
+                    risk="it compares all apps again: a burst of load",
+                ),
+            ),
+        )
