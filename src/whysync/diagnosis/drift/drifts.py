@@ -233,13 +233,17 @@ def _is_certain(case: Case, desired: Manifest, live: Manifest) -> bool:
     )
 
 
+# What the API server does not keep, so that it cannot be all that differs.
+_NOTHING: tuple[Json | Missing, ...] = (MISSING, None, {}, [])
+
+
 def _raw_differences(case: Case, desired: Manifest, live: Manifest) -> list[Difference]:
     """Differences of fields that Git declares; if there are none, of fields that only the live object has."""
     raw = list(differences(_without_ignored(case, desired), _without_ignored(case, live)))
     every = [difference for difference in raw if not _is_set_by_server(difference)]
     if not every and not case.app.spec.ignore_differences:
         every = [difference for difference in raw if _is_empty_and_only_live(difference)]
-    declared = [d for d in every if not isinstance(d.desired_value, Missing)]
+    declared = [d for d in every if d.desired_value not in _NOTHING]
     in_lists = [d for d in every if isinstance(d.desired_value, Missing) and _in_list(d.pointer)]
     return sorted(declared + in_lists if declared else every, key=lambda d: d.pointer)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from enum import StrEnum
 
@@ -21,9 +22,13 @@ class Equivalence(StrEnum):
     ZERO = "the zero value, which the API server does not keep"
     ORDER = "the same elements in another order"
     SPACE = "white space only"
+    JSON = "the same JSON in another notation"
 
 
-_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+")
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w))+")
+# Prometheus and others count in days and weeks too.
+_LONG_UNITS = re.compile(r"(\d+)([dw])")
+_HOURS = {"d": 24, "w": 7 * 24}
 _QUANTITY = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+|[KMGTPE]i|[numkMGTPE])?")
 
 
@@ -55,8 +60,11 @@ def reordered_list_of(desired: Json, live: Json, pointer: str) -> str | None:
         list_pointer = pointers.join(parts[:end])
         desired_list = pointers.resolve(desired, list_pointer)
         live_list = pointers.resolve(live, list_pointer)
-        if isinstance(desired_list, list) and isinstance(live_list, list) and desired_list != live_list:
-            return list_pointer if _same_elements(desired_list, live_list) else None
+        if not isinstance(desired_list, list) or not isinstance(live_list, list):
+            continue
+        # A list inside a reordered one differs too, because its elements are compared by their position.
+        if desired_list != live_list and _same_elements(desired_list, live_list):
+            return list_pointer
     return None
 
 
@@ -101,14 +109,30 @@ def _same_text(desired: str, live: str) -> Equivalence | None:
         return Equivalence.SPACE
     if _DURATION.fullmatch(desired) and _DURATION.fullmatch(live):
         return Equivalence.DURATION if _same_duration(desired, live) else None
+    if _same_json(desired, live):
+        return Equivalence.JSON
     return Equivalence.QUANTITY if _same_quantity(desired, live) else None
+
+
+def _same_json(desired: str, live: str) -> bool:
+    """Objects and lists only: two numbers in one text are quantities."""
+    if not (desired.lstrip().startswith(("{", "[")) and live.lstrip().startswith(("{", "["))):
+        return False
+    try:
+        return bool(json.loads(desired) == json.loads(live))
+    except ValueError:
+        return False
 
 
 def _same_duration(desired: str, live: str) -> bool:
     try:
-        return parse_nanoseconds(desired) == parse_nanoseconds(live)
+        return _nanoseconds(desired) == _nanoseconds(live)
     except BadDuration:
         return False
+
+
+def _nanoseconds(duration: str) -> int:
+    return parse_nanoseconds(_LONG_UNITS.sub(lambda m: f"{int(m[1]) * _HOURS[m[2]]}h", duration))
 
 
 def _same_quantity(desired: str, live: str) -> bool:

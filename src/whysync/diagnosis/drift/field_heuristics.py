@@ -26,6 +26,7 @@ _DIGEST = re.compile(r"@sha256:[0-9a-f]{6,}")
 _STAMP = re.compile(r"\d{10,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _HEX = re.compile(r"[0-9a-f]{32,}")
 _OWN_SECRET = "argocd-secret"  # Argo CD's API server keeps its signing key and the first password in it
+_CONVERSION = "/spec/conversion"
 _CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
 _TOKEN = re.compile(r"(<masked \d{1,9}>|[A-Za-z0-9+/=_-]{16,})")
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
@@ -48,15 +49,33 @@ _RECORD = re.compile(
     r"(?i)status|revision|generation|observed|(^|[-.])last([-.]|[A-Z]|$)|hash|checksum|uid$|[-.]id$|time$|"
     r"timestamp|instance$|managed-by|version|snapshot|leader|bound|[-.]at$|[a-z]At$|job-name"
 )
+# Labels by which controllers tell the Pods of one revision from those of another.
+_HASH_LABELS = frozenset({"pod-template-hash", "rollouts-pod-template-hash", "controller-revision-hash"})
+_OF_PLATFORMS = (
+    "authz.management.cattle.io/",
+    "field.cattle.io/",
+    "lifecycle.cattle.io/",
+    "networking.gke.io/",
+    "openshift.io/sa.scc.",
+    "rollout.argoproj.io/",
+)
+_OWN_RECORD = re.compile(r"/(?:status|revision|observed-?[gG]eneration|last-[a-z-]+)$")
 _UNSET: tuple[Json, ...] = (None, "", [], {}, 0, False)
 
 # Addresses and ports that the API server allocates, and fields that follow from them.
 _ALLOCATED = frozenset(
     {
         "clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy",
-        "internalTrafficPolicy",
+        "internalTrafficPolicy", "serviceAccount",
     }
 )  # fmt: skip
+
+
+# Fields that admission, the scheduler or a controller of the API server itself fills in.
+_ADMITTED: dict[str, tuple[str, ...]] = {
+    "Pod": ("serviceAccountName", "priority", "preemptionPolicy", "enableServiceLinks", "nodeName"),
+    "CustomResourceDefinition": ("listKind", "singular"),
+}
 
 
 def is_builtin(ref: Ref) -> bool:
@@ -82,6 +101,11 @@ def is_ca_bundle(drift: Drift) -> bool:
     return drift.last_key == "caBundle"
 
 
+_INJECTED_LISTS = (
+    "containers", "initContainers", "volumes", "volumeMounts", "env", "tolerations", "imagePullSecrets",
+)  # fmt: skip
+
+
 def is_injected(drift: Drift) -> bool:
     """A container, volume, variable or annotation that only the cluster has, or an image pinned by digest."""
     parts = split(drift.pointer)
@@ -91,8 +115,9 @@ def is_injected(drift: Drift) -> bool:
         and isinstance(drift.live_value, str)
     ):
         return bool(_DIGEST.search(drift.live_value)) and not _DIGEST.search(drift.desired_value)
-    if drift.only_live and drift.ref.kind.endswith("WebhookConfiguration") and parts[-1].isdecimal():
-        return True  # selectors that a platform's own admission adds to every webhook
+    if drift.only_live and drift.ref.kind.endswith("WebhookConfiguration"):
+        # selectors that a platform's own admission adds to every webhook
+        return parts[-1].isdecimal() or any(part.endswith("Selector") for part in parts)
     if (
         drift.only_live
         and not is_builtin(drift.ref)
@@ -102,10 +127,16 @@ def is_injected(drift: Drift) -> bool:
         return True  # an element that the webhook of a custom resource adds to its lists
     if not drift.only_live or drift.ref.kind not in _WORKLOADS:
         return False
-    added = len(parts) >= 2 and parts[-1].isdecimal() and parts[-2] in (
-        "containers", "initContainers", "volumes", "volumeMounts", "env", "tolerations", "imagePullSecrets",
-    )  # fmt: skip
-    return added or (len(parts) >= 2 and parts[-2] in ("annotations", "labels") and "inject" in parts[-1])
+    added = len(parts) >= 2 and parts[-1].isdecimal() and parts[-2] in _INJECTED_LISTS
+    noted = len(parts) >= 2 and parts[-2] in ("annotations", "labels")
+    # An injector leaves a record of what it did in the template.
+    is_record = noted and "template" in parts and drift.pointer.endswith("~1status")
+    return added or is_record or (noted and "inject" in drift.pointer) or _is_admitted_to_pod(drift)
+
+
+def _is_admitted_to_pod(drift: Drift) -> bool:
+    """A list that admission adds to every Pod: tolerations, the token of its service account."""
+    return drift.ref.kind == "Pod" and drift.last_key in _INJECTED_LISTS
 
 
 def is_filled_in_by_controller(drift: Drift) -> bool:
@@ -115,6 +146,8 @@ def is_filled_in_by_controller(drift: Drift) -> bool:
         return False
     if not is_builtin(drift.ref) and parts[-1].isdecimal() and isinstance(drift.live_value, str):
         return True  # a program that registers itself adds its name to a list of a custom resource
+    if drift.only_live and (parts[-1] in _HASH_LABELS or _is_of_platform(parts)):
+        return True
     if parts[:2] == ("metadata", "finalizers"):
         return True  # who wants to clean up before an object goes puts its own mark on it
     if drift.ref.kind == "ServiceAccount":
@@ -123,6 +156,17 @@ def is_filled_in_by_controller(drift: Drift) -> bool:
         filled = drift.ref.name == _OWN_SECRET or not drift.desired.at(f"/{parts[0]}")
         return parts[0] in ("data", "binaryData") and filled
     return drift.last_key == "replicas"
+
+
+def _is_of_platform(parts: tuple[str, ...]) -> bool:
+    """A label or annotation of the object that a platform or its controller keeps for itself."""
+    if len(parts) != 3 or parts[0] != "metadata" or parts[1] not in ("annotations", "labels"):
+        return False
+    return (
+        parts[2] == "cloud.google.com/neg"
+        or parts[2].startswith(_OF_PLATFORMS)
+        or bool(_OWN_RECORD.search(parts[2]))
+    )
 
 
 def is_late_initialized(drift: Drift) -> bool:
@@ -137,7 +181,8 @@ def is_set_by_webhook_owner(drift: Drift) -> bool:
     webhook's rules too, out of the list of types that they were built with.
     """
     if drift.ref.kind == "CustomResourceDefinition":
-        return within(drift.pointer, _CONVERSION_CLIENT)
+        added = drift.only_live and fields(drift.live.at("/spec/conversion")).get("strategy") == "Webhook"
+        return within(drift.pointer, _CONVERSION_CLIENT) or (added and within(drift.pointer, _CONVERSION))
     if not drift.ref.kind.endswith("WebhookConfiguration"):
         return False
     return drift.last_key == "failurePolicy" or _is_of_added_rules(drift)
@@ -160,7 +205,8 @@ def is_known_default(drift: Drift) -> bool:
         return False
     parts = split(drift.pointer)
     claim = "volumeClaimTemplates" in parts and parts[-1] in ("apiVersion", "kind", "status", "volumeMode")
-    return claim or parts[-1] in _ALLOCATED or is_filled_in_by_api_server(drift)
+    admitted = parts[:1] == ("spec",) and parts[-1] in _ADMITTED.get(drift.ref.kind, ())
+    return claim or admitted or parts[-1] in _ALLOCATED or is_filled_in_by_api_server(drift)
 
 
 def is_filled_in_by_api_server(drift: Drift) -> bool:
@@ -197,8 +243,18 @@ def _replaced(tree: Json, parts: tuple[str, ...], value: Json | Missing) -> Json
     return without if isinstance(value, Missing) else {**without, first: value}
 
 
+_BOUND = ("storageClassName", "volumeName")  # filled in when a claim is admitted and bound
+_CHOICES = (
+    *("Policy", "Strategy", "Mode", "Interval", "Kind", "Type", "Scheme", "Protocol"),
+    *("policy", "strategy", "mode", "interval", "kind", "type", "scheme", "protocol", "group", "apiVersion"),
+)
+
+
 def looks_defaulted(drift: Drift) -> bool:
     """Only the cluster has it, and its value is one that a schema would fill in: a word, a number, a flag."""
+    bound = drift.ref.kind == "PersistentVolumeClaim" and drift.last_key in _BOUND
+    if is_builtin(drift.ref) and not bound and not _is_empty(drift.live_value):
+        return False  # the other defaults of built-in kinds are known
     return (
         drift.only_live
         and (_is_empty(drift.live_value) or _is_plain(drift.live_value))
@@ -215,7 +271,24 @@ def _is_empty(value: object) -> bool:
     return value == []
 
 
+def is_probable_default(drift: Drift) -> bool:
+    """A likely default of a custom resource whose CRD is not known, by its place or its name.
+
+    Schemas fill in fields next to declared ones in the elements of lists, and fields that choose among a few
+    words: a kind, a policy, a strategy.
+    """
+    if is_builtin(drift.ref) or not looks_defaulted(drift):
+        return False
+    parts = split(drift.pointer)
+    in_element = any(part.isdecimal() for part in parts[:-1])
+    declared = isinstance(drift.desired.at(join(parts[:-1])), dict)
+    return (in_element and declared) or parts[-1].endswith(_CHOICES)
+
+
 def _is_plain(value: object) -> bool:
+    if isinstance(value, list):
+        elements: list[object] = value  # pyright: ignore[reportUnknownVariableType]  # the type of JSON
+        return len(elements) == 1 and isinstance(elements[0], dict) and _is_plain(fields(elements[0]))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, dict):
         return bool(value) and all(_is_plain(item) for item in fields(value).values())  # pyright: ignore[reportUnknownArgumentType]
     return isinstance(value, str | int | float | bool) and len(str(value)) <= 40

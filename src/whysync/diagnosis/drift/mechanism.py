@@ -39,6 +39,7 @@ from whysync.diagnosis.drift.field_heuristics import (
     is_injected,
     is_known_default,
     is_late_initialized,
+    is_probable_default,
     is_set_by_webhook_owner,
     looks_defaulted,
     looks_generated,
@@ -172,6 +173,8 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.REORDERED
     if list_with_duplicate_keys(drift.desired.body, drift.live.body, drift.pointer) is not None:
         return Mechanism.MERGED
+    if drift.only_live and parts[:1] == ("metadata",) and drift.live_value in ({}, []):
+        return Mechanism.SAME_VALUE
     same = (
         not drift.only_live
         and not _is_lost_entry(drift, parts)
@@ -391,6 +394,8 @@ def _known_field(case: Case, drift: Drift) -> Mechanism | None:
 
 def _deduced(case: Case, drift: Drift) -> Mechanism | None:
     """What the way of comparing, admission and the shape of the values leave as the likely reading."""
+    if is_probable_default(drift):
+        return Mechanism.CRD_DEFAULT
     if _kept_by_deduction(case, drift):
         return Mechanism.KEPT
     if looks_generated(case, drift):

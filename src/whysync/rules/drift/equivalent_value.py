@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import (
     Case,
     Confidence,
+    Drift,
     Fact,
     Finding,
     Fix,
@@ -44,8 +45,9 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
         equivalence = equivalence_of(first.desired_value, first.live_value)
         yield drift_finding(
             *drifts,
-            confidence=Confidence.HIGH,
-            verdict=f"Git and the cluster have equivalent values for {names} of {first.ref}: {equivalence}",
+            confidence=Confidence.LOW if _is_next_to_others(case, drifts, equivalence) else Confidence.HIGH,
+            verdict=f"Git and the cluster have equivalent values for {names} of {first.ref}:"
+            f" {equivalence or Equivalence.EMPTY}",
             fixes=(
                 Fix.change(
                     first.ref,
@@ -54,6 +56,12 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _is_next_to_others(case: Case, drifts: tuple[Drift, ...], equivalence: Equivalence | None) -> bool:
+    """An empty value is rarely what Argo CD reports if other fields of the object differ too."""
+    others = (drift for drift in case.drifts if drift.key == drifts[0].key and drift not in drifts)
+    return equivalence in (None, Equivalence.EMPTY, Equivalence.ZERO) and any(others)
 
 
 def _reordered(case: Case) -> Iterator[Finding]:

@@ -73,6 +73,8 @@ def _groups(case: Case) -> Iterator[list[Drift]]:
 
 
 def _name_of(webhook: tuple[Manifest, str] | None) -> str:
+    if webhook is not None and webhook[0].ref.kind == "MutatingAdmissionPolicy":
+        return str(webhook[0].ref)
     name = text(webhook[0].at(f"{webhook[1]}/name")) if webhook is not None else ""
     return f"admission webhook {name}" if name else "an admission webhook"
 
@@ -92,5 +94,7 @@ def _key(case: Case, drift: Drift, webhook: tuple[Manifest, str] | None) -> Evid
 
 
 def _webhook_evidence(webhook: tuple[Manifest, str] | None) -> Iterator[Evidence]:
-    if webhook is not None:
+    if webhook is not None and webhook[0].ref.kind == "MutatingAdmissionPolicy":
+        yield cite(webhook[0], f"{webhook[1]}/resourceRules", says="the policy mutates objects of this kind")
+    elif webhook is not None:
         yield cite(webhook[0], f"{webhook[1]}/rules", says="the webhook is called for objects of this kind")
