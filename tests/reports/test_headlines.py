@@ -21,9 +21,9 @@ def finding(verdict: str, *, root: str | None = None, evidence: tuple[Evidence, 
     return Finding(about=REF, verdict=verdict, confidence=Confidence.HIGH, root=root, evidence=evidence)
 
 
-def shown(one: Finding, **flags: bool) -> str:
+def shown(one: Finding, *, wide: bool = False) -> str:
     report: AppReport = replace(app.diagnose([case_of(application())], prove=False).apps[0], findings=(one,))
-    return render(Report(apps=(report,), groups=()), Terminal(width=80), **flags)
+    return render(Report(apps=(report,), groups=()), Terminal(width=80), wide=wide)
 
 
 def test_a_short_verdict_is_the_headline() -> None:
