@@ -177,7 +177,7 @@ def test_what_a_proof_assumed_must_be_expected() -> None:
     assert expected.fix is not None
     quiet = replace(scenario, expects=(replace(expected, fix=replace(expected.fix, why=None)),))
     (told,) = differences(quiet, diagnosed("missing-service-account"))
-    assert "why of the first fix is 'assumed: that registry" in told
+    assert "why of the first fix is 'assumes that registry" in told
 
 
 def test_no_secret_leaves_the_lab(tmp_path: Path, whysync: Whysync) -> None:

@@ -68,7 +68,48 @@ def test_a_new_commit_is_rolled_out() -> None:
     fields(fields(app["status"])["sync"])["revision"] = "b" * 40
     safety = verify(bundle(), app, in_git(deployment(image="shop:2", replicas=3)), live)
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety) == "it restarts the 3 pods of Deployment shop/shop, one after the other"
+    assert words(safety) == "it restarts the 3 pods of Deployment shop/shop, in a rolling update"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "text"),
+    [
+        ("Recreate", "it restarts the 3 pods of Deployment shop/shop, all at once"),
+        ("RollingUpdate", "it restarts the 3 pods of Deployment shop/shop, in a rolling update"),
+    ],
+)
+def test_the_strategy_decides_how_pods_restart(strategy: str, text: str) -> None:
+    def with_strategy(obj: Object) -> Object:
+        return {**obj, "spec": {**fields(obj["spec"]), "strategy": {"type": strategy}}}
+
+    owned: list[Json] = [wrote("argocd-controller", {**IMAGE, **REPLICAS})]
+    live = running(with_strategy(deployment(replicas=3)), managed=owned)
+    app = synced(off(), sync="OutOfSync")
+    fields(fields(app["status"])["sync"])["revision"] = "b" * 40
+    desired = in_git(with_strategy(deployment(image="shop:2", replicas=3)))
+    assert words(verify(bundle(), app, desired, live)).startswith(text)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_namespace_that_an_earlier_sync_created_exists(known: bool) -> None:
+    """Argo CD's API has no namespaces; facts that have others would have this one too."""
+    other: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+    role: Object = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "reader"},
+        "rules": [],
+    }
+    rows = {
+        **row("ClusterRole", "reader", "OutOfSync"),
+        "group": "rbac.authorization.k8s.io",
+        "namespace": "",
+    }
+    spec: Object = {"syncPolicy": {"syncOptions": ["CreateNamespace=true"]}}
+    app = synced(rows, sync="OutOfSync", spec=spec)
+    rules: Object = {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}
+    safety = verify(bundle(), app, in_git({**role, **rules}), there(role), *([there(other)] if known else []))
+    assert ("it creates Namespace shop" in words(safety)) is known
 
 
 def test_what_is_missing_is_made() -> None:
@@ -146,14 +187,16 @@ def _loop(policy: Object) -> Safety:
 def test_a_loop_names_its_writer_and_its_period() -> None:
     safety = _loop({"automated": {"selfHeal": True}})
     assert safety.sync is SyncSafety.UNSAFE
-    assert "a controller (keel) writes it back, and this repeats every ~20 s" in words(safety)
+    assert "a controller (keel) writes the live value back after every sync, about every 20 s" in words(
+        safety
+    )
 
 
 def test_without_self_heal_it_does_not_last() -> None:
     safety = _loop({})
     assert safety.sync is SyncSafety.SAFE
     assert (
-        "it does not last: a controller (keel) writes it back, as it did 20 s after the last sync"
+        "it does not last: a controller (keel) writes the live value back, as it did 20 s after the last sync"
         in words(safety)
     )
 
@@ -177,7 +220,7 @@ def test_an_autoscaler_brings_its_pods_back() -> None:
     assert safety.sync is SyncSafety.UNSAFE
     assert words(safety) == (
         "it terminates 3 running pods of Deployment shop/shop (5 now, Git declares 2); "
-        "it does not last: HorizontalPodAutoscaler shop/shop writes it back"
+        "it does not last: HorizontalPodAutoscaler shop/shop writes the live value back"
     )
 
 
@@ -242,6 +285,54 @@ def test_without_prune_it_stays_and_that_is_said() -> None:
     assert "without --prune it leaves PersistentVolumeClaim shop/old in the cluster" in words(safety)
     assert "with --prune it deletes PersistentVolumeClaim shop/old and its data" in words(safety)
     assert "auto-sync" not in words(safety)
+
+
+@pytest.mark.parametrize(
+    ("policy", "lost"),
+    [
+        ("Retain", "PersistentVolumeClaim shop/old (its volume keeps the data: reclaim policy Retain)"),
+        ("Delete", "PersistentVolumeClaim shop/old and its data (reclaim policy Delete)"),
+        ("", "PersistentVolumeClaim shop/old and its data (unless its volume has reclaim policy Retain)"),
+    ],
+)
+def test_the_reclaim_policy_decides_what_a_claim_loses(policy: str, lost: str) -> None:
+    claim: Object = {**CLAIM, "spec": {**fields(CLAIM["spec"]), "volumeName": "pv-1"}}
+    volume: Object = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "pv-1"},
+        "spec": {"persistentVolumeReclaimPolicy": policy},
+    }
+    rows = (
+        row("PersistentVolumeClaim", "old", "OutOfSync", requiresPruning=True),
+        row("ConfigMap", "settings"),
+    )
+    facts = (in_git(settings("settings")), there(settings("settings")), there(claim), there(volume))
+    safety = verify(bundle(), synced(*rows, sync="OutOfSync"), *facts)
+    assert f"with --prune it deletes {lost}" in words(safety)
+
+
+def test_a_hook_is_not_pruned() -> None:
+    rows = (row("Job", "old", "", hook=True, requiresPruning=True), row("ConfigMap", "settings", "OutOfSync"))
+    live = there(settings("settings", data={"a": "c"}))
+    safety = verify(bundle(), synced(*rows, sync="OutOfSync"), in_git(settings("settings")), live)
+    assert "prune" not in words(safety)
+
+
+def test_a_label_of_another_tool_is_no_other_application() -> None:
+    """With tracking by label, any chart that sets the instance label looks like an owner."""
+    label = "app.kubernetes.io/instance"
+    live = there(settings("settings"))
+    fields(live["metadata"])["labels"] = {label: "release"}
+    cm: Object = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "argocd-cm", "namespace": "argocd"},
+        "data": {"application.resourceTrackingMethod": "label"},
+    }
+    app = synced(off("ConfigMap", "settings"), sync="OutOfSync")
+    safety = verify(bundle(), app, cm, in_git(settings("settings")), live)
+    assert "it takes over ConfigMap shop/settings, which is tracked by release" in words(safety)
 
 
 def test_pruning_settings_loses_nothing() -> None:
@@ -403,7 +494,71 @@ def test_what_failed_fails_again() -> None:
     }
     safety = verify(bundle(), app, in_git(deployment(image="shop:2")), running(deployment()))
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety).startswith("it fails again until this is fixed")
+    assert words(safety).startswith("it fails again until the cause is fixed")
+
+
+QUOTA: Object = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "team", "namespace": "shop"},
+    "spec": {"hard": {"configmaps": "0"}},
+    "status": {"hard": {"configmaps": "0"}, "used": {"configmaps": "0"}},
+}
+
+
+def _refused_by(message: str, *more: Object) -> Safety:
+    """The last sync could not create a ConfigMap."""
+    result: Object = {**row("ConfigMap", "new", "SyncFailed"), "message": message, "syncPhase": "Sync"}
+    app = synced(off("ConfigMap", "new"), row("ConfigMap", "old"), sync="OutOfSync")
+    fields(app["status"])["operationState"] = {
+        "phase": "Failed",
+        "message": "one or more objects failed to apply",
+        "startedAt": NOW,
+        "finishedAt": NOW,
+        "retryCount": 4,
+        "operation": {"sync": {"revision": REVISION}},
+        "syncResult": {"revision": REVISION, "resources": [result]},
+    }
+    return verify(
+        bundle(), app, in_git(settings("new")), in_git(settings("old")), there(settings("old")), *more
+    )
+
+
+OVER_QUOTA = (
+    'configmaps "new" is forbidden: exceeded quota: team, requested: configmaps=1, used: configmaps=0,'
+    " limited: configmaps=0"
+)
+WEBHOOK_DOWN = (
+    'Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: Post'
+    ' "https://check.tools.svc:443/validate?timeout=10s": no endpoints available for service "check"'
+)
+
+
+@pytest.mark.parametrize("message", [OVER_QUOTA, WEBHOOK_DOWN], ids=["quota", "webhook"])
+def test_a_refusal_that_may_be_over_is_not_predicted(message: str) -> None:
+    safety = _refused_by(message)
+    assert safety.outcome is SyncOutcome.UNKNOWN
+    assert words(safety) == "the last sync failed 5 times, and nothing shows that the cause is fixed"
+
+
+def test_a_quota_in_the_facts_refuses_again() -> None:
+    safety = _refused_by(OVER_QUOTA, there(QUOTA))
+    assert safety.outcome is SyncOutcome.FAILS
+    assert words(safety) == "it fails again until the cause is fixed"
+
+
+def test_a_denial_by_policy_is_expected_again() -> None:
+    denied = 'admission webhook "validate.kyverno.svc-fail" denied the request: no label team'
+    assert _refused_by(denied).outcome is SyncOutcome.FAILS
+
+
+def test_a_skipped_app_does_not_start_a_sync() -> None:
+    app = synced(row("ConfigMap", "settings"))
+    fields(app["metadata"])["annotations"] = {"argocd.argoproj.io/skip-reconcile": "true"}
+    safety = verify(bundle(), app, in_git(settings("settings")), there(settings("settings")))
+    assert [reason.kind for reason in safety.reasons] == [ReasonKind.SYNC_HANGS]
+    assert words(safety).startswith("it would not start until the annotation skip-reconcile is removed")
+    assert (safety.sync, safety.outcome) == (SyncSafety.UNKNOWN, SyncOutcome.FAILS)
 
 
 # --- properties ----------------------------------------------------------------------------------

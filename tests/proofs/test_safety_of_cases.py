@@ -25,11 +25,11 @@ CASES = {
     ),
     "drift/mutated_by_webhook/tag_replaced_by_digest": (
         SAFE,
-        "it does not help: a mutating webhook changes it back immediately",
+        "it does not help: a mutating webhook changes the field back immediately",
     ),
     "drift/unknown_field_dropped/misspelt_in_a_deployment": (
         SAFE,
-        "it does not help: the API server changes it back immediately",
+        "it does not help: the API server changes the field back immediately",
     ),
     "drift/job_deleted_by_ttl/job_with_ttl": (
         SAFE,
@@ -42,7 +42,7 @@ CASES = {
     "drift/ignored_but_still_applied/respected": (SAFE, "nothing differs, so it changes nothing"),
     "drift/aggregated_cluster_role/git_has_other_rules": (
         SAFE,
-        "it does not last: the controller that aggregates roles writes it back",
+        "it does not last: the controller that aggregates roles writes the live value back",
     ),
     "drift/manual_edit/image_edited_in_an_incident": (
         UNSAFE,
@@ -53,11 +53,11 @@ CASES = {
     "drift/deleted_from_cluster/config_map_gone": (SAFE, "it creates ConfigMap web/shop"),
     "apply/hook_failed/database_refuses": (
         SAFE,
-        "it fails again until this is fixed",
+        "it fails again until the cause is fixed",
     ),
     "apply/immutable_field_changed/selector_renamed": (
         SAFE,
-        "it fails again until this is fixed",
+        "it fails again until the cause is fixed",
     ),
     "apply/hook_stuck/waits_for_a_lock": (
         SAFE,

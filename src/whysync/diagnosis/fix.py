@@ -66,7 +66,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     trace: tuple[str, ...] = ()
 
 
-NOT_TRIED = Proof(why="it was not tried on a model")
+NOT_TRIED = Proof(why="it was not simulated")
 
 
 class Set(msgspec.Struct, frozen=True, kw_only=True):

@@ -104,7 +104,7 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
         side=_side(findings, case.symptoms),
         findings=findings,
         unexplained=tuple(symptom for symptom in case.symptoms if symptom.id not in explained),
-        safety=Safety.unknown(ReasonKind.NOT_TRIED, "it was not tried on a model of the cluster"),
+        safety=Safety.unknown(ReasonKind.NOT_TRIED, "it was not simulated"),
         gaps=case.gaps,
         skipped=tuple(skipped),
         crashed=tuple(crashed),

@@ -83,7 +83,7 @@ def namespaces(case: Case, live: Iterable[Object], desired: Iterable[Object]) ->
         for desired_object in desired
         if desired_object.get("kind") == "Namespace"
     }
-    if case.has_sync_option("CreateNamespace=true"):
+    if case.has_sync_option("CreateNamespace=true") and not _was_synced_before(case):
         coming.add(case.destination_namespace)
     used = {text(dig(live_object, "metadata", "namespace")) for live_object in live}
     assumed = used_in_git - live_names - (coming - used) - missing_namespaces(case) - {""}
@@ -97,6 +97,11 @@ def namespaces(case: Case, live: Iterable[Object], desired: Iterable[Object]) ->
         }
         for name in sorted(assumed)
     ]
+
+
+def _was_synced_before(case: Case) -> bool:
+    """Has an earlier sync created the destination namespace? Facts with other namespaces would contain it."""
+    return bool(case.app.status.history) and not case.live_of_kind("Namespace")
 
 
 def _reported_missing(case: Case) -> set[tuple[str, str]]:

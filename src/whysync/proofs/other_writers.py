@@ -17,7 +17,7 @@ from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.world import OtherParticipant
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
-from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
+from whysync.diagnosis.drift.mechanism import Mechanism, has_unsynced_revision, in_atomic_list, mechanism_of
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.fix import Remove, Set
 from whysync.diagnosis.freshness import sync_loop_of
@@ -130,7 +130,7 @@ def writers_for(case: Case, scope: Scope, *, active: bool = True, assume_repeats
             key=drift.ref.key, pointer=drift.pointer, desired=drift.desired_value, live=drift.live_value
         )
         for drift, mechanism in mechanisms
-        if mechanism in _AT_ADMISSION
+        if _is_at_admission(case, drift, mechanism)
     ]
     return Writers(
         all=writers,
@@ -155,7 +155,7 @@ def _repeating_writers(
         if (
             writer.repeats
             and not played
-            and mechanism not in _AT_ADMISSION
+            and not _is_at_admission(case, drift, mechanism)
             and mechanism is not Mechanism.GENERATED
         ):
             manager = writer.writer.manager if writer.writer is not None else "controller"
@@ -173,7 +173,7 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
     delay = _observed_delay(case, mechanism, writer)
     repeats = (
         mechanism in _REPEATING
-        or mechanism in _AT_ADMISSION
+        or _is_at_admission(case, drift, mechanism)
         or mechanism is Mechanism.GENERATED
         or (mechanism is Mechanism.BY_OTHER_TOOL and _is_gitops(writer))
         or (mechanism is Mechanism.TRACKING and _other_heals(case, drift))
@@ -192,6 +192,16 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
         writer=writer,
         evidence=drift.cited(),
     )
+
+
+def _is_at_admission(case: Case, drift: Drift, mechanism: Mechanism) -> bool:
+    """Does the API server or a webhook make this change whenever the object is written?
+
+    A field that the last sync of the same revision did not remove from a list that Argo CD owns as a whole
+    is filled in again by the API server.
+    """
+    refilled = mechanism is Mechanism.KEPT and in_atomic_list(drift) and not has_unsynced_revision(case)
+    return refilled or mechanism in _AT_ADMISSION
 
 
 def _is_in_sync_loop(case: Case, writer: Writer | None) -> bool:
@@ -225,7 +235,7 @@ def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None)
         return f"Application {drift.live_value.partition(':')[0]}"
     if mechanism is Mechanism.GENERATED:
         return "the source, which renders a different value each time"
-    if mechanism in _API_SERVER:
+    if mechanism in _API_SERVER or mechanism is Mechanism.KEPT:
         return "the API server"
     if mechanism is Mechanism.INJECTED and (writer is None or writer.kind is WriterKind.ARGOCD):
         return "a mutating webhook"

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.freshness import skips_reconcile
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.fixes.while_syncing import is_running
@@ -26,7 +27,12 @@ _UNKNOWN: Final = SyncOutcome.UNKNOWN
 _NOTHING_DIFFERS: Final = "nothing differs, so it changes nothing"
 _NOT_STARTED: Final = frozenset({ReasonKind.REFUSED, ReasonKind.SYNC_RUNNING})
 _SYNC_SYMPTOMS: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
+_REPLACED: Final = frozenset({ReasonKind.CHANGES_NOTHING, ReasonKind.FAILED_BEFORE})
 _WINDOW: Final = "sync-window"
+_SKIPPED: Final = (
+    "it would not start until the annotation skip-reconcile is removed; what differs then is not known,"
+    " because Argo CD does not compare the app meanwhile"
+)
 SYNC_RUNS: Final = "a sync is already running; Argo CD refuses another one until it ends"
 
 
@@ -52,6 +58,8 @@ def _safety_from_facts(case: Case) -> Safety | None:
     status = case.app.status.sync.status
     if case.app.metadata.deletion_timestamp is not None:
         return Safety.refused("the Application is being deleted")
+    if skips_reconcile(case):
+        return Safety.unknown(ReasonKind.SYNC_HANGS, _SKIPPED, SyncOutcome.FAILS)
     if not status:
         return Safety.unknown(ReasonKind.NOT_COMPARED, "Argo CD has not compared the app yet")
     if status == "Unknown":
@@ -127,7 +135,7 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     ]
     blocked = next((root for root in roots if root.cause == _WINDOW and case.project_manifest is None), None)
     if blocked is not None:
-        return Safety.refused(blocked.verdict)
+        return Safety.refused("a sync window blocks it" if blocked is findings[0] else blocked.verdict)
     critical = [root for root in roots if root.severity is Severity.CRITICAL]
     uncompared = any(root.side is Side.COMPARE and not _explains_failed_sync(root, case) for root in critical)
     if uncompared and safety.sync is SyncSafety.SAFE:
@@ -142,26 +150,25 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
 
 
 def _failed_before(safety: Safety, case: Case, failed: Finding, *, is_headline: bool) -> Safety:
-    """The verdict if the simulation does not reproduce the failure of the last sync.
-
-    `is_headline`: the finding is the answer itself, which is not repeated.
-    """
-    operation = case.operation
-    times = operation.retry_count + 1 if operation is not None else 1
-    how_often = f"failed {times} times" if times > 1 else "failed"
+    """The verdict if the simulation does not reproduce the failure of the last sync."""
+    cause = "" if is_headline else f": {failed.verdict}"
     reason = Reason(
-        kind=ReasonKind.FAILED_BEFORE,
-        text=f"the last sync {how_often}, and nothing shows that the cause is fixed"
-        + ("" if is_headline else f": {failed.verdict}"),
-        refs=(failed.about,),
+        kind=ReasonKind.FAILED_BEFORE, text=f"{failed_before_text(case)}{cause}", refs=(failed.about,)
     )
     is_safe = bool(case.desired) and safety.sync is SyncSafety.SAFE
-    changes = tuple(reason for reason in safety.reasons if reason.kind is not ReasonKind.CHANGES_NOTHING)
+    changes = tuple(reason for reason in safety.reasons if reason.kind not in _REPLACED)
     return Safety(
         sync=SyncSafety.SAFE if is_safe else SyncSafety.UNKNOWN,
         outcome=_UNKNOWN,
         reasons=(reason, *changes),
     )
+
+
+def failed_before_text(case: Case) -> str:
+    """`the last sync failed 5 times, and nothing shows that the cause is fixed`."""
+    times = case.operation.retry_count + 1 if case.operation is not None else 1
+    how_often = f"failed {times} times" if times > 1 else "failed"
+    return f"the last sync {how_often}, and nothing shows that the cause is fixed"
 
 
 def _fails(safety: Safety) -> bool:

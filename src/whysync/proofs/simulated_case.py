@@ -179,6 +179,10 @@ class SimulatedCase:
             ref_of(obj).key: obj for obj in self.simulation.api_server.objects() if obj.get("kind") != "Event"
         }
 
+    def after(self, ref: Ref) -> Object:
+        """The object as it is now in the simulation, or as it was before; empty if it never existed."""
+        return self.objects().get(ref.key) or self.before.get(ref.key, {})
+
     def ref(self, key: Key) -> Ref:
         """The reference for reports, with the version of the object."""
         found = self.before.get(key)

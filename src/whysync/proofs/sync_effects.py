@@ -26,9 +26,9 @@ from whysync.kubernetes.field_writers import Writer, WriterKind, writer_of
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.proofs.other_writers import OtherWriter
 from whysync.proofs.simulated_case import SimulatedCase
+from whysync.queries.deletion_cost import reclaim_policy
 
 WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
-_STATEFUL_KINDS: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})
 _MANUAL_WRITERS: Final = frozenset(
     {
         WriterKind.KUBECTL_EDIT,
@@ -136,7 +136,19 @@ def data_loss_text(world: SimulatedCase, ref: Ref) -> str:
         return f"and every {kind or 'object of its kind'}" + (f" ({known} known)" if known else "")
     if ref.kind == "Namespace":
         return "and everything in it"
-    return "and its data" if ref.kind in _STATEFUL_KINDS else ""
+    if ref.kind in ("PersistentVolumeClaim", "PersistentVolume"):
+        return _volume_loss_text(world, ref)
+    return "and its data" if ref.kind == "Secret" else ""
+
+
+def _volume_loss_text(world: SimulatedCase, ref: Ref) -> str:
+    match reclaim_policy(world.case, ref):
+        case "Retain":
+            return "(its volume keeps the data: reclaim policy Retain)"
+        case "Delete":
+            return "and its data (reclaim policy Delete)"
+        case _:
+            return "and its data (unless its volume has reclaim policy Retain)"
 
 
 class _EffectsReader:
@@ -239,6 +251,8 @@ class _EffectsReader:
         for found in differences(after, before):
             if any(pointers.within(found.pointer, pointer) for pointer in _SERVER_FIELDS):
                 continue
+            if found.live_value is MISSING and self._is_default(ref, found.pointer):
+                continue
             writer = None if found.live_value is MISSING else writer_of(before, found.pointer)
             other_writer = self._writers.get((ref.key, found.pointer))
             time = self._time(ref, writer, found.pointer)
@@ -251,6 +265,11 @@ class _EffectsReader:
                 mechanism=other_writer.mechanism if other_writer is not None else None,
                 age=self._world.case.age(time),
             )
+
+    def _is_default(self, ref: Ref, pointer: str) -> bool:
+        """Is it a default that the facts leave out? Git does not declare it, and the server always has it."""
+        desired = self._world.case.desired_of(ref.key)
+        return desired is not None and isinstance(pointers.resolve(desired.body, pointer), Missing)
 
     def _time(self, ref: Ref, writer: Writer | None, pointer: str) -> datetime | None:
         """Time of the write; `managedFields` has none for `scale`, so events and status are used."""

@@ -18,8 +18,13 @@ from whysync.json_tree import Json, Missing, dig, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import phrase
 from whysync.messages.parse import understand
+from whysync.messages.patterns.admission import WebhookDown
+from whysync.messages.patterns.apply import QuotaExceeded
 from whysync.messages.patterns.projects import ProjectDenied
 from whysync.messages.wrappers import LayerKind
+from whysync.proofs.admission import Refusal
+from whysync.proofs.restarts import restart_of
+from whysync.proofs.safety import failed_before_text
 from whysync.proofs.simulated_case import SimulatedCase
 from whysync.proofs.sync_effects import WORKLOADS, DriftAfterSync, Effects, FieldChange, data_loss_text
 
@@ -107,7 +112,14 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
     )
     before = blocked or (known is not None and known.phase in ("Failed", "Error"))
     running = known is not None and known.phase == "Running"
-    if before or running:
+    if before and not running and _failure_may_be_over(world):
+        yield RankedReason(
+            kind=ReasonKind.FAILED_BEFORE,
+            text=failed_before_text(world.case),
+            weight=65,
+            refs=_failed_refs(world),
+        )
+    elif before or running:
         until = _unfixed_cause(findings)
         words = f"it fails again until {until}" if until else f"it fails again: {shortened(message)}"
         yield RankedReason(kind=ReasonKind.SYNC_FAILS, text=words, weight=65, refs=_failed_refs(world))
@@ -135,7 +147,8 @@ def _unfinished_text(world: SimulatedCase, message: str) -> str:
     if _is_retrying(known.message) and _is_retrying(message):
         # The reported message: the simulation has continued to later attempts.
         return f"it is retried: {shortened(known.message)}"
-    return f"it does not finish: {shortened(message)}" if message else "it does not finish"
+    why = f": {shortened(message)}" if message and message != known.message else ""
+    return f"in the simulation it does not finish{why}"
 
 
 def _violates_project(world: SimulatedCase) -> bool:
@@ -158,8 +171,31 @@ def _unfixed_cause(findings: Sequence[Finding]) -> str:
         if finding.side in (Side.APPLY, Side.HEALTH) and not finding.caused_by:
             cause = finding.root or finding.verdict
             is_shown = finding is findings[0] and cause in finding.verdict
-            return "this is fixed" if is_shown else f"this is fixed: {shortened(cause)}"
+            return "the cause is fixed" if is_shown else f"this is fixed: {shortened(cause)}"
     return ""
+
+
+def _failure_may_be_over(world: SimulatedCase) -> bool:
+    """Does the simulation only repeat refusals that can end without a change of the app or of its rights?
+
+    Other objects free a quota, and a webhook comes back. Facts that contain the quota or the webhook's
+    Service show whether that happened.
+    """
+    temporary = {refusal.ref.key for refusal in world.writers.refusals.all if _is_temporary(world, refusal)}
+    refs = _failed_refs(world)
+    return bool(refs) and all(ref.key in temporary for ref in refs)
+
+
+def _is_temporary(world: SimulatedCase, refusal: Refusal) -> bool:
+    case, failure = world.case, refusal.failure
+    match failure:
+        case QuotaExceeded() if not failure.must_specify:
+            namespace = refusal.ref.namespace or case.destination_namespace
+            return case.live_named("ResourceQuota", namespace, failure.quota) is None
+        case WebhookDown():
+            return case.live_named("Service", failure.namespace, failure.service) is None
+        case _:
+            return False
 
 
 def _why(world: SimulatedCase) -> str:
@@ -207,16 +243,16 @@ def persistence_reasons(
     elif result.differs_after <= timedelta():
         yield RankedReason(
             kind=ReasonKind.DOES_NOT_HELP,
-            text=f"it does not help: {who} changes it back immediately",
+            text=f"it does not help: {who} changes the field back immediately",
             refs=refs,
             weight=62,
         )
     elif result.is_loop and result.period is not None:
         timed = result.loop_reported or any(writer.delay_observed for writer in result.writers)
-        words = f"{who} writes it back, and this repeats"
+        words = f"{who} writes the live value back after every sync"
         if timed:
-            words += f" every ~{duration_text(result.period)}"
-        restarted = _looping_restarts(effects, result)
+            words += f", about every {duration_text(result.period)}"
+        restarted = _looping_restarts(world, effects, result)
         if restarted:
             words = f"it restarts the pods of {listed(restarted)}; {words}"
         yield RankedReason(
@@ -229,16 +265,20 @@ def persistence_reasons(
             if timed
             else ""
         )
-        words = f"it does not last: {who} writes it back{after}"
+        words = f"it does not last: {who} writes the live value back{after}"
         yield RankedReason(kind=ReasonKind.DOES_NOT_LAST, text=words, refs=refs, weight=62)
 
 
-def _looping_restarts(effects: Effects, result: DriftAfterSync) -> tuple[Ref, ...]:
+def _looping_restarts(world: SimulatedCase, effects: Effects, result: DriftAfterSync) -> tuple[Ref, ...]:
     """Workloads whose pods are restarted by each sync of the loop."""
     if not result.is_loop:
         return ()
     written = {writer.ref.key for writer in result.writers}
-    return tuple(ref for ref, pods in effects.restarted if pods and ref.key in written)
+    return tuple(
+        ref
+        for ref, pods in effects.restarted
+        if pods and ref.key in written and restart_of(world.after(ref), pods).restarted
+    )
 
 
 def _writer_names(result: DriftAfterSync) -> str:
@@ -269,13 +309,10 @@ def side_effect_reasons(
         yield RankedReason(
             kind=ReasonKind.RUNS_HOOKS, text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38
         )
-    looping = _looping_restarts(effects, result)
+    looping = _looping_restarts(world, effects, result)
     for ref, pods in effects.restarted:
         if pods and ref not in looping:
-            words = f"it restarts the pod of {ref}"
-            if pods > 1:
-                words = f"it restarts the {pods} pods of {ref}, one after the other"
-            yield RankedReason(kind=ReasonKind.RESTARTS_PODS, text=words, refs=(ref,), weight=39)
+            yield _restart_reason(world, ref, pods)
     written_back = {writer.ref.key for writer in result.writers}  # reported by `persistence_reasons`
     overwritten = [
         change
@@ -299,6 +336,7 @@ def side_effect_reasons(
         )
     changed = tuple(dict.fromkeys(change.ref for change in effects.overwritten if not change.by_other_writer))
     described = {
+        *(change.ref for change in effects.overwritten if _is_generated_secret(change)),
         *(ref for ref, _ in effects.restarted),
         *(ref for ref, _ in effects.taken_over),
         *(ref for ref, _, _ in effects.scaled),
@@ -311,16 +349,27 @@ def side_effect_reasons(
             refs=tuple(updated),
             weight=20,
         )
-    yield from _unpruned_reasons(world, effects)
+    if not is_running(world.case):  # that sync has its own prune option
+        yield from _unpruned_reasons(world, effects)
     if sure and effects.is_nothing and text(world.operation.get("phase")) == "Succeeded":
         yield RankedReason(
             kind=ReasonKind.CHANGES_NOTHING, text="it changes nothing in the cluster", weight=41
         )
 
 
+def _restart_reason(world: SimulatedCase, ref: Ref, pods: int) -> RankedReason:
+    restart = restart_of(world.after(ref), pods)
+    if not restart.restarted:
+        words = f"it changes the pod template of {ref}, but {restart.how}"
+        return RankedReason(kind=ReasonKind.UPDATES, text=words, refs=(ref,), weight=37)
+    several = f"{restart.restarted} of the {pods} pods" if restart.restarted < pods else f"the {pods} pods"
+    words = f"it restarts {several if pods > 1 else 'the pod'} of {ref}, {restart.how}"
+    return RankedReason(kind=ReasonKind.RESTARTS_PODS, text=words, refs=(ref,), weight=39)
+
+
 def _unpruned_reasons(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]:
     """What a sync with `--prune` would delete; that includes auto-sync with `automated.prune`."""
-    rows = world.case.app.status.resources
+    rows = [row for row in world.case.app.status.resources if not row.hook]  # hooks are never pruned
     unpruned = [row.ref for row in rows if row.requires_pruning]
     if not unpruned:
         return
@@ -351,7 +400,7 @@ def _takeovers(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]
 
     Any tool may set the tracking label; only Argo CD writes the tracking annotation.
     """
-    by_label = world.case.argocd.tracking_method is TrackingMethod.LABEL
+    by_label = world.case.argocd.tracking_method == TrackingMethod.LABEL
     names = world.case.index.apps_by_name
     for ref, other in effects.taken_over:
         changed = [
@@ -537,14 +586,15 @@ def _reverted_fields(
         )
 
 
+def _is_generated_secret(change: FieldChange) -> bool:
+    is_secret = change.ref.kind == "Secret" and change.pointer.startswith("/data")
+    return is_secret and change.mechanism is Mechanism.GENERATED
+
+
 def _generated(effects: Effects) -> Iterator[RankedReason]:
     """Secret values that rendering generates each time: clients that use the old value lose access."""
     for change in effects.overwritten:
-        if (
-            change.mechanism is Mechanism.GENERATED
-            and change.ref.kind == "Secret"
-            and change.pointer.startswith("/data")
-        ):
+        if _is_generated_secret(change):
             words = f"it replaces {change.pointer} of {change.ref} with a newly generated value"
             yield RankedReason(
                 kind=ReasonKind.REPLACES_GENERATED_VALUE,

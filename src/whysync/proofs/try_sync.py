@@ -30,7 +30,12 @@ _MAX_SYNC_TIME: Final = timedelta(minutes=30)
 _MAX_REASONS: Final = 6
 _FAILING: Final = frozenset({ReasonKind.SYNC_FAILS, ReasonKind.SYNC_HANGS})
 _DOUBTS: Final = frozenset(
-    {ReasonKind.MODEL_DIFFERS, ReasonKind.OPERATOR_NOT_MODELED, ReasonKind.FACTS_MISSING}
+    {
+        ReasonKind.MODEL_DIFFERS,
+        ReasonKind.OPERATOR_NOT_MODELED,
+        ReasonKind.FACTS_MISSING,
+        ReasonKind.FAILED_BEFORE,
+    }
 )
 
 
@@ -83,6 +88,9 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
 
 
 def _verdict(reasons: list[RankedReason]) -> Safety:
+    kinds = {reason.kind for reason in reasons}
+    if ReasonKind.DOES_NOT_HELP in kinds:  # which implies it
+        reasons = [reason for reason in reasons if reason.kind is not ReasonKind.CHANGES_NOTHING]
     ranked = sorted(reasons, key=lambda reason: -reason.weight)
     if any(reason.unsafe for reason in ranked):
         sync = SyncSafety.UNSAFE
@@ -93,7 +101,7 @@ def _verdict(reasons: list[RankedReason]) -> Safety:
     else:
         sync = SyncSafety.SAFE
     shown = tuple(ranked_reason.reason for ranked_reason in ranked[:_MAX_REASONS])
-    return Safety(sync=sync, outcome=_outcome({reason.kind for reason in ranked}), reasons=shown)
+    return Safety(sync=sync, outcome=_outcome(kinds), reasons=shown)
 
 
 def _outcome(kinds: set[ReasonKind]) -> SyncOutcome:

@@ -37,9 +37,9 @@ def deletion_cost(case: Case, ref: Ref) -> str:
             detail = f" (at least {counted(count, 'object')})" if count else ""
             return f"everything in the namespace{detail}"
         case "PersistentVolumeClaim":
-            return _volume(case, live)
+            return _by_policy(reclaim_policy(case, ref))
         case "PersistentVolume":
-            return _by_policy(live)
+            return _by_policy(reclaim_policy(case, ref))
         case "StatefulSet":
             return f"{_WORKLOADS[ref.kind]}; {_claims(case, ref, live)}"
         case _:
@@ -59,14 +59,15 @@ def _instances(case: Case, definition: Manifest | None) -> str:
     return f"every {kind} object in the cluster, at least {len(instances)}{scope}"
 
 
-def _volume(case: Case, claim: Manifest | None) -> str:
-    name = text(claim.spec.get("volumeName")) if claim is not None else ""
-    volume = case.live_named("PersistentVolume", "", name) if name else None
-    return _by_policy(volume)
+def reclaim_policy(case: Case, ref: Ref) -> str:
+    """The reclaim policy of a PersistentVolume, or of the volume of a claim; empty if it is not known."""
+    live = case.live_of(ref.key)
+    if live is not None and ref.kind == "PersistentVolumeClaim":
+        live = case.live_named("PersistentVolume", "", text(live.spec.get("volumeName")))
+    return text(live.spec.get("persistentVolumeReclaimPolicy")) if live is not None else ""
 
 
-def _by_policy(volume: Manifest | None) -> str:
-    policy = text(volume.spec.get("persistentVolumeReclaimPolicy")) if volume is not None else ""
+def _by_policy(policy: str) -> str:
     if policy == "Retain":
         return "the claim; the volume and its data stay (reclaim policy Retain)"
     condition = (

@@ -67,6 +67,7 @@ _BUT = _USELESS | {
     ReasonKind.FAILED_BEFORE,
     ReasonKind.SYNC_HANGS,
     ReasonKind.STAYS_DEGRADED,
+    ReasonKind.SYNC_LOOP,
 }
 # A sync cannot start now, so it is neither safe nor unsafe.
 _NOT_NOW = frozenset({ReasonKind.SYNC_RUNNING, ReasonKind.REFUSED})

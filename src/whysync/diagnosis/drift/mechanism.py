@@ -47,10 +47,10 @@ from whysync.diagnosis.drift.field_heuristics import (
 from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
 from whysync.diagnosis.drift.schemas import builtin_has_field, crd_has_field, default_in_schema
 from whysync.diagnosis.freshness import sync_loop_of
-from whysync.json_tree import Json, Missing, fields
+from whysync.json_tree import Json, Missing, fields, items
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.field_writers import Writer, WriterKind
+from whysync.kubernetes.field_writers import Writer, WriterKind, writer_of
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 
 if TYPE_CHECKING:
@@ -266,6 +266,20 @@ def _is_kept(drift: Drift, writer: Writer | None) -> bool:
         # a webhook's change to an apply is recorded under the applier's name
         and not is_injected(drift)
     )
+
+
+def in_atomic_list(drift: Drift) -> bool:
+    """Is the field in a list with one owner as a whole? That owner then owns what the server fills in.
+
+    An element past the end of a list has an owner only if the list is owned as a whole.
+    """
+    parts = pointers.split(drift.pointer)
+    position = next((index for index, part in enumerate(parts) if pointers.index_of(part) is not None), None)
+    if position is None:
+        return False
+    list_parts = parts[:position]
+    past_end = pointers.join((*list_parts, str(len(items(drift.live.at(pointers.join(list_parts)))))))
+    return writer_of(drift.live.body, past_end) is not None
 
 
 def _is_left_over(case: Case, drift: Drift, writer: Writer | None) -> bool:

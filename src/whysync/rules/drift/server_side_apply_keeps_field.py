@@ -27,9 +27,8 @@ import json
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
-from whysync.json_tree import items
-from whysync.kubernetes.api.pointer import index_of, join, split
-from whysync.kubernetes.field_writers import Writer, writer_of
+from whysync.diagnosis.drift.mechanism import in_atomic_list
+from whysync.kubernetes.field_writers import Writer
 from whysync.queries.commands import kubectl, on_object, sync
 from whysync.queries.drift import declare_live, drift_finding, field_names
 from whysync.queries.ignore_rules import ignore_fields
@@ -52,7 +51,7 @@ def server_side_apply_keeps_field(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
             verdict=f"the API server fills in {names} of {first.ref}, in a list that Argo CD owns as a whole"
             " through server-side apply; Git does not declare it"
-            if all(_in_atomic_list(drift) for drift in drifts)
+            if all(in_atomic_list(drift) for drift in drifts)
             else f"{owner} {names} of {first.ref} through server-side apply, but Git does not declare it",
             fixes=(
                 declare_live(drifts, title="Declare the live value in Git"),
@@ -100,17 +99,3 @@ def _remove(case: Case, drifts: tuple[Drift, ...], writer: Writer) -> Iterator[F
             " not migrate managers, newer ones migrate kubectl-client-side-apply without the annotation",
         )
     yield declare_live(drifts, title="The live value is right: declare it in Git")
-
-
-def _in_atomic_list(drift: Drift) -> bool:
-    """Is the field in a list with one owner as a whole? That owner then owns what the server fills in.
-
-    An element past the end of a list has an owner only if the list is owned as a whole.
-    """
-    parts = split(drift.pointer)
-    position = next((index for index, part in enumerate(parts) if index_of(part) is not None), None)
-    if position is None:
-        return False
-    list_parts = parts[:position]
-    past_end = join((*list_parts, str(len(items(drift.live.at(join(list_parts)))))))
-    return writer_of(drift.live.body, past_end) is not None
