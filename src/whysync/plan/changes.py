@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from whysync.argocd import hooks
 from whysync.diagnosis.drift.raw_difference import differences
-from whysync.json_tree import Object, dig, text
+from whysync.json_tree import Object, dig, integer, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.plan.plan import Change, ChangeKind
 from whysync.plan.renames import lost_by_rename, renames
+from whysync.proofs.restarts import restart_of
 from whysync.proofs.sync_effects import Effects
 
 _WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"})
@@ -67,7 +68,7 @@ def changes_of(
                     Change(
                         sort=ChangeKind.CHANGE,
                         ref=ref,
-                        risk=_restart(ref, pointers_of, restarted_pods.get(key)),
+                        risk=_restart(obj, ref, pointers_of, restarted_pods.get(key)),
                         fields=pointers_of,
                         origin=origin,
                     )
@@ -107,12 +108,16 @@ def lost_with(obj: Object) -> str:
     return _LOST.get(kind, "")
 
 
-def _restart(ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
+def _restart(obj: Object, ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
     if ref.kind not in _WORKLOADS or not any(
         pointers.within(pointer, "/spec/template") for pointer in changed
     ):
         return ""
-    return f"restart of {pods} pods" if pods and pods > 1 else "restart"
+    restart = restart_of(obj, pods or integer(dig(obj, "spec", "replicas")) or 1)
+    if not restart.restarted:
+        return restart.how
+    at_once = " all at once" if dig(obj, "spec", "strategy", "type") == "Recreate" else ""
+    return f"restart of {restart.restarted} pods{at_once}" if pods and restart.restarted > 1 else "restart"
 
 
 def _with_renames(changes: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
