@@ -99,6 +99,7 @@ def test_an_autoscaler_that_gets_no_metrics_is_no_problem_of_argo_cd(message: st
     [
         "failed to get Vault client: permission denied",
         "kustomize build failed: accumulating resources",
+        "unable to get metrics: the server could not find the requested resource (get pods.metrics.k8s.io)",
         "failing or missing response from https://10.0.0.1:443/apis: context deadline exceeded",
         'connection error: desc = "transport: Error while dialing"',
         'assessed Error: Post "http://prometheus:9090": dial tcp: lookup prometheus: no such host',

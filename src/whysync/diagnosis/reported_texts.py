@@ -26,7 +26,7 @@ from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.messages.parse import Message, understand
 from whysync.messages.patterns import apply, operations, pods
 from whysync.messages.patterns.admission import AdmissionDenied, ConversionWebhookFailed, WebhookDown
-from whysync.messages.patterns.apply import LimitRange, NamespaceTerminating, QuotaExceeded
+from whysync.messages.patterns.apply import KindNotServed, LimitRange, NamespaceTerminating, QuotaExceeded
 from whysync.messages.patterns.argocd import HealthScriptError
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid
@@ -134,7 +134,8 @@ def _is_of_object(failure: Failure) -> bool:
 
 def _may_be_health(failure: Failure) -> bool:
     """Can it be in the health message of a row? Argo CD's own results get there too."""
-    return _is_of_object(failure) or type(failure).__module__ in _OF_SYNC_RESULTS
+    of_result = type(failure).__module__ in _OF_SYNC_RESULTS and not isinstance(failure, KindNotServed)
+    return of_result or _is_of_object(failure)
 
 
 def reported_texts_of(case: Case) -> Iterator[ReportedText]:
