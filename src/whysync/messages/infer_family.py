@@ -212,6 +212,10 @@ def _of_controller(context: Context) -> bool:
     return context.scope is Scope.CONTROLLER
 
 
+def _of_controller_or_repository(context: Context) -> bool:
+    return _of_controller(context) or context.within(LayerKind.REPOSITORY)
+
+
 def _applying(context: Context) -> bool:
     return context.within(LayerKind.KUBECTL, *_APPLYING)
 
@@ -275,7 +279,7 @@ _CLASSES: tuple[_Class, ...] = (
     _Class(
         Family.CREDENTIAL_SECRET,
         r"\bsecrets? \S{1,253} not found",
-        lambda context: context.scope is Scope.CONTROLLER or context.within(LayerKind.REPOSITORY),
+        _of_controller_or_repository,
     ),
     _Class(
         Family.SECRET_MALFORMED,
@@ -468,7 +472,6 @@ _VOCABULARY: tuple[_Class, ...] = (
         r"symlink|repository root|repo root|app ?path|\bglob\b|resolve path|\bpaths?\b",
         _of_repo_server,
     ),
-    _Class(Family.MANIFESTS, r"manifest file|\byaml\b|unmarshal|\bjson\b|resource list", _of_repo_server),
     _Class(
         Family.OWN_PROCESS,
         r"temp(?:orary)? ?(?:dir|file)|work ?dir|\bt(?:gz|ar)\b|\bstream|checksum|hasher|buffer|"
@@ -489,6 +492,7 @@ _VOCABULARY: tuple[_Class, ...] = (
         r"\bbranch|\burl\b|redirect|proxy",
         _of_repo_server,
     ),
+    _Class(Family.MANIFESTS, r"manifest|\byaml\b|resource list", _of_repo_server),
     _Class(
         Family.DIFF,
         r"normaliz|\bdiff|typed|managed ?fields|predicted|live (?:state|resource|json)|unstructured|\bjq\b",
