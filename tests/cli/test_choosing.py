@@ -325,6 +325,6 @@ def test_broken_leaves_out_what_is_fine_or_in_progress(whysync: Whysync, tmp_pat
 def test_a_piped_list_cuts_nothing(whysync: Whysync, tmp_path: Path) -> None:
     name = "a-very-long-name-of-an-application-" * 5 + "x"
     path = bundle(tmp_path, application(name, health="Degraded"))
-    ran = whysync("list", *ALL, "--bundle", path, COLUMNS="60")
+    ran = whysync("list", *ALL, "--bundle", path)
     assert name in ran.out
     assert "…" not in ran.out

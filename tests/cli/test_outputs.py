@@ -24,14 +24,14 @@ REPORT = {"version", "apps", "groups"}
 CHANGE = {"kind", "what", "ref", "time", "who", "before", "after", "command"}
 APP = {
     "name", "namespace", "project", "sync", "health", "side", "findings", "unexplained", "safety", "gaps",
-    "skipped", "crashed",
+    "skipped", "crashed", "instance",
     "hidden",
     "changes",
     "notUnderstood",
 }  # fmt: skip
 FINDING = {
     "id", "rule", "cause", "severity", "confidence", "verdict", "root", "about", "field", "writer",
-    "explains", "causedBy", "evidence", "fixes", "rejectedFixes",
+    "explains", "causedBy", "evidence", "fixes", "rejectedFixes", "key",
 }  # fmt: skip
 FIX = {"title", "kind", "patch", "risk", "destroys", "proof"}
 PROOF = {"status", "kind", "rounds", "why", "trace"}
@@ -39,7 +39,7 @@ REF = {"group", "version", "kind", "namespace", "name", "cluster"}
 EVIDENCE = {"source", "ref", "pointer", "value", "says"}
 WRITER = {"manager", "operation", "subresource", "time", "kind"}
 SYMPTOM = {"id", "kind", "ref", "text"}
-GROUP = {"cause", "rule", "apps", "fix", "what", "checked"}
+GROUP = {"cause", "rule", "apps", "fix", "what", "checked", "key"}
 
 
 def objects(value: Json) -> list[Object]:
@@ -121,13 +121,13 @@ def test_yaml_is_the_same_data(whysync: Whysync, verb: str) -> None:
 
 
 def test_name_is_one_app_a_line(whysync: Whysync) -> None:
-    wanted = whysync("list", *ALL, "-o", "name").out
+    wanted = whysync("list", *ALL, "-o", "name", "--sort", "name").out
     assert whysync("diagnose", *ALL, "-o", "name").out == wanted
     assert whysync("get", *wanted.split(), *ALL, "-o", "name").out == wanted
 
 
 def test_list_json_has_a_row_per_app(whysync: Whysync) -> None:
-    listed = json.loads(whysync("list", *ALL, "-o", "json").out)
+    listed = json.loads(whysync("list", *ALL, "-o", "json", "--sort", "name").out)
     assert [app["name"] for app in listed["apps"]] == [
         "billing",
         "checkout",

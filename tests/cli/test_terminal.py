@@ -154,6 +154,9 @@ def test_any_width_says_the_same_words(whysync: Whysync, columns: str) -> None:
 def test_a_table_is_cut_at_the_edge(whysync: Whysync, columns: str) -> None:
     bundles = [word for path in EXAMPLES for word in ("--bundle", str(path))]
     lines = whysync("list", *bundles, COLUMNS=columns).out.splitlines()
-    assert max(len(line) for line in lines) <= int(columns)
+    causes = ("repo-auth", "hook-failed", "polling-lag", "controller-owned", "crashloop")
+    assert all(any(cause in line for line in lines) for cause in causes), "never cut"
+    start = lines[0].index("CAUSE")
+    assert all(len(line) <= max(int(columns), start + 20) for line in lines)
     wide = whysync("list", *bundles, "-o", "wide", COLUMNS=columns).out.splitlines()
     assert not any(line.endswith("…") for line in wide)

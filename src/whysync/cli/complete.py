@@ -14,7 +14,6 @@ import json
 import os
 import re
 import signal
-import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +24,7 @@ import whysync
 from whysync.cli.flag_types import Append
 from whysync.cli.main import VERBS
 from whysync.cli.parser import Parser, parser
+from whysync.reports.output import out
 
 FILES = ":files"
 """Printed alone: the shell completes names of files."""
@@ -42,9 +42,7 @@ def run(arguments: Sequence[str]) -> int:
     """Print the candidates for the last of the words, one per line; never an error."""
     *words, current = arguments or ("",)
     with suppress(Exception):
-        for candidate in candidates(words, current):
-            sys.stdout.write(f"{candidate}\n")
-        sys.stdout.flush()
+        out().say(*candidates(words, current))
     return 0
 
 

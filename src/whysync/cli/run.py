@@ -116,7 +116,7 @@ def _terminal(color: bool) -> Terminal:
     has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Terminal(
         width=shutil.get_terminal_size((80, 24)).columns if has_width else 100,
-        piped=not sys.stdout.isatty(),
+        piped=not has_width,
         color=color,
         unicode=encoding.startswith("utf"),
     )
