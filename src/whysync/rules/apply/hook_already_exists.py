@@ -90,6 +90,8 @@ def _fixes(case: Case, ref: Ref, *, keeps: bool) -> Iterator[Fix]:
         on_object("get", ref, "-o", "yaml") + "   # its owner, age and finalizers",
         title="Check whether it is an old run or belongs to another tool",
     )
+    if ref.key == case.application.ref.key:
+        return  # the message does not name the object: there is nothing to delete yet
     yield Fix.run(
         on_object("delete", ref),
         sync(case),

@@ -29,7 +29,7 @@ from whysync.kubernetes.api.pointer import child
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import ImmutableField
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import on_object, sync
+from whysync.queries.commands import app_argument, on_object, sync, with_comment
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
@@ -56,12 +56,14 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(ref, failure, immutable),
+            verdict=_verdict(case, ref, failure, immutable),
             evidence=(
                 *group.cited(says="the API server rejects the change"),
                 *_sides(immutable, desired, live),
             ),
-            fixes=tuple(_fixes(case, ref, immutable, desired, live)),
+            fixes=tuple(_fixes_of_unnamed(case))
+            if _is_unnamed(case, ref)
+            else tuple(_fixes(case, ref, immutable, desired, live)),
             already_fixed=sync_again(
                 case,
                 _is_reverted(immutable, desired, live),
@@ -85,13 +87,21 @@ def _fixed_fields(case: Case, ref: Ref, failure: ImmutableField) -> tuple[str, .
     )
 
 
-def _verdict(ref: Ref, failure: ImmutableField, immutable: tuple[str, ...]) -> str:
+def _is_unnamed(case: Case, ref: Ref) -> bool:
+    """The message does not name the rejected object, so only the Application that it is about is known."""
+    return ref.key == case.application.ref.key
+
+
+def _verdict(case: Case, ref: Ref, failure: ImmutableField, immutable: tuple[str, ...]) -> str:
+    rejected: Ref | str = ref
+    if _is_unnamed(case, ref):
+        rejected = "an object of this app, which the message does not name"
     values = f" ({failure.old} → {failure.new})" if failure.old and failure.new else ""
     if failure.allowed and not immutable:
         mutable = ", ".join(failure.allowed)
-        return f"{ref}: Git changes an immutable field; only {mutable} can be changed"
+        return f"{rejected}: Git changes an immutable field; only {mutable} can be changed"
     name = ", ".join(immutable) if failure.allowed else failure.field or "a field"
-    return f"{ref}: {name} is immutable, but Git changes it{values}"
+    return f"{rejected}: {name} is immutable, but Git changes it{values}"
 
 
 def _is_reverted(immutable: tuple[str, ...], desired: Manifest | None, live: Manifest | None) -> bool:
@@ -106,6 +116,15 @@ def _sides(immutable: tuple[str, ...], desired: Manifest | None, live: Manifest 
             yield cite(desired, field, says="declared in Git")
         if live is not None:
             yield cite(live, field, says="live value")
+
+
+def _fixes_of_unnamed(case: Case) -> Iterator[Fix]:
+    """Nothing is deleted while the object is unknown: the Application itself is not the rejected object."""
+    yield Fix.run(
+        with_comment(f"argocd app diff {app_argument(case)}", "which object and field Git changes"),
+        "git revert COMMIT   # the commit that changed the field",
+        title="Find the object that Git changes, then revert the change of this field in Git",
+    )
 
 
 def _fixes(
