@@ -276,7 +276,7 @@ class TestEditing:
         (tmp_path / "a").write_bytes(OLD)
         check_editable(tmp_path / "a")
         (tmp_path / "link").symlink_to("a")
-        with pytest.raises(Refused, match="is a link") as refused:
+        with pytest.raises(Refused, match="is a symbolic link") as refused:
             check_editable(tmp_path / "link")
         assert str(tmp_path / "a") in refused.value.next
         os.link(tmp_path / "a", tmp_path / "b")

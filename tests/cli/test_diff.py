@@ -145,13 +145,13 @@ def test_resources_are_chosen_as_with_argocd(
 def test_a_resource_that_cannot_be_read_is_an_error(whysync: Whysync, tmp_path: Path, given: str) -> None:
     ran = whysync("diff", "--bundle", bundle(tmp_path, *SAME), "--resource", given)
     assert ran.code == 2
-    assert "cannot be read" in ran.err
+    assert "invalid --resource" in ran.err
 
 
 def test_a_resource_that_is_not_there_is_an_error(whysync: Whysync, tmp_path: Path) -> None:
     ran = whysync("diff", "--bundle", bundle(tmp_path, *SAME), "--resource", "nobody")
     assert ran.code == 2
-    assert "no resource is nobody" in ran.err
+    assert "no resource matches nobody" in ran.err
 
 
 def ignoring(*rules: Json) -> Object:
@@ -304,7 +304,7 @@ def test_a_variable_that_another_verb_takes_is_an_error_for_this_one_alone(
     assert whysync("list", "--bundle", path, WHYSYNC_OUTPUT="name").out == "argocd/shop\n"
     ran = whysync("diff", "--bundle", path, WHYSYNC_OUTPUT="name")
     assert ran.code == 2
-    assert "WHYSYNC_OUTPUT is 'name'" in ran.err
+    assert "invalid WHYSYNC_OUTPUT 'name'" in ran.err
     assert whysync("diff", "--bundle", path, "-o", "text", WHYSYNC_OUTPUT="name").code == 0
 
 

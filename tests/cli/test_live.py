@@ -36,7 +36,7 @@ class TestVerbs:
     def test_list(self, whysync: Whysync, argocd: ArgoCD) -> None:
         ran = whysync("list", *at(argocd), "-o", "name")
         assert (ran.code, ran.err) == (1, "")
-        assert ran.out.split() == ["argocd/quiet", "argocd/shop"]
+        assert ran.out.split() == ["argocd/shop", "argocd/quiet"]
         assert "1 of 2 need attention" in whysync("list", *at(argocd)).out
 
     def test_get(self, whysync: Whysync, argocd: ArgoCD) -> None:
@@ -133,7 +133,7 @@ class TestWhere:
         ran = whysync(
             "list", "-o", "name", ARGOCD_SERVER=argocd.url, ARGOCD_AUTH_TOKEN=TOKEN, ARGOCD_OPTS="--plaintext"
         )
-        assert ran.out.split() == ["argocd/quiet", "argocd/shop"]
+        assert ran.out.split() == ["argocd/shop", "argocd/quiet"]
 
     def test_options_of_argocd(self, whysync: Whysync, argocd: ArgoCD) -> None:
         opts = f"--server {argocd.url} --auth-token={TOKEN} --plaintext --grpc-web"
@@ -214,7 +214,7 @@ class TestWhere:
             "list", "--port-forward-namespace", "cd", "--plaintext", "--auth-token", TOKEN, "-o", "name",
             PATH=f"{tmp_path}:{os.environ['PATH']}",
         )  # fmt: skip
-        assert (ran.out, ran.err) == ("argocd/quiet\nargocd/shop\n", "")
+        assert (ran.out, ran.err) == ("argocd/shop\nargocd/quiet\n", "")
         said = (tmp_path / "said").read_text()
         assert "--namespace cd port-forward --address 127.0.0.1 pod/argocd-server-1 :8080" in said
 

@@ -42,7 +42,9 @@ def test_noise_where_a_manifest_should_be(whysync: Whysync, shop: Shop) -> None:
     assert (lint.code, plan.code) == (0, 0)
     (shop.folder / "apps/shop/noise.json").write_bytes(NOISE)
     failing(
-        whysync, "apps/shop/noise.json 2 critical this is not valid YAML", 'Failed to unmarshal "noise.json"'
+        whysync,
+        "apps/shop/noise.json 2 critical invalid YAML: this is not UTF-8 text",
+        'Failed to unmarshal "noise.json"',
     )
 
 

@@ -288,7 +288,7 @@ def test_lint_fix_does_not_follow_a_link(whysync: Whysync, here: Path, tmp_path:
     (here / "a.yaml").symlink_to(tmp_path / "victim.yaml")
     ran = whysync("lint", "--fix", "--no-render", "a.yaml")
     assert ran.code == 1
-    assert "not fixed a.yaml: a.yaml is a link" in ran.err
+    assert "not fixed a.yaml: a.yaml is a symbolic link" in ran.err
     assert (tmp_path / "victim.yaml").read_text() == CONFIG
     assert (here / "a.yaml").is_symlink()
 

@@ -84,6 +84,9 @@ class Parser(argparse.ArgumentParser):
         formatter.add_text(self.epilog)
         return formatter.format_help()
 
+    def print_full_help(self) -> None:
+        self._print_message(self.format_full_help(), sys.stdout)
+
     def format_full_help(self) -> str:
         """The text of `--help-all`."""
         return super().format_help()
@@ -127,7 +130,7 @@ def _similar_flag(unknown: str, verb: argparse.ArgumentParser) -> str:
 class _HelpAll(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         assert isinstance(parser, Parser)
-        sys.stdout.write(parser.format_full_help())
+        parser.print_full_help()
         parser.exit()
 
 
