@@ -66,7 +66,9 @@ def test_the_family_of_a_text_without_a_known_phrase(text: str, family: Family) 
     assert message.reading is Reading.FAMILY
 
 
-@pytest.mark.parametrize("text", [NEW, COMPARE + NEW, APPLY + NEW, RPC + NEW])
+@pytest.mark.parametrize(
+    "text", [NEW, COMPARE + NEW, APPLY + NEW, RPC + NEW, RPC + f"{NEW}: signature mismatch"]
+)
 def test_a_text_without_any_sign_has_no_family(text: str) -> None:
     message = understand(text)
     assert not any(isinstance(failure, FamilyFailure) for failure in message.failures)
@@ -82,6 +84,23 @@ def test_a_family_carries_the_command_the_code_and_the_component() -> None:
         NEW,
     )
     assert failure.component is Component.REPO_SERVER
+
+
+@pytest.mark.parametrize(
+    ("text", "by_words"),
+    [
+        (RPC + f"the keyring of the commit: {NEW}", True),
+        (RPC + f"the kustomization: {NEW}", True),
+        (RPC + f"looking for credentials: {NEW}", True),
+        (RPC + f"access denied: {NEW}", False),
+        (RPC + f"`git verify-commit 4f1c2a9e` failed exit status 1: {NEW}", False),
+        (COMPARE + f"the installation id: {NEW}", True),
+    ],
+)
+def test_words_that_name_a_subject_are_marked(text: str, by_words: bool) -> None:
+    (failure,) = understand(text).failures
+    assert isinstance(failure, FamilyFailure)
+    assert failure.by_words is by_words
 
 
 @pytest.mark.parametrize(("reason", "family"), sorted(EVENT_FAMILIES.items()))

@@ -31,13 +31,17 @@ class Component(StrEnum):
 
 
 class FamilyFailure(Unknown, frozen=True, kw_only=True):
-    """`command` is the program that failed, `code` a gRPC code, an HTTP status or a reason."""
+    """`command` is the program that failed, `code` a gRPC code, an HTTP status or a reason.
+
+    `by_words`: only words of the text suggest the family. They do not show what failed, or how.
+    """
 
     family: Family
     component: Component = Component.UNKNOWN
     command: str = ""
     code: str = ""
     words: str = ""  # the text without the wrappers
+    by_words: bool = False
 
 
 def family_of(context: Context) -> FamilyFailure | None:
@@ -53,12 +57,14 @@ def family_of(context: Context) -> FamilyFailure | None:
         command=context.command,
         code=sign.code,
         words=context.text,
+        by_words=sign.by_words,
     )
 
 
 class _Sign(NamedTuple):
     family: Family
     code: str = ""
+    by_words: bool = False
 
 
 def _sign_of(context: Context) -> _Sign | None:
@@ -193,11 +199,15 @@ _LOCAL_FILES = (
 
 
 class _Class(NamedTuple):
-    """Lower-case `words`: a regex that the folded text must contain; `where`: only in such a place."""
+    """Lower-case `words`: a regex that the folded text must contain; `where`: only in such a place.
+
+    `by_words`: the words name a subject, not an error.
+    """
 
     family: Family
     words: str
     where: Callable[[Context], bool] = lambda _: True
+    by_words: bool = False
 
 
 def _not_of_source(context: Context) -> bool:
@@ -267,9 +277,10 @@ _CLASSES: tuple[_Class, ...] = (
     ),
     _Class(
         Family.REPOSITORY_ACCESS,
-        r"unauthori[sz]ed|authentication|permission denied \(|access denied|credentials?\b|not authorized",
+        r"unauthori[sz]ed|permission denied \(|access denied|not authorized",
         _of_source,
     ),
+    _Class(Family.REPOSITORY_ACCESS, r"authentication|credentials?\b", _of_source, by_words=True),
     _Class(
         Family.OWN_PROCESS,
         r"fork/exec|executable file not found|too many open files|signal: |cannot allocate memory|"
@@ -329,7 +340,11 @@ _CLASSES: tuple[_Class, ...] = (
 def _first_class(classes: tuple[_Class, ...], context: Context) -> _Sign | None:
     text = context.text[:SEARCHED].lower().replace('"', "").replace("'", "")
     return next(
-        (_Sign(known.family) for known in classes if re.search(known.words, text) and known.where(context)),
+        (
+            _Sign(known.family, by_words=known.by_words)
+            for known in classes
+            if re.search(known.words, text) and known.where(context)
+        ),
         None,
     )
 
@@ -463,7 +478,11 @@ _VOCABULARY: tuple[_Class, ...] = (
     _Class(
         Family.PLUGIN, r"\bcmp\b|cmp-server|plugin|parameters? announcement|match repository", _of_repo_server
     ),
-    _Class(Family.SIGNATURE, r"\bgpg\b|\bpgp\b|gnupg|signature|signing|keyring|\bsigned\b", _of_repo_server),
+    _Class(
+        Family.SIGNATURE,
+        r"\b(?:gpg|pgp)\b|gnupg|keyring|(?:commit|tag|revision|git)\b.{0,80}\b(?:signature|signing|signed)\b",
+        _of_repo_server,
+    ),
     _Class(Family.KUSTOMIZE, r"kustomiz", _of_repo_server),
     _Class(Family.JSONNET, r"jsonnet", _of_repo_server),
     _Class(Family.HELM_TEMPLATE, r"\bhelm\b|\bchart\b|values? files?\b|set-file", _of_repo_server),
@@ -510,4 +529,5 @@ _VOCABULARY: tuple[_Class, ...] = (
 
 
 def _vocabulary(context: Context) -> _Sign | None:
-    return _first_class(_VOCABULARY, context)
+    sign = _first_class(_VOCABULARY, context)
+    return None if sign is None else sign._replace(by_words=True)

@@ -13,7 +13,7 @@ from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.family import Family
-from whysync.messages.infer_family import FamilyFailure
+from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.queries.commands import (
     app_argument,
     argocd_namespace,
@@ -51,7 +51,7 @@ def family_findings(case: Case, side: Side) -> Iterator[Finding]:
 
 
 def _finding(case: Case, group: Group) -> Finding:
-    explanation = EXPLANATIONS[_family(group)]
+    explanation = _explanation(group)
     words = _quoted(group.failure)
     about = _about(case, group)
     names = {
@@ -72,6 +72,16 @@ def _finding(case: Case, group: Group) -> Finding:
         evidence=group.cited(says="whysync does not recognize the exact reason"),
         fixes=(Fix.run(*explanation.commands(case, group), title=explanation.title),),
     )
+
+
+def _explanation(group: Group) -> Explanation:
+    """Words that only suggest a family are quoted: the sentence and the checks assert nothing else."""
+    known = EXPLANATIONS[_family(group)]
+    if not group.failure.by_words:
+        return known
+    if group.failure.component is Component.REPO_SERVER:
+        return Explanation(known.cause, f"manifest generation fails with {_UNKNOWN}", _render, _READ_LOG)
+    return Explanation(known.cause, f"the comparison fails with {_UNKNOWN}", _controller_log, _READ_LOG)
 
 
 def _quoted(failure: FamilyFailure) -> str:
@@ -193,6 +203,11 @@ def _reach_cluster(case: Case, group: Group) -> tuple[str, ...]:
     )
 
 
+def _controller_log(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return _logs(case, "argocd-application-controller"), refresh(case)
+
+
 def _check_api_server(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (with_comment("kubectl get --raw '/readyz?verbose'", "on the destination cluster"), sync(case))
@@ -249,20 +264,24 @@ def _prune(case: Case, group: Group) -> tuple[str, ...]:
 
 
 _SOURCE = "Run the same request in the repo-server, fix its error, then hard refresh"
+_UNKNOWN = "an error that whysync does not know"
+_READ_LOG = "Find the step that fails in the log, fix its error, then refresh"
 _RENDER = "Render again, fix the error in Git, then hard refresh"
 _DESCRIBE = "Read the object's conditions and events"
 
 EXPLANATIONS: dict[Family, Explanation] = {
     Family.GIT: Explanation("repo-unreachable", "Git cannot read {repo}", _read_source, _SOURCE),
     Family.REVISION: Explanation(
-        "revision-not-found", "Git cannot resolve the requested revision in {repo}", _read_source, _SOURCE
+        "revision-not-found", "the step that resolves or checks out the revision in {repo} fails",
+        _read_source, _SOURCE,
     ),
     Family.REPO_COPY: Explanation(
         "repo-server-down", "Git fails in the repo-server's local copy of {repo}", _repo_server,
         "Check the repo-server's Pods and volumes; after a restart it fetches the repository again",
     ),
     Family.SIGNATURE: Explanation(
-        "source-integrity", "the signature of the revision cannot be verified", _read_source, _SOURCE
+        "source-integrity", "the step that verifies the signature of the revision fails", _read_source,
+        _SOURCE,
     ),
     Family.REPOSITORY: Explanation("repo-unreachable", "Argo CD cannot read {repo}", _read_source, _SOURCE),
     Family.REPOSITORY_ACCESS: Explanation(
@@ -286,7 +305,7 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "plugin", "the command that generates the manifests failed", _render, _RENDER
     ),
     Family.HYDRATOR: Explanation(
-        "hydrator-failed", "the hydrated manifests cannot be written", _read_source, _SOURCE
+        "hydrator-failed", "the step that writes the hydrated manifests fails", _read_source, _SOURCE
     ),
     Family.CACHED: Explanation(
         "cached-error", "Argo CD reports a cached error of an earlier rendering", _render, _RENDER
@@ -363,7 +382,7 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "Find the API that is not available, get its backend running, then refresh",
     ),
     Family.ADMISSION: Explanation(
-        "admission-denied", "an admission policy or webhook denies {object}", _dry_run,
+        "admission-denied", "admission control does not accept {object}", _dry_run,
         "Change the manifest as the policy requires, then sync",
     ),
     Family.INVALID_MANIFEST: Explanation(

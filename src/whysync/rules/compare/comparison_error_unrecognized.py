@@ -7,6 +7,7 @@ failed: Git, Helm, Kustomize, a plugin, the registry, the cluster, or a setting 
 ## How whysync knows
 The command that failed, the wrappers around the error, its gRPC code or HTTP status, or the class of the
 Go error (`strconv`, `base64`, `json`, `net/url`). The finding has the cause of that step, and low confidence.
+If only words of the error suggest a step, the finding quotes the error and asserts nothing else.
 
 ## Fix
 Run the command shown: it repeats the failing step, or prints the log lines around it.
