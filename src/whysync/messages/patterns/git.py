@@ -19,12 +19,16 @@ class AuthMethod(StrEnum):
 
 
 class RepoAuthFailed(Failure, frozen=True, kw_only=True):
-    """`helm`: Helm asked for a chart, or for the index of a chart repository."""
+    """`helm`: Helm asked for a chart, or for the index of a chart repository.
+
+    `anonymous`: the request was sent without a credential.
+    """
 
     url: str = ""
     user: str = ""
     method: AuthMethod = AuthMethod.UNKNOWN
     helm: bool = False
+    anonymous: bool = False
     detail: str = ""
 
 
@@ -90,6 +94,13 @@ def from_source(context: Context) -> bool:
     )
 
 
+_NO_CREDENTIAL = (
+    r"fetch anonymous token|no basic auth credentials|basic credential not found|"
+    r"no credentials matched this URL"
+)
+"""What registry clients and Argo CD report only if they have no credential for the address."""
+
+
 def auth_failed(match: re.Match[str], context: Context, method: AuthMethod = AuthMethod.UNKNOWN) -> Failure:
     url = _url(match, context)
     if method is AuthMethod.UNKNOWN and url:
@@ -100,6 +111,7 @@ def auth_failed(match: re.Match[str], context: Context, method: AuthMethod = Aut
         user=group_text(match, "user"),
         method=method,
         helm=context.command.startswith("helm") or "index.yaml" in context.text,
+        anonymous=compiled(_NO_CREDENTIAL).search(context.text[:8192]) is not None,
         detail=match[0].strip(": "),
     )
 

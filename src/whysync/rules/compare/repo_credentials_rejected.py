@@ -7,7 +7,8 @@ expired, the account lost its access, or no credential Secret matches the addres
 
 ## How whysync knows
 The error: a failed SSH handshake, status 401 or 403, `authentication required`, `Permission denied
-(publickey)`, an expired registry token.
+(publickey)`, an expired registry token. `failed to fetch anonymous token` and `no basic auth credentials`
+mean that Argo CD sent no credential: none is registered, or the URL of its Secret does not match.
 
 ## Fix
 Put a valid credential into the repository's Secret in Argo CD's namespace, then hard refresh: errors are
@@ -26,7 +27,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.git import AuthMethod, RepoAuthFailed
-from whysync.queries.commands import argocd_namespace, hard_refresh, kubectl
+from whysync.queries.commands import argocd_namespace, hard_refresh, kubectl, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import (
     failing_source,
@@ -53,7 +54,6 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
         source = failing_source(case, group.message, url=failure.url)
         url = repository_address(failure.url, source)
         method = failure.method or _method_of(url)
-        credential, _ = CREDENTIALS.get(method, ("credentials", ""))
         secret = repository_secret(case, url)
         yield Finding(
             about=case.application.ref,
@@ -61,14 +61,27 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{url or 'the repository'} rejects Argo CD's {credential}, so nothing can be compared",
+            verdict=_verdict(failure, url, method, secret),
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="error of the login"),
                 *_where(case, source, secret),
             ),
-            fixes=(_fix(case, url, method, secret, _type_flags(failure, source)),),
+            fixes=(_fix(case, url, method, secret, _type_flags(failure, source), failure.anonymous),),
         )
+
+
+def _verdict(failure: RepoAuthFailed, url: str, method: AuthMethod, secret: Manifest | None) -> str:
+    repository = url or "the repository"
+    if not failure.anonymous:
+        credential, _ = CREDENTIALS.get(method, ("credentials", ""))
+        return f"{repository} rejects Argo CD's {credential}, so nothing can be compared"
+    why = (
+        "none is registered, or its URL does not match"
+        if secret is None
+        else f"the URL of Secret {secret.ref.name} matches, but nothing of it was used"
+    )
+    return f"{repository} refuses anonymous access: Argo CD used no credential for it ({why})"
 
 
 def _method_of(url: str) -> AuthMethod:
@@ -94,7 +107,9 @@ def _type_flags(failure: RepoAuthFailed, source: Source | None) -> str:
     return "--type helm --name NAME " if helm else ""
 
 
-def _fix(case: Case, url: str, method: AuthMethod, secret: Manifest | None, type_flags: str) -> Fix:
+def _fix(
+    case: Case, url: str, method: AuthMethod, secret: Manifest | None, type_flags: str, anonymous: bool
+) -> Fix:
     namespace = argocd_namespace(case)
     _, flags = CREDENTIALS.get(method, ("", "--username USER --password TOKEN"))
     flags = type_flags + flags
@@ -104,9 +119,11 @@ def _fix(case: Case, url: str, method: AuthMethod, secret: Manifest | None, type
     else:
         label = "argocd.argoproj.io/secret-type in (repository,repo-creds)"
         look = kubectl("get", "secret", "-l", label, namespace=namespace)
-        title = "Renew the credential of this repository, then hard refresh"
+        renew = "Add a credential for" if anonymous else "Renew the credential of"
+        title = f"{renew} this repository, then hard refresh"
+    look_for = "is there one, and does its URL match?" if anonymous else "which credential is in use"
     return Fix.run(
-        f"{look}   # which credential is in use",
+        with_comment(look, look_for),
         f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert",
         hard_refresh(case),
         title=title,
