@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
-from whysync.messages.failure import Failure, Network, Peer, Unknown
+from whysync.messages.failure import Failure, Lookup, Network, Peer, Unknown
 from whysync.messages.network import Distrust
 from whysync.messages.parse import understand
 from whysync.messages.patterns.argocd import (
@@ -639,7 +639,44 @@ ARGOCD_PARTS: list[Row] = [
         "dialing: dial "
         'tcp: lookup argocd-repo-server on 10.96.0.10:53: no such host"',
         RepoServerDown,
-        {"host": "argocd-repo-server", "reason": Network.DNS},
+        {
+            "host": "argocd-repo-server",
+            "reason": Network.DNS,
+            "lookup": Lookup(name="argocd-repo-server", server="10.96.0.10", error="no such host"),
+        },
+    ),
+    (
+        TARGET + "rpc error: code = Unavailable desc = dns: A record lookup error: lookup argocd-repo-server "
+        "on [fd00::a]:53: server misbehaving",
+        RepoServerDown,
+        {
+            "host": "argocd-repo-server",
+            "reason": Network.DNS,
+            "lookup": Lookup(name="argocd-repo-server", server="fd00::a", error="server misbehaving"),
+        },
+    ),
+    (
+        UNKNOWN + "dial tcp: lookup argocd-redis on 10.96.0.10:53: read udp 10.0.1.7:4141->10.96.0.10:53: "
+        "i/o timeout",
+        ArgocdCacheDown,
+        {
+            "reason": Network.DNS,
+            "lookup": Lookup(name="argocd-redis", server="10.96.0.10", error="i/o timeout"),
+        },
+    ),
+    (
+        UNKNOWN
+        + "`helm pull oci://r.example.com/a/b` failed exit status 1: Error: failed to authorize: failed "
+        "to fetch anonymous token: unexpected status from GET https://r.example.com/token: 403 Forbidden",
+        RepoAuthFailed,
+        {"anonymous": True},
+    ),
+    (
+        UNKNOWN
+        + "`helm pull oci://r.example.com/a/b` failed exit status 1: Error: failed to authorize: failed "
+        "to fetch oauth token: unexpected status from GET https://r.example.com/token: 401 Unauthorized",
+        RepoAuthFailed,
+        {"anonymous": False},
     ),
     (
         TARGET + "rpc error: code = Unavailable desc = error reading from server: EOF",

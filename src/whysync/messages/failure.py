@@ -64,6 +64,14 @@ class Network(StrEnum):
     UNKNOWN = ""
 
 
+class Lookup(msgspec.Struct, frozen=True, kw_only=True):
+    """A name that could not be resolved; `server` is the DNS server, `error` what it answered."""
+
+    name: str
+    server: str = ""
+    error: str = ""
+
+
 class Peer(StrEnum):
     """The other end of a connection."""
 

@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from functools import cache
 
-from whysync.messages.failure import Network
+from whysync.messages.failure import Lookup, Network
 
 
 class Distrust(StrEnum):
@@ -138,7 +138,7 @@ def host_of(url: str) -> str:
 @cache
 def _dialled() -> re.Pattern[str]:
     return re.compile(
-        r"lookup (?P<name>[\w.-]{1,253})(?: on | ?:)"
+        r"lookup (?!error: )(?P<name>[\w.-]{1,253})(?: on | ?:)"
         r"|dial (?:tcp|udp)[46]?:? (?P<address>\[[0-9a-fA-F:.]{2,60}\]|"
         r"[\w.<>-]{1,253}):(?P<port>\d{1,5}|<port>)"
         r"|Could not resolve host:? '?(?P<curl>[\w.-]{1,253})"
@@ -164,6 +164,25 @@ def dialled(text: str) -> tuple[str, int | None]:
     )
     port = match["port"] or match["toport"] or match["sshport"] or ""
     return host.strip("[]"), int(port) if port.isdecimal() else None
+
+
+@cache
+def _lookup() -> re.Pattern[str]:
+    return re.compile(
+        r"lookup (?!error: )(?P<name>[\w.-]{1,253})"
+        r"(?: on (?P<server>\[[0-9a-fA-F:.]{2,60}\]|[\w.-]{1,253}):\d{1,5})?: "
+        r"(?:(?:read|write|dial) [^\s:]{1,20} .{1,200}: )?(?P<error>[a-z][\w/ ]{2,60})"
+    )
+
+
+def lookup_in(text: str) -> Lookup | None:
+    """The failed DNS lookup of `lookup NAME on 10.96.0.10:53: no such host`, as Go reports it."""
+    match = _lookup().search(text[:8192])
+    if match is None:
+        return None
+    return Lookup(
+        name=match["name"], server=(match["server"] or "").strip("[]"), error=match["error"].strip()
+    )
 
 
 def api_server_in(text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from whysync.messages.failure import Failure, Network
-from whysync.messages.network import dialled, reason_of
+from whysync.messages.failure import Failure, Lookup, Network
+from whysync.messages.network import dialled, lookup_in, reason_of
 from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number
 from whysync.messages.scope import Scope
 from whysync.messages.wrappers import LayerKind
@@ -16,6 +16,7 @@ class RepoServerDown(Failure, frozen=True, kw_only=True):
 
     host: str = ""
     reason: Network = Network.UNKNOWN
+    lookup: Lookup | None = None  # set if its name could not be resolved
     killed: str = ""
 
 
@@ -24,6 +25,7 @@ class ArgocdCacheDown(Failure, frozen=True, kw_only=True):
 
     host: str = ""
     reason: Network = Network.UNKNOWN
+    lookup: Lookup | None = None  # set if its name could not be resolved
     detail: str = ""
 
 
@@ -79,8 +81,13 @@ def cache_down(match: re.Match[str], context: Context) -> Failure | None:
     if not of_argocd(context):
         return None
     host, _ = dialled(context.text)
+    lookup = lookup_in(context.text)
     return ArgocdCacheDown(
-        text=context.text, host=host, reason=reason_of(context.text), detail=match[0].strip()
+        text=context.text,
+        host=host,
+        reason=Network.DNS if lookup is not None else reason_of(context.text),
+        lookup=lookup,
+        detail=match[0].strip(),
     )
 
 
@@ -91,6 +98,16 @@ def disk_full(match: re.Match[str], context: Context) -> Failure | None:
     return ArgocdDiskFull(text=context.text, path=path)
 
 
+def repo_server_unreachable(context: Context) -> Failure:
+    lookup = lookup_in(context.text)
+    return RepoServerDown(
+        text=context.text,
+        host=dialled(context.text)[0],
+        reason=Network.DNS if lookup is not None else reason_of(context.text),
+        lookup=lookup,
+    )
+
+
 def repo_server_down(match: re.Match[str], context: Context) -> Failure | None:
     """gRPC's `Unavailable` with a transport error: a comparison calls only `repo-server` that way."""
     host, port = dialled(context.text)
@@ -98,7 +115,7 @@ def repo_server_down(match: re.Match[str], context: Context) -> Failure | None:
         return None
     if "redis" in host or port in (6379, 26379):
         return cache_down(match, context)
-    return RepoServerDown(text=context.text, host=host, reason=reason_of(context.text))
+    return repo_server_unreachable(context)
 
 
 def unavailable(match: re.Match[str], context: Context) -> Failure | None:
@@ -107,7 +124,7 @@ def unavailable(match: re.Match[str], context: Context) -> Failure | None:
         return None
     if context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER):
         return None
-    return RepoServerDown(text=context.text, host=dialled(context.text)[0], reason=reason_of(context.text))
+    return repo_server_unreachable(context)
 
 
 def own_object_missing(match: re.Match[str], context: Context) -> Failure | None:

@@ -7,7 +7,7 @@ import re
 from whysync.messages.failure import Failure, Network
 from whysync.messages.network import api_server_in, dialled, host_of, reason_of, url_in
 from whysync.messages.pattern import Context, Pattern, compiled, group_text
-from whysync.messages.patterns.argocd import RepoServerDown
+from whysync.messages.patterns.argocd import repo_server_unreachable
 from whysync.messages.patterns.diffs import OpenApiError
 from whysync.messages.patterns.git import RepoUnreachable, from_source
 from whysync.messages.wrappers import LayerKind
@@ -117,7 +117,7 @@ def connection(match: re.Match[str], context: Context) -> Failure | None:
     ).search(url):
         return unreachable(match, context)
     if port == 8081 or "repo-server" in host:
-        return RepoServerDown(text=context.text, host=host, reason=reason_of(text))
+        return repo_server_unreachable(context)
     if from_source(context) or context.within(LayerKind.RPC):
         return RepoUnreachable(
             text=context.text,

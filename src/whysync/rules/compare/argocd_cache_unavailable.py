@@ -10,7 +10,8 @@ missing`.
 
 ## Fix
 Get Redis running. If the password differs, restart all Argo CD components so that they read the same Secret.
-Lost data does no harm: a refresh fills the cache again.
+Lost data does no harm: a refresh fills the cache again. If its name cannot be resolved, check the Pods of the
+cluster DNS and the Service of Redis.
 
 ## When it is something else
 If only manifests are missing, the repo-server is down (repo-server-down).
@@ -32,6 +33,7 @@ from whysync.queries.commands import (
 )
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
+from whysync.queries.own_services import resolve_again, unresolved
 
 
 @rule(cause="argocd-cache-down", since="0.1")
@@ -45,9 +47,13 @@ def argocd_cache_unavailable(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD's cache (Redis) is not available{f': {reason}' if reason else ''}",
+            verdict=f"Argo CD's cache (Redis) is not available{f': {reason}' if reason else ''}"
+            if failure.lookup is None
+            else unresolved(case, failure.lookup),
             evidence=(*group.cited(says="the error of Redis"), *pods_named(case, "redis")),
-            fixes=(
+            fixes=(resolve_again(case, failure.lookup, hard_refresh(case)),)
+            if failure.lookup is not None
+            else (
                 Fix.run(
                     f"kubectl -n {namespace} get pods,endpointslices | grep -i redis",
                     f"kubectl -n {namespace} get secret argocd-redis   # its password",

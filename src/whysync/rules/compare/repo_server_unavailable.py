@@ -12,7 +12,8 @@ with `signal: killed`.
 
 ## Fix
 Get the repo-server's Pods running, then refresh. If it was OOM-killed, increase its memory limit or reduce
-the number of parallel renderings.
+the number of parallel renderings. If its name cannot be resolved, check the Pods of the cluster DNS and the
+Service of the repo-server.
 
 ## When it is something else
 If it answers too late: generation-timeout. If it cannot reach the Git host: repo-unreachable.
@@ -27,6 +28,7 @@ from whysync.queries.argocd_pods import pods_named
 from whysync.queries.commands import REPO_SERVER, argocd_namespace, refresh, restart
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
+from whysync.queries.own_services import resolve_again, unresolved
 
 
 @rule(cause="repo-server-down", since="0.1")
@@ -39,12 +41,14 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(group.failure),
+            verdict=_verdict(case, group.failure),
             evidence=(
                 *group.cited(says="error of the controller"),
                 *pods_named(case, "repo-server"),
             ),
-            fixes=(_same_version(case, namespace),)
+            fixes=(resolve_again(case, group.failure.lookup, refresh(case)),)
+            if group.failure.lookup is not None
+            else (_same_version(case, namespace),)
             if group.failure.reason is Network.OTHER_VERSION
             else (_more_memory(case, pods),)
             if group.failure.killed
@@ -64,9 +68,11 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
         )
 
 
-def _verdict(failure: RepoServerDown) -> str:
+def _verdict(case: Case, failure: RepoServerDown) -> str:
     if failure.killed:
         return f"`{failure.killed}` was killed in the repo-server: most likely it ran out of memory"
+    if failure.lookup is not None:
+        return unresolved(case, failure.lookup)
     return f"Argo CD's repo-server does not answer: {why_unreachable(failure.reason)}"
 
 

@@ -1,0 +1,53 @@
+"""Failed DNS lookups of Argo CD's own Services (repo-server, Redis): the headline and what to check first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whysync.diagnosis.fix import Fix
+from whysync.messages.failure import Lookup
+from whysync.queries.commands import argocd_namespace, kubectl, with_comment
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_ABSENT = "no such host"  # the DNS server answered; every other error means that it did not
+_DNS = "k8s-app=kube-dns"  # the label of CoreDNS, too
+
+
+def unresolved(case: Case, lookup: Lookup) -> str:
+    server = f" at {lookup.server}" if lookup.server else ""
+    dns = f"DNS{server}" if _service(case, lookup) is None else f"the cluster DNS{server}"
+    if lookup.error == _ABSENT:
+        return f"Argo CD cannot resolve {lookup.name}: {dns} does not know the name ({_ABSENT})"
+    return f"Argo CD cannot resolve {lookup.name}: {dns} fails ({lookup.error})"
+
+
+def resolve_again(case: Case, lookup: Lookup, then: str) -> Fix:
+    """Check the DNS Pods and the Service. An unknown name is most often a missing Service: it comes first."""
+    dns = (
+        kubectl("get", "pods,service,endpointslices", "-l", _DNS, namespace="kube-system"),
+        kubectl("logs", "-l", _DNS, "--tail=100", namespace="kube-system"),
+    )
+    named = _service(case, lookup)
+    if named is None:
+        return Fix.run(
+            *dns, then, title=f"Correct the name {lookup.name} or get its DNS working, then refresh"
+        )
+    name, namespace = named
+    service = with_comment(kubectl("get", "service", name, namespace=namespace), "does it exist?")
+    if lookup.error == _ABSENT:
+        title = f"Create Service {name} or correct the configured name; if it exists, check the cluster DNS"
+        return Fix.run(service, *dns, then, title=f"{title}, then refresh")
+    return Fix.run(*dns, service, then, title="Get the DNS Pods of Argo CD's cluster working, then refresh")
+
+
+def _service(case: Case, lookup: Lookup) -> tuple[str, str] | None:
+    """The Service and its namespace; `None` for a name outside the cluster."""
+    own = argocd_namespace(case)
+    name, *rest = lookup.name.rstrip(".").split(".")
+    if not rest:
+        return name, own
+    if rest == [own] or rest[1:2] == ["svc"]:
+        return name, rest[0]
+    return None
