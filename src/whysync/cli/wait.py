@@ -19,7 +19,7 @@ from whysync.reports.terminal import Terminal
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.diagnosis.report import Report
     from whysync.wait.goal import Goal
-    from whysync.wait.loop import Outcome, Watcher
+    from whysync.wait.loop import Outcome, PollListener
 
 INTERRUPTED = 130
 
@@ -80,9 +80,9 @@ def run(
         )
     reader = AppReader(source, options.apps)
     times = Times(timeout=options.timeout, interval=options.interval, unhealthy_timeout=options.give_up)
-    watcher = _watcher(options, terminal, goal)
+    listener = _listener(options, terminal, goal)
     try:
-        outcome = waited(reader, goal, times, watcher, clock=now, pause=pause)
+        outcome = waited(reader, goal, times, listener, clock=now, pause=pause)
     except KeyboardInterrupt:
         _print_interrupted(options)
         return INTERRUPTED
@@ -116,7 +116,7 @@ def _goal(options: argparse.Namespace) -> Goal:
     )
 
 
-def _watcher(options: argparse.Namespace, terminal: Terminal, goal: Goal) -> Watcher:
+def _listener(options: argparse.Namespace, terminal: Terminal, goal: Goal) -> PollListener:
     from whysync.wait.progress import Frames, Lines
 
     stream = _stream(options)
