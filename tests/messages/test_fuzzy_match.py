@@ -12,7 +12,7 @@ from whysync.messages.patterns import ALL
 from whysync.messages.patterns.apply import AnnotationTooLong, NamespaceMissing
 from whysync.messages.patterns.git import RepoAuthFailed, RevisionNotFound
 from whysync.messages.patterns.manifests import JsonnetFailed
-from whysync.messages.patterns.operations import SharedResource
+from whysync.messages.patterns.operations import DuplicateResource, SharedResource
 from whysync.messages.patterns.rbac import Forbidden
 
 NOT_FOUND = 'namespaces "shop" not found'
@@ -51,6 +51,7 @@ def test_a_name_without_quotes_ends_where_its_word_ends() -> None:
         ('CustomResourceDefinition "x" is invalid: metadata.annotations: Too lon', AnnotationTooLong),
         ("Deployment/web is part of applicat", SharedResource),
         ('services is forbidden: User "system:serviceaccount:argocd:argo', Forbidden),
+        ("Resource apps/Deployment/shop/web appea", DuplicateResource),
     ],
 )
 def test_a_text_that_ends_in_the_middle_of_a_known_phrase(text: str, kind: type[Failure]) -> None:
@@ -79,13 +80,14 @@ def test_too_little_of_a_phrase_is_not_guessed(text: str) -> None:
         "application=web",
     ],
 )
-def test_a_log_line_is_parsed_into_fields(line: str) -> None:
+@pytest.mark.parametrize("condition", ["", "ComparisonError: "])
+def test_a_log_line_is_parsed_into_fields(line: str, condition: str) -> None:
     parsed = parse_log_line(line)
     assert (parsed.level, parsed.application, parsed.is_loud) == ("error", "web", True)
-    failure = _only(line)
+    failure = _only(f"{condition}{line}")
     assert isinstance(failure, NamespaceMissing)
     assert failure.namespace == "shop"
-    assert failure.text in line
+    assert failure.text in f"{condition}{line}"
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,11 @@ _BEGINNINGS = (
 )
 _CONDITION = re.compile(r";(?=(?:Comparison|InvalidSpec|Unknown|Sync|Deletion)Error: )")
 
+# The type of a condition in front of a log line that is its message.
+_TYPE_OF_LOGGED = re.compile(
+    r"(?:Comparison|InvalidSpec|Unknown|Sync|Deletion)Error: (?=\{|time=|level=|ts=)"
+)
+
 _F = TypeVar("_F", bound=Failure)
 _LONGEST = 1 << 16
 _DEEPEST = 4
@@ -115,8 +120,10 @@ def understand(text: str, *, reason: str = "") -> Message:
 
     `reason` is the reason of the event, from which the family is inferred if no pattern matches.
     """
-    logged = parse_log(text[:_LONGEST])
-    plain = (logged.text if logged else text[:_LONGEST]).replace('\\"', '"')
+    typed = _TYPE_OF_LOGGED.match(text)
+    prefix = typed.group() if typed else ""
+    logged = parse_log(text[len(prefix) : _LONGEST])
+    plain = (f"{prefix}{logged.text}" if logged else text[:_LONGEST]).replace('\\"', '"')
     log_layers = (Layer(kind=LayerKind.LOG, text="", code=logged.level),) if logged else ()
     message = _understand(plain, _Frame(log_layers, Reading.EXACT, reason, last=False))
     for reading, last in ((Reading.FOLDED, False), (Reading.EXACT, True), (Reading.CUT, False)):

@@ -59,7 +59,7 @@ def wait_of(case: Case) -> AwaitedObject | None:
     for group in grouped(case, Waiting, by=lambda f: (f.what, f.kind, f.name)):
         failure = group.failure
         if OPERATION in group.explains:
-            ref = _completed(case, failure.group, failure.kind, failure.name)
+            ref = _completed(case, failure)
             return AwaitedObject(
                 what=failure.what, ref=ref, others=failure.more, age=age, slowest_sync=slowest_sync(case)
             )
@@ -98,9 +98,20 @@ def is_hook_result(case: Case, result: ResourceResult) -> bool:
     return bool(result.hook_type) and (row is None or not row.status)
 
 
-def _completed(case: Case, group: str, kind: str, name: str) -> Ref:
-    """The message gives group, kind and name; the namespace is in the results, the rows, or the spec."""
+def _completed(case: Case, failure: Waiting) -> Ref:
+    """The message gives group, kind and name; the namespace is in the results, the rows, or the spec.
+
+    A pasted text may be in lower case or cut off: then it is the only resource that what is left can mean.
+    """
+    given = (failure.group, failure.kind, failure.name)
+    similar: dict[tuple[str, str, str, str], Ref] = {}
     for candidate in (*case.results, *case.app.status.resources):
-        if (candidate.group, candidate.kind, candidate.name) == (group, kind, name):
+        names = (candidate.group, candidate.kind, candidate.name)
+        if names == given:
             return candidate.ref
-    return Ref(group=group, version="v1", kind=kind, namespace=case.destination_namespace, name=name)
+        if all(not part or part.lower() == name.lower() for part, name in zip(given, names, strict=True)):
+            similar[candidate.key] = candidate.ref
+    if len(similar) == 1:
+        return next(iter(similar.values()))
+    namespace = case.destination_namespace
+    return Ref(group=failure.group, version="v1", kind=failure.kind, namespace=namespace, name=failure.name)

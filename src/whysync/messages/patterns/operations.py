@@ -134,7 +134,7 @@ def shared(match: re.Match[str], context: Context) -> Failure:
         text=context.text,
         resource=ObjectName(kind=group_text(match, "kind"), namespace=place, name=name),
         apps=(group_text(match, "one"), group_text(match, "other").rstrip(".")),
-        refused="Shared resource found" in context.text,
+        refused="shared resource found" in context.text.lower(),
     )
 
 
@@ -156,10 +156,10 @@ def _revision(context: Context) -> str:
 FIRST: tuple[Pattern, ...] = (
     # What Argo CD warns of.
     Pattern(
-        "times among application resources",
+        " appeared ",
         r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63})/"
         r"(?P<namespace>[\w.-]{0,253})/(?P<name>[^\s]{1,253}) appeared "
-        r"(?P<times>\d{1,9}) times among application resources",
+        r"(?P<times>\d{1,9}) times",
         lambda m, c: DuplicateResource(
             text=c.text,
             resource=ObjectName(

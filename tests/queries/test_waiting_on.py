@@ -1,0 +1,44 @@
+"""The object that a running operation waits for, from its message and the rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.situations import application, case_of
+from whysync.json_tree import Object
+from whysync.kubernetes.api.ref import Key
+from whysync.queries.waiting_on import wait_of
+
+ROLLOUT = Key("argoproj.io", "Rollout", "shop", "core")
+
+
+def row(group: str, kind: str, name: str) -> Object:
+    return {"group": group, "kind": kind, "version": "v1", "namespace": "shop", "name": name}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "waiting for healthy state of argoproj.io/Rollout/core",
+        "waiting for healthy state of argoproj.io/rollout/core",
+        "waiting for healthy state of argoproj.io/Rol",
+    ],
+)
+def test_the_message_names_a_row(message: str) -> None:
+    assert _awaited(message, row("apps", "Deployment", "core")) == ROLLOUT
+
+
+def test_a_cut_message_that_several_rows_match_names_none() -> None:
+    """Which of the two Rollouts was meant is behind the cut."""
+    awaited = _awaited("waiting for healthy state of argoproj.io/Rol", row("argoproj.io", "Rollout", "web"))
+    assert awaited == Key("argoproj.io", "", "shop", "")
+
+
+def _awaited(message: str, *rows: Object) -> Key:
+    status: Object = {
+        "operationState": {"phase": "Running", "startedAt": "2026-01-05T11:00:00Z", "message": message},
+        "resources": [row("argoproj.io", "Rollout", "core"), *rows],
+    }
+    wait = wait_of(case_of(application(status=status)))
+    assert wait is not None
+    return wait.ref.key
