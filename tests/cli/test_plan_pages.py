@@ -97,9 +97,18 @@ class TestGoldens:
         """Without a diagnosis, whose words are those of the rules."""
         golden(HERE / "page.html", plan_html.render(planned("shop", resources=3, waves=2), NOTHING))
 
-    def test_the_guide_shows_it(self) -> None:
+    def test_the_guide_shows_the_drawing(self) -> None:
         shown = (ROOT / "docs/examples/plan.svg").read_text()
         assert shown == (HERE / "shop.svg").read_text(), "copy tests/reports/plan/shop.svg there"
+
+    @pytest.mark.usefixtures("shop")
+    def test_the_guide_shows_the_text(self, whysync: Whysync, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", "100")
+        overview = whysync("plan", "apps/shop", "--base", "main").out.partition("\n\n✗ ")[0]
+        assert (
+            f"$ whysync plan apps/shop --base main\n{overview}\n```"
+            in (ROOT / "docs/planning.md").read_text()
+        )
 
 
 class TestHostileNames:
