@@ -81,7 +81,7 @@ new-rule: $(VENV)/.run ## write a rule and two cases: make new-rule NAME=health/
 bench: $(VENV)/.dev compiled ## measure speed, as ratios in one run
 	@$(BIN)/python -m benchmarks
 
-mutants: $(VENV)/.dev compiled ## do the tests notice small mistakes? a sample of the rules (takes minutes)
+mutants: $(VENV)/.dev compiled ## mutation tests with a sample of mutants of each rule (takes minutes)
 	@$(BIN)/python -m tools.mutants rules
 
 conformance: $(VENV)/.dev compiled ## make conformance [VECTORS=DIR] [V=1]: against answers of Argo CD and the API server

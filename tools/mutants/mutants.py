@@ -1,8 +1,7 @@
-"""What a mutant is, and which ones a module has.
+"""Mutants of a module: edits of its source text.
 
-A mutant is one edit of the source text, so that what survives can be shown as a diff of the real file.
-Nothing is changed in docstrings, decorators, annotations, imports, and inside f-strings (before Python 3.12
-their parts have no place in the text).
+A mutant is one edit, so that a survivor can be shown as a diff of the real file. Docstrings, decorators,
+annotations, imports and the inside of f-strings (which have no positions before Python 3.12) are not mutated.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import cast
 
-SWAPPED: dict[type[ast.cmpop], str] = {
+INVERTED: dict[type[ast.cmpop], str] = {
     ast.Eq: "!=",
     ast.NotEq: "==",
     ast.Lt: "<=",
@@ -27,9 +26,9 @@ SWAPPED: dict[type[ast.cmpop], str] = {
     ast.Is: "is not",
     ast.IsNot: "is",
 }
-COUNTED: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//"}
+ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//"}
 SKIPPED = (ast.Import, ast.ImportFrom, ast.JoinedStr)
-UNTOUCHED = ("decorator_list", "annotation", "returns", "bases")
+NOT_MUTATED = ("decorator_list", "annotation", "returns", "bases")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,23 +43,23 @@ class Mutant:
 
 
 def mutants(source: str) -> list[Mutant]:
-    """All of them, in the order of the text; only those that are Python."""
-    found = (
+    """All mutants that compile, in source order."""
+    candidates = (
         Mutant(kind=edit.kind, line=edit.node.lineno, source=_edited(source, edit))
         for edit in _edits(ast.parse(source))
     )
-    return [mutant for mutant in found if _is_python(mutant.source)]
+    return [mutant for mutant in candidates if _compiles(mutant.source)]
 
 
-def sample(found: list[Mutant], size: int, *, seed: str) -> list[Mutant]:
-    """Some of them: the same ones each time, and of every kind before two of one kind."""
-    chance = random.Random(seed)
+def sample(candidates: list[Mutant], size: int, *, seed: str) -> list[Mutant]:
+    """A deterministic sample, with every kind once before any kind is repeated."""
+    generator = random.Random(seed)
     kinds: dict[str, list[Mutant]] = {}
-    for mutant in chance.sample(found, len(found)):
+    for mutant in generator.sample(candidates, len(candidates)):
         kinds.setdefault(mutant.kind, []).append(mutant)
-    turns = ((place, kind) for kind, of_kind in kinds.items() for place in range(len(of_kind)))
-    order = sorted(turns, key=lambda turn: turn[0])
-    chosen = [kinds[kind][place] for place, kind in order[:size]]
+    positions = ((index, kind) for kind, of_kind in kinds.items() for index in range(len(of_kind)))
+    order = sorted(positions, key=lambda position: position[0])
+    chosen = [kinds[kind][index] for index, kind in order[:size]]
     return sorted(chosen, key=lambda mutant: (mutant.line, mutant.kind, mutant.source))
 
 
@@ -74,16 +73,16 @@ class _Edit:
 def _edits(tree: ast.AST) -> Iterator[_Edit]:
     for node in _mutable(tree):
         if isinstance(node, ast.expr):
-            yield from _of_expression(node)
+            yield from _expression_edits(node)
         elif isinstance(node, ast.stmt):
-            yield from _of_statement(node)
-        yield from _of_condition(node)
+            yield from _statement_edits(node)
+        yield from _condition_edits(node)
 
 
 def _mutable(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for name, value in ast.iter_fields(node):
-        if name in UNTOUCHED or (name == "keywords" and isinstance(node, ast.ClassDef)):
+        if name in NOT_MUTATED or (name == "keywords" and isinstance(node, ast.ClassDef)):
             continue
         for child in cast("list[object]", value if isinstance(value, list) else [value]):
             if isinstance(child, ast.AST) and not _is_skipped(child):
@@ -93,30 +92,30 @@ def _mutable(node: ast.AST) -> Iterator[ast.AST]:
 def _is_skipped(node: ast.AST) -> bool:
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         return True
-    return isinstance(node, SKIPPED) or _is_remark(node)
+    return isinstance(node, SKIPPED) or _is_docstring(node)
 
 
-def _is_remark(node: ast.AST) -> bool:
+def _is_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _of_expression(node: ast.expr) -> Iterator[_Edit]:
+def _expression_edits(node: ast.expr) -> Iterator[_Edit]:
     match node:
-        case ast.Compare(ops=[op]) if type(op) in SWAPPED:
+        case ast.Compare(ops=[op]) if type(op) in INVERTED:
             left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
-            yield _Edit("comparison", node, f"({left} {SWAPPED[type(op)]} {right})")
+            yield _Edit("comparison", node, f"({left} {INVERTED[type(op)]} {right})")
         case ast.BoolOp(op=op, values=values):
-            word, other = ("and", "or") if isinstance(op, ast.And) else ("or", "and")
+            operator, inverted = ("and", "or") if isinstance(op, ast.And) else ("or", "and")
             parts = [f"({ast.unparse(value)})" for value in values]
-            yield _Edit("and/or", node, f"({f' {other} '.join(parts)})")
-            for place in range(len(parts)):
-                rest = parts[:place] + parts[place + 1 :]
-                yield _Edit("part dropped", node, f"({f' {word} '.join(rest)})")
+            yield _Edit("and/or", node, f"({f' {inverted} '.join(parts)})")
+            for index in range(len(parts)):
+                rest = parts[:index] + parts[index + 1 :]
+                yield _Edit("operand removed", node, f"({f' {operator} '.join(rest)})")
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield _Edit("negation", node, f"bool({ast.unparse(operand)})")
-        case ast.BinOp(op=op) if type(op) in COUNTED and not _has_text(node):
+        case ast.BinOp(op=op) if type(op) in ARITHMETIC and not _has_text(node):
             left, right = ast.unparse(node.left), ast.unparse(node.right)
-            yield _Edit("arithmetic", node, f"(({left}) {COUNTED[type(op)]} ({right}))")
+            yield _Edit("arithmetic", node, f"(({left}) {ARITHMETIC[type(op)]} ({right}))")
         case ast.Constant(value=bool(value)):
             yield _Edit("constant", node, str(not value))
         case ast.Constant(value=int(value)):
@@ -127,20 +126,20 @@ def _of_expression(node: ast.expr) -> Iterator[_Edit]:
             return
 
 
-def _of_statement(node: ast.stmt) -> Iterator[_Edit]:
+def _statement_edits(node: ast.stmt) -> Iterator[_Edit]:
     match node:
         case ast.Expr() | ast.AugAssign() | ast.Raise() | ast.Delete():
             yield _Edit("statement removed", node, "pass")
         case ast.Continue() | ast.Break() | ast.Return(value=None):
-            yield _Edit("goes on", node, "pass")
+            yield _Edit("jump removed", node, "pass")
         case ast.Return(value=value) if not (isinstance(value, ast.Constant) and value.value is None):
-            yield _Edit("nothing returned", node, "return None")
+            yield _Edit("return value removed", node, "return None")
         case _:
             return
 
 
-def _of_condition(node: ast.AST) -> Iterator[_Edit]:
-    """An `if` turned round; a comparison or a `not` alone is turned round as such."""
+def _condition_edits(node: ast.AST) -> Iterator[_Edit]:
+    """Inverted conditions; comparisons and `not` are already inverted as expressions."""
     tests: list[ast.expr] = []
     if isinstance(node, ast.If | ast.IfExp | ast.While):
         tests = [node.test]
@@ -159,7 +158,7 @@ def _has_text(node: ast.BinOp) -> bool:
 
 
 def _edited(source: str, edit: _Edit) -> str:
-    """Places in a tree are counted in bytes."""
+    """The source with one edit; positions in a syntax tree count bytes."""
     data = source.encode()
     starts = [0, *accumulate(len(line) for line in data.splitlines(keepends=True))]
     node = edit.node
@@ -170,7 +169,7 @@ def _edited(source: str, edit: _Edit) -> str:
     return (data[:begin] + edit.text.encode() + data[end:]).decode()
 
 
-def _is_python(source: str) -> bool:
+def _compiles(source: str) -> bool:
     try:
         compile(source, "mutant", "exec")
     except (SyntaxError, ValueError):

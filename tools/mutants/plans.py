@@ -1,4 +1,4 @@
-"""Which tests a module has to answer to."""
+"""The tests that each module is mutation-tested with."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 from tests.golden import Golden
 from tests.rules.bench import BUNDLES
-from tests.rules.test_rules import test_rule_says_exactly_this_and_its_fix_silences_it as says_exactly_this
+from tests.rules.test_rules import test_rule_says_exactly_this_and_its_fix_silences_it as check_golden
 from whysync.diagnosis.rule import rules_in
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 
-# What a proof is tested by, quick ones first; without the tests of speed and the long properties.
-JUDGING = ("test_early_answers.py", "test_verdict.py", "test_lab_proofs.py")
+# Tests of modules of proofs/, fast ones first, without growth tests and long property tests.
+VERDICT = ("test_early_answers.py", "test_verdict.py", "test_lab_proofs.py")
 SAFETY = (
     "test_effects.py",
     "test_lasting_syncs.py",
@@ -26,7 +26,7 @@ SAFETY = (
     "test_safety_of_cases.py",
     "test_safety.py",
 )
-GROUND = ("test_details.py", "test_other_writers.py", "test_simulated_case.py", "test_pod_behavior.py")
+SIMULATION = ("test_details.py", "test_other_writers.py", "test_simulated_case.py", "test_pod_behavior.py")
 HIDDEN = ("test_hidden_symptoms.py",)
 QUICK = ("test_small_verdicts.py", *HIDDEN)
 TESTS: dict[str, tuple[str, ...]] = {
@@ -34,15 +34,15 @@ TESTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("operators", "admission"), ("test_made_and_refused.py",)),
     **dict.fromkeys(("safety", "sync_effects", "sync_reasons"), SAFETY),
     **dict.fromkeys(
-        ("verdict", "runs", "proof_gaps", "proof_results", "rbac_proof", "refresh_proof"), (*QUICK, *JUDGING)
+        ("verdict", "runs", "proof_gaps", "proof_results", "rbac_proof", "refresh_proof"), (*QUICK, *VERDICT)
     ),
-    **dict.fromkeys(("prove", "try_sync", "apply_fix"), JUDGING),
-    "observations": ("test_observations.py", *JUDGING),
-    "scope": ("test_needed_resources.py", "test_scope.py", *GROUND, *JUDGING),
+    **dict.fromkeys(("prove", "try_sync", "apply_fix"), VERDICT),
+    "observations": ("test_observations.py", *VERDICT),
+    "scope": ("test_needed_resources.py", "test_scope.py", *SIMULATION, *VERDICT),
     "pod_behavior": ("test_pod_behavior.py",),
-    "other_writers": ("test_other_writers.py", *JUDGING),
+    "other_writers": ("test_other_writers.py", *VERDICT),
 }
-# Of queries, what several rules propose fixes by: the goldens of one rule do not say all that these do.
+# Modules of queries/ that build fixes for several rules; the goldens of one rule do not cover them.
 QUERIES: dict[str, tuple[str, ...]] = {
     "previous_revision": ("test_previous_revision.py", "test_introducing_commit.py"),
     "introducing_commit": ("test_introducing_commit.py",),
@@ -64,7 +64,7 @@ SLOW = (
 class Plan:
     module: str
     path: Path
-    forget: tuple[str, ...]
+    reload: tuple[str, ...]
     passes: Callable[[], bool]
     seconds: int
 
@@ -78,30 +78,30 @@ def plans() -> list[Plan]:
 def _plan(path: Path) -> Plan:
     module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
     if path.parent.name in ("proofs", "queries"):
-        knows = (
+        reload = (
             UPPER if path.parent.name == "proofs" else (module, "whysync.queries.previous_revision", "tests")
         )
-        return Plan(module=module, path=path, forget=knows, passes=_tests(path), seconds=60)
-    return Plan(module=module, path=path, forget=(module,), passes=_cases(path), seconds=10)
+        return Plan(module=module, path=path, reload=reload, passes=_tests(path), seconds=60)
+    return Plan(module=module, path=path, reload=(module,), passes=_cases(path), seconds=10)
 
 
 def _cases(path: Path) -> Callable[[], bool]:
-    """A rule answers to its own goldens alone: they are to say all that it does."""
-    folders = [one for one in BUNDLES if one.parts[-3:-1] == (path.parent.name, path.stem)]
+    """A rule is tested with its own goldens only: they should cover all of its behavior."""
+    folders = [bundle for bundle in BUNDLES if bundle.parts[-3:-1] == (path.parent.name, path.stem)]
 
     def passes() -> bool:
         rules_in.cache_clear()
         for folder in folders:
-            says_exactly_this(folder, Golden(accept=False))
+            check_golden(folder, Golden(accept=False))
         return bool(folders)
 
     return passes
 
 
 def _tests(path: Path) -> Callable[[], bool]:
-    home = ROOT / "tests" / path.parent.name
-    known = QUERIES if path.parent.name == "queries" else TESTS
-    files = [str(home / name) for name in known.get(path.stem, (*GROUND, *JUDGING))]
+    folder = ROOT / "tests" / path.parent.name
+    tests = QUERIES if path.parent.name == "queries" else TESTS
+    files = [str(folder / name) for name in tests.get(path.stem, (*SIMULATION, *VERDICT))]
     without = [f"--deselect=tests/proofs/{name}" for name in SLOW]
 
     def passes() -> bool:

@@ -1,7 +1,7 @@
-"""A mutant takes its module's place in a forked child, and the module's tests run there.
+"""Run the tests of a module in a forked child process in which a mutant replaces the module.
 
-Everything is imported once, before the fork: a child costs milliseconds, and the files on disk stay as they
-are. What has already imported the module is forgotten in the child and imported anew.
+Everything is imported once, before the fork, so a child starts in milliseconds, and no file is changed.
+Packages that have imported the module are removed from `sys.modules` in the child and imported again.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from enum import StrEnum
 from types import ModuleType
 
 
-class Fate(StrEnum):
-    NOTICED = "noticed"
-    TOO_SLOW = "too slow"  # noticed as well: it ran in circles
+class Outcome(StrEnum):
+    KILLED = "killed"
+    TIMED_OUT = "timed out"  # counts as killed: an endless loop
     SURVIVED = "survived"
 
 
-class _Stand(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives one module another source."""
+class _MutantLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Import one module from the mutant's source."""
 
     def __init__(self, name: str, source: str) -> None:
         self.name, self.source = name, source
@@ -41,33 +41,39 @@ class _Stand(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.source, f"<mutant of {self.name}>", "exec"), module.__dict__)
 
 
-def fate(name: str, source: str, *, forget: Sequence[str], passes: Callable[[], bool], seconds: int) -> Fate:
-    """What becomes of this source of the module; `forget` are the packages that know it."""
+def run_mutant(
+    name: str, source: str, *, reload: Sequence[str], passes: Callable[[], bool], seconds: int
+) -> Outcome:
+    """Test this source of the module; `reload` are the packages that import it."""
     child = os.fork()
     if not child:
-        _live(name, source, forget=forget, passes=passes, seconds=seconds)
+        _run_in_child(name, source, reload=reload, passes=passes, seconds=seconds)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
-        return Fate.TOO_SLOW if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGALRM) else Fate.NOTICED
-    return Fate.NOTICED if os.WEXITSTATUS(status) else Fate.SURVIVED
+        return (
+            Outcome.TIMED_OUT if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGALRM) else Outcome.KILLED
+        )
+    return Outcome.KILLED if os.WEXITSTATUS(status) else Outcome.SURVIVED
 
 
-def _live(name: str, source: str, *, forget: Sequence[str], passes: Callable[[], bool], seconds: int) -> None:
+def _run_in_child(
+    name: str, source: str, *, reload: Sequence[str], passes: Callable[[], bool], seconds: int
+) -> None:
     code = 1
     try:
-        # Seconds of work: on a busy machine the clock says little. The alarm is for one that sleeps.
+        # Processor time, because the machine may be busy. The alarm is for a mutant that sleeps.
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         signal.alarm(seconds * 20)
-        nowhere = os.open(os.devnull, os.O_RDWR)
+        devnull = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
-            os.dup2(nowhere, stream)
-        for known in tuple(sys.modules):
-            if any(known == one or known.startswith(f"{one}.") for one in forget):
-                del sys.modules[known]
-        sys.meta_path.insert(0, _Stand(name, source))
+            os.dup2(devnull, stream)
+        for loaded in tuple(sys.modules):
+            if any(loaded == package or loaded.startswith(f"{package}.") for package in reload):
+                del sys.modules[loaded]
+        sys.meta_path.insert(0, _MutantLoader(name, source))
         importlib.import_module(name)
         code = 0 if passes() else 1
-    except BaseException:  # whatever it is, it was noticed
+    except BaseException:  # any failure kills the mutant
         code = 1
     finally:
         os._exit(code)
