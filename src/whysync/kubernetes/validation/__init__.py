@@ -1,8 +1,8 @@
-"""What a Kubernetes 1.36 API server refuses, and in which words.
+"""Validation of objects as in a Kubernetes 1.36 API server, with its error messages.
 
-`problems_on_create` and `problems_on_update` answer for an object as the server sees it: decoded, with its
-defaults, and on update with what the server itself carries over from the old object. They are the checks
-behind code 422.
+`problems_on_create` and `problems_on_update` take an object that is decoded and has its defaults; on
+update, also the fields that the server carries over from the old object. The server answers these problems
+with code 422.
 """
 
 from __future__ import annotations

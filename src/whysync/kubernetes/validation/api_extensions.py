@@ -1,8 +1,8 @@
-"""CustomResourceDefinitions, APIServices, webhook configurations: what extends the API.
+"""CustomResourceDefinitions, APIServices and webhook configurations.
 
 Mirrors `apiextensions/validation`, `apiregistration/validation` and `admissionregistration/validation`,
-Kubernetes 1.36. Differs: the schemas of a definition are only checked for being there and for naming their
-types, and CEL expressions are not compiled.
+Kubernetes 1.36. Differs: of schemas only the checks in `crd_schemas` are made, and CEL expressions are not
+compiled.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.crd_schemas import schema_problems, shared_schema
+from whysync.kubernetes.validation.crd_schemas import shared_schema, validate_schema
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
@@ -21,8 +21,8 @@ from whysync.kubernetes.validation.field_error import (
     unsupported,
 )
 from whysync.kubernetes.validation.internal_types import internal_list
-from whysync.kubernetes.validation.scalars import one_of, optional_one_of
-from whysync.kubernetes.validation.selectors import label_selector
+from whysync.kubernetes.validation.scalars import validate_enum, validate_optional_enum
+from whysync.kubernetes.validation.selectors import validate_label_selector
 
 _APPROVED = "api-approved.kubernetes.io"
 _PRESERVING = (
@@ -32,7 +32,7 @@ _REVIEWS = ("v1", "v1beta1")
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 
 
-def definition(obj: Object) -> Problems:
+def validate_custom_resource_definition(obj: Object) -> Problems:
     spec = fields(obj.get("spec"))
     expected = f"{text(dig(spec, 'names', 'plural'))}.{text(spec.get('group'))}"
 
@@ -41,117 +41,121 @@ def definition(obj: Object) -> Problems:
         if name != expected:
             yield 'must be spec.names.plural+"."+spec.group'
 
-    yield from metadata.on_create_generic(obj, form)
-    yield from _definition_spec(spec)
-    yield from _stored_versions(obj)
-    yield from _approval(obj, None)
-    yield from _preserving(obj, None)
+    yield from metadata.validate_object_meta_accessor(obj, form)
+    yield from _validate_custom_resource_definition_spec(spec)
+    yield from _validate_stored_versions(obj)
+    yield from _validate_api_approval(obj, None)
+    yield from _validate_preserve_unknown_fields(obj, None)
 
 
-def definition_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update_generic(old, new)
-    before, after = fields(old.get("spec")), fields(new.get("spec"))
-    # What an older server took is not held against a change.
-    yield from _definition_spec(after, with_schemas=not any(True for _ in _schemas(before)))
+def validate_custom_resource_definition_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_accessor_update(old, new)
+    old_spec, new_spec = fields(old.get("spec")), fields(new.get("spec"))
+    # Schemas that were invalid before the change (accepted by an older server) are not validated again.
+    yield from _validate_custom_resource_definition_spec(
+        new_spec, with_schemas=not any(True for _ in _validate_schemas(old_spec))
+    )
     established = any(
         fields(item).get("type") == "Established" and fields(item).get("status") == "True"
         for item in items(dig(old, "status", "conditions"))
     )
-    kept = ("scope", "names.kind", "group", "names.plural") if established else ("group", "names.plural")
-    for field in kept:
-        was, now = (text(dig(side, *field.split("."))) for side in (before, after))
-        if was != now:
-            yield invalid(f"spec.{field}", now, IMMUTABLE)
-    yield from _stored_versions({**new, "status": old.get("status")})
-    yield from _approval(new, old)
-    yield from _preserving(new, old)
+    immutable_fields = (
+        ("scope", "names.kind", "group", "names.plural") if established else ("group", "names.plural")
+    )
+    for field in immutable_fields:
+        old_value, new_value = (text(dig(side, *field.split("."))) for side in (old_spec, new_spec))
+        if old_value != new_value:
+            yield invalid(f"spec.{field}", new_value, IMMUTABLE)
+    yield from _validate_stored_versions({**new, "status": old.get("status")})
+    yield from _validate_api_approval(new, old)
+    yield from _validate_preserve_unknown_fields(new, old)
 
 
-def api_service(obj: Object) -> Problems:
+def validate_api_service(obj: Object) -> Problems:
     spec = fields(obj.get("spec"))
     group, version = text(spec.get("group")), text(spec.get("version"))
 
     def form(name: str) -> Iterator[str]:
-        wrong = tuple(names.path_segment(name))
-        yield from wrong
-        if not wrong and name != f"{version}.{group}":
+        errors = tuple(names.path_segment(name))
+        yield from errors
+        if not errors and name != f"{version}.{group}":
             yield f'must be `spec.version+"."+spec.group`: "{version}.{group}"'
 
-    yield from metadata.on_create_generic(obj, form)
+    yield from metadata.validate_object_meta_accessor(obj, form)
     if group:
         yield from each("spec.group", group, names.dns_subdomain(group))
     elif version != "v1":
         yield required("spec.group", "only v1 may have an empty group and it better be legacy kube")
     yield from each("spec.version", version, names.dns_1035_label(version))
-    for field, most in (("groupPriorityMinimum", 20000), ("versionPriority", 1000)):
+    for field, maximum in (("groupPriorityMinimum", 20000), ("versionPriority", 1000)):
         value = integer(spec.get(field))
-        if not 0 < value <= most:
-            yield invalid(f"spec.{field}", value, f"must be positive and less than {most}")
-    yield from _api_service_target(spec)
+        if not 0 < value <= maximum:
+            yield invalid(f"spec.{field}", value, f"must be positive and less than {maximum}")
+    yield from _validate_api_service_target(spec)
 
 
-def api_service_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update_generic(old, new)
-    yield from api_service(new)
+def validate_api_service_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_accessor_update(old, new)
+    yield from validate_api_service(new)
 
 
-def webhooks(obj: Object) -> Problems:
-    yield from metadata.on_create_generic(obj, names.dns_subdomain)
+def validate_webhook_configuration(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta_accessor(obj, names.dns_subdomain)
     for index, item in enumerate(items(obj.get("webhooks"))):
         hook, path = fields(item), f"webhooks[{index}]"
-        yield from _webhook(hook, path)
-        yield from _review_versions(
+        yield from _validate_webhook(hook, path)
+        yield from _validate_admission_review_versions(
             items(hook.get("admissionReviewVersions")), f"{path}.admissionReviewVersions"
         )
 
 
-def webhooks_on_update(_: Object, new: Object) -> Problems:
-    yield from webhooks(new)
+def validate_webhook_configuration_update(_: Object, new: Object) -> Problems:
+    yield from validate_webhook_configuration(new)
 
 
-def _schemas(spec: Object) -> Problems:
-    """What is wrong with the schemas: of the versions one by one, or of all together."""
+def _validate_schemas(spec: Object) -> Problems:
+    """Problems of the schemas, of each version or of the schema that all versions share."""
     versions = [fields(item) for item in items(spec.get("versions"))]
     for index, version in enumerate(versions):
         if not isinstance(dig(version, "schema", "openAPIV3Schema"), dict):
             yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
     common = shared_schema(versions)
     if common is not None:
-        yield from schema_problems(common, "spec.validation.openAPIV3Schema")
+        yield from validate_schema(common, "spec.validation.openAPIV3Schema")
         return
     for index, version in enumerate(versions):
         path = f"spec.versions[{index}].schema.openAPIV3Schema"
-        yield from schema_problems(dig(version, "schema", "openAPIV3Schema"), path)
+        yield from validate_schema(dig(version, "schema", "openAPIV3Schema"), path)
 
 
-def _definition_spec(spec: Object, *, with_schemas: bool = True) -> Problems:
+def _validate_custom_resource_definition_spec(spec: Object, *, with_schemas: bool = True) -> Problems:
     group, versions = text(spec.get("group")), [fields(item) for item in items(spec.get("versions"))]
-    yield from _domain(group, "spec.group")
-    yield from one_of(spec.get("scope"), "spec.scope", ("Cluster", "Namespaced"), sort=False)
-    wrong = tuple(_schemas(spec)) if with_schemas else ()
-    yield from (problem for problem in wrong if problem.path.startswith("spec.versions"))
-    called = [text(version.get("name")) for version in versions]
-    for index, name in enumerate(called):
-        yield from _version_name(name, f"spec.versions[{index}].name")
-    if len(set(called)) < len(called):
-        yield invalid("spec.versions", _shown(spec), "must contain unique version names")
+    yield from _validate_group(group, "spec.group")
+    yield from validate_enum(spec.get("scope"), "spec.scope", ("Cluster", "Namespaced"), sort=False)
+    schema_problems = tuple(_validate_schemas(spec)) if with_schemas else ()
+    yield from (problem for problem in schema_problems if problem.path.startswith("spec.versions"))
+    version_names = [text(version.get("name")) for version in versions]
+    for index, name in enumerate(version_names):
+        yield from _validate_version_name(name, f"spec.versions[{index}].name")
+    if len(set(version_names)) < len(version_names):
+        yield invalid("spec.versions", _internal_versions(spec), "must contain unique version names")
     if sum(version.get("storage") is True for version in versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", _shown(spec), detail)
-    if called:  # the first version is also kept under the name that it had in older API versions
-        yield from _version_name(called[0], "spec.version")
-    yield from _definition_names(fields(spec.get("names")))
-    yield from (problem for problem in wrong if not problem.path.startswith("spec.versions"))
+        yield invalid("spec.versions", _internal_versions(spec), detail)
+    if version_names:  # internally `spec.version` is a copy of the first version's name
+        yield from _validate_version_name(version_names[0], "spec.version")
+    yield from _validate_custom_resource_definition_names(fields(spec.get("names")))
+    yield from (problem for problem in schema_problems if not problem.path.startswith("spec.versions"))
 
 
-def _version_name(name: str, path: str) -> Problems:
-    wrong = tuple(names.dns_1035_label(name))
-    if wrong:
-        yield invalid(path, name, ",".join(wrong))
+def _validate_version_name(name: str, path: str) -> Problems:
+    errors = tuple(names.dns_1035_label(name))
+    if errors:
+        yield invalid(path, name, ",".join(errors))
 
 
-def _shown(spec: Object) -> Json:
-    """A schema, subresources or columns that all versions share are held once, above the versions."""
+def _internal_versions(spec: Object) -> Json:
+    """The versions as the server prints them: a schema that all versions share is not part of them."""
     versions = [fields(item) for item in items(spec.get("versions"))]
     bare = list[Json]()
     common = shared_schema(versions) is not None
@@ -160,17 +164,17 @@ def _shown(spec: Object) -> Json:
     return internal_list(bare, "apiextensions/v1.CustomResourceDefinitionVersion")
 
 
-def _domain(group: str, path: str) -> Problems:
-    wrong = tuple(names.dns_subdomain(group))
+def _validate_group(group: str, path: str) -> Problems:
+    errors = tuple(names.dns_subdomain(group))
     if not group:
         yield required(path)
-    elif wrong:
-        yield invalid(path, group, ",".join(wrong))
+    elif errors:
+        yield invalid(path, group, ",".join(errors))
     elif "." not in group:
         yield invalid(path, group, "should be a domain with at least one dot")
 
 
-def _definition_names(crd_names: Object) -> Problems:
+def _validate_custom_resource_definition_names(crd_names: Object) -> Problems:
     path = "spec.names"
     for field in ("plural", "singular", "kind", "listKind"):
         if not text(crd_names.get(field)) and field in ("plural", "kind"):  # the server fills in the others
@@ -178,31 +182,31 @@ def _definition_names(crd_names: Object) -> Problems:
     for field in ("plural", "singular", "kind", "listKind"):
         value = text(crd_names.get(field))
         mixed = field in ("kind", "listKind")
-        wrong = tuple(names.dns_1035_label(value.lower() if mixed else value)) if value else ()
-        if wrong:
+        errors = tuple(names.dns_1035_label(value.lower() if mixed else value)) if value else ()
+        if errors:
             prefix = "may have mixed case, but should otherwise match: " if mixed else ""
-            yield invalid(f"{path}.{field}", value, prefix + ",".join(wrong))
+            yield invalid(f"{path}.{field}", value, prefix + ",".join(errors))
     for field in ("shortNames", "categories"):
         for index, item in enumerate(items(crd_names.get(field))):
-            wrong = tuple(names.dns_1035_label(text(item)))
-            if wrong:
-                yield invalid(f"{path}.{field}[{index}]", text(item), ",".join(wrong))
+            errors = tuple(names.dns_1035_label(text(item)))
+            if errors:
+                yield invalid(f"{path}.{field}[{index}]", text(item), ",".join(errors))
     if text(crd_names.get("kind")) and crd_names.get("kind") == crd_names.get("listKind"):
         prefix = "kind and listKind may not be the same"
         yield invalid(f"{path}.listKind", text(crd_names.get("listKind")), prefix)
 
 
-def _stored_versions(obj: Object) -> Problems:
-    """The storage version need not be among them: the server itself adds it before it looks."""
+def _validate_stored_versions(obj: Object) -> Problems:
+    """The storage version may be missing: the server adds it before validation."""
     stored = [text(item) for item in items(dig(obj, "status", "storedVersions"))]
     versions = [fields(item) for item in items(dig(obj, "spec", "versions"))]
     if not stored:
         if not any(version.get("storage") is True for version in versions):
             yield invalid("status.storedVersions", None, "must have at least one stored version")
         return
-    known = {text(version.get("name")) for version in versions}
+    version_names = {text(version.get("name")) for version in versions}
     for index, name in enumerate(stored):
-        if name not in known:
+        if name not in version_names:
             detail = (
                 f"missing from spec.versions; {name} was previously a storage version, and must remain in "
                 f"spec.versions until a storage migration ensures no data remains persisted in {name} and "
@@ -211,16 +215,16 @@ def _stored_versions(obj: Object) -> Problems:
             yield invalid(f"status.storedVersions[{index}]", name, detail)
 
 
-def _approval(obj: Object, old: Object | None) -> Problems:
+def _validate_api_approval(obj: Object, old: Object | None) -> Problems:
     group = text(dig(obj, "spec", "group"))
     if group not in ("k8s.io", "kubernetes.io") and not group.endswith((".k8s.io", ".kubernetes.io")):
         return
-    marks = fields(metadata.meta(obj).get("annotations"))
+    annotations = fields(metadata.meta(obj).get("annotations"))
     if old is not None and (_APPROVED in fields(metadata.meta(old).get("annotations"))) == (
-        _APPROVED in marks
+        _APPROVED in annotations
     ):
         return
-    if not text(marks.get(_APPROVED)):
+    if not text(annotations.get(_APPROVED)):
         detail = (
             f'protected groups must have approval annotation "{_APPROVED}", '
             "see https://github.com/kubernetes/enhancements/pull/1111"
@@ -228,14 +232,14 @@ def _approval(obj: Object, old: Object | None) -> Problems:
         yield required(f"metadata.annotations[{_APPROVED}]", detail)
 
 
-def _preserving(obj: Object, old: Object | None) -> Problems:
+def _validate_preserve_unknown_fields(obj: Object, old: Object | None) -> Problems:
     if old is not None and dig(old, "spec", "preserveUnknownFields") is True:
         return
     if dig(obj, "spec", "preserveUnknownFields") is True:
         yield invalid("spec.preserveUnknownFields", value=True, detail=_PRESERVING)
 
 
-def _api_service_target(spec: Object) -> Problems:
+def _validate_api_service_target(spec: Object) -> Problems:
     service, insecure = spec.get("service"), spec.get("insecureSkipTLSVerify") is True
     if not isinstance(service, dict):
         if insecure:
@@ -246,29 +250,29 @@ def _api_service_target(spec: Object) -> Problems:
         if not text(service.get(field)):
             yield required(f"spec.service.{field}")
     port = service.get("port")
-    wrong = tuple(names.port_number(443 if port is None else integer(port)))
-    if wrong:
-        yield invalid("spec.service.port", port, f"port is not valid: {', '.join(wrong)}")
+    errors = tuple(names.port_number(443 if port is None else integer(port)))
+    if errors:
+        yield invalid("spec.service.port", port, f"port is not valid: {', '.join(errors)}")
     if insecure and text(spec.get("caBundle")):
         yield invalid(
             "spec.insecureSkipTLSVerify", value=True, detail="may not be true if caBundle is present"
         )
 
 
-def _webhook(hook: Object, path: str) -> Problems:
+def _validate_webhook(hook: Object, path: str) -> Problems:
     name = text(hook.get("name"))
-    wrong = tuple(names.dns_subdomain(name))
+    errors = tuple(names.dns_subdomain(name))
     if not name:
         yield required(f"{path}.name")
-    elif wrong:
-        yield invalid(f"{path}.name", name, ",".join(wrong))
+    elif errors:
+        yield invalid(f"{path}.name", name, ",".join(errors))
     elif name.count(".") < 2:
         detail = "should be a domain with at least three segments separated by dots"
         yield invalid(f"{path}.name", name, detail)
     for index, rule in enumerate(items(hook.get("rules"))):
-        yield from _webhook_rule(fields(rule), f"{path}.rules[{index}]")
-    yield from optional_one_of(hook.get("failurePolicy"), f"{path}.failurePolicy", ("Fail", "Ignore"))
-    yield from optional_one_of(hook.get("matchPolicy"), f"{path}.matchPolicy", ("Equivalent", "Exact"))
+        yield from _validate_rule_with_operations(fields(rule), f"{path}.rules[{index}]")
+    yield from validate_optional_enum(hook.get("failurePolicy"), f"{path}.failurePolicy", ("Fail", "Ignore"))
+    yield from validate_optional_enum(hook.get("matchPolicy"), f"{path}.matchPolicy", ("Equivalent", "Exact"))
     effects = hook.get("sideEffects")
     if effects is None:
         yield required(f"{path}.sideEffects", "must specify one of None, NoneOnDryRun")
@@ -279,18 +283,18 @@ def _webhook(hook: Object, path: str) -> Problems:
         detail = "the timeout value must be between 1 and 30 seconds"
         yield invalid(f"{path}.timeoutSeconds", integer(seconds), detail)
     for field in ("namespaceSelector", "objectSelector"):
-        yield from label_selector(hook.get(field), f"{path}.{field}")
+        yield from validate_label_selector(hook.get(field), f"{path}.{field}")
     target = fields(hook.get("clientConfig"))
     if (target.get("url") is None) == (target.get("service") is None):
         yield required(f"{path}.clientConfig", "exactly one of url or service is required")
     elif target.get("service") is not None:
-        # Upstream hands over the two in the wrong order, so each is missed under the other's name.
-        for field, told_as in (("namespace", "name"), ("name", "namespace")):
+        # Upstream passes the two arguments in the wrong order, so the reported paths are swapped.
+        for field, reported_as in (("namespace", "name"), ("name", "namespace")):
             if not text(fields(target.get("service")).get(field)):
-                yield required(f"{path}.clientConfig.service.{told_as}")
+                yield required(f"{path}.clientConfig.service.{reported_as}")
 
 
-def _webhook_rule(rule: Object, path: str) -> Problems:
+def _validate_rule_with_operations(rule: Object, path: str) -> Problems:
     operations = items(rule.get("operations"))
     if not operations:
         yield required(f"{path}.operations")
@@ -300,18 +304,18 @@ def _webhook_rule(rule: Object, path: str) -> Problems:
     for index, operation in enumerate(operations):
         if operation not in _OPERATIONS:
             yield unsupported(f"{path}.operations[{index}]", operation, _OPERATIONS)
-    for field, called in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
+    for field, plural in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = items(rule.get(field))
         if not values:
             yield required(f"{path}.{field}")
         if len(values) > 1 and "*" in values:
-            yield invalid(f"{path}.{field}", values, f"if '*' is present, must not specify other {called}")
+            yield invalid(f"{path}.{field}", values, f"if '*' is present, must not specify other {plural}")
     if not items(rule.get("resources")):
         yield required(f"{path}.resources")
-    yield from optional_one_of(rule.get("scope"), f"{path}.scope", ("*", "Cluster", "Namespaced"))
+    yield from validate_optional_enum(rule.get("scope"), f"{path}.scope", ("*", "Cluster", "Namespaced"))
 
 
-def _review_versions(versions: list[Json], path: str) -> Problems:
+def _validate_admission_review_versions(versions: list[Json], path: str) -> Problems:
     if not versions:
         yield required(path, f"must specify one of {', '.join(_REVIEWS)}")
         return

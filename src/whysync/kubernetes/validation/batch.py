@@ -3,55 +3,68 @@
 from __future__ import annotations
 
 from whysync.golang.cron import BadSchedule, parse_schedule, time_zone
-from whysync.golang.fmt import go_map
+from whysync.golang.fmt import go_map, quoted
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.equality import same
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
+    duplicate,
+    each,
     invalid,
+    invalid_without_value,
     required,
     too_long,
+    too_many,
     unsupported,
 )
 from whysync.kubernetes.validation.internal_types import internal
-from whysync.kubernetes.validation.job_policies import failure_policy, success_policy
-from whysync.kubernetes.validation.pods import template
-from whysync.kubernetes.validation.scalars import domain_prefixed_path, not_negative, one_of, optional_one_of
-from whysync.kubernetes.validation.selectors import is_readable, label_selector, matches, printable
+from whysync.kubernetes.validation.pods import validate_pod_template_spec
+from whysync.kubernetes.validation.scalars import (
+    validate_domain_prefixed_path,
+    validate_enum,
+    validate_nonnegative_fields,
+    validate_optional_enum,
+)
+from whysync.kubernetes.validation.selectors import is_valid, matches, printable, validate_label_selector
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 _TEMPLATE = "core/v1.PodTemplateSpec"
 _MANY = 100_000
 _DESCRIPTORS = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
+_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_OPERATORS = ("In", "NotIn")
+_STATUSES = ("False", "True", "Unknown")
 _INDEXED = "requires indexed completion mode"
 
 
-def job(obj: Object, *, prefixed: bool = True) -> Problems:
+def validate_job(obj: Object, *, prefixed: bool = True) -> Problems:
     spec = fields(obj.get("spec"))
-    yield from metadata.on_create(obj, names.dns_subdomain)
-    yield from _generated_selector(obj, spec, prefixed=prefixed)
-    yield from _job_spec(spec)
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from _validate_generated_selector(obj, spec, prefixed=prefixed)
+    yield from _validate_job_spec(spec)
     completions = integer(spec.get("completions"))
     if spec.get("completionMode") == "Indexed" and completions > 0:
-        longest = f"{metadata.name_of(obj)}-{completions - 1}"
-        if any(True for _ in names.dns_label(longest)):
-            detail = f"will not able to create pod with invalid DNS label: {longest}"
+        longest_pod_name = f"{metadata.name_of(obj)}-{completions - 1}"
+        if any(True for _ in names.dns_label(longest_pod_name)):
+            detail = f"will not able to create pod with invalid DNS label: {longest_pod_name}"
             yield invalid("metadata.name", metadata.name_of(obj), detail)
 
 
-def job_on_update(old: Object, new: Object) -> Problems:
-    before, after = fields(old.get("spec")), fields(new.get("spec"))
-    marked = fields(dig(before, "template", "metadata", "labels"))
-    yield from job(new, prefixed=_UID_LABELS[1] in marked and _NAME_LABELS[1] in marked)
-    yield from metadata.on_update(old, new)
-    yield from _job_spec(after)
-    yield from _completions(before, after)
-    if not same(before.get("selector"), after.get("selector"), "meta/v1.LabelSelector"):
-        yield invalid("spec.selector", printable(after.get("selector")), IMMUTABLE)
-    yield from _template_update(old, before, after)
+def validate_job_update(old: Object, new: Object) -> Problems:
+    old_spec, new_spec = fields(old.get("spec")), fields(new.get("spec"))
+    template_labels = fields(dig(old_spec, "template", "metadata", "labels"))
+    yield from validate_job(
+        new, prefixed=_UID_LABELS[1] in template_labels and _NAME_LABELS[1] in template_labels
+    )
+    yield from metadata.validate_object_meta_update(old, new)
+    yield from _validate_job_spec(new_spec)
+    yield from _validate_completions_update(old_spec, new_spec)
+    if not same(old_spec.get("selector"), new_spec.get("selector"), "meta/v1.LabelSelector"):
+        yield invalid("spec.selector", printable(new_spec.get("selector")), IMMUTABLE)
+    yield from _validate_pod_template_update(old, old_spec, new_spec)
     for field, kind in (
         ("completionMode", ""),
         ("podFailurePolicy", "batch/v1.PodFailurePolicy"),
@@ -59,25 +72,25 @@ def job_on_update(old: Object, new: Object) -> Problems:
         ("managedBy", ""),
         ("successPolicy", "batch/v1.SuccessPolicy"),
     ):
-        was, now = before.get(field), after.get(field)
-        if not (same(was, now, kind) if kind else was == now):
-            yield invalid(f"spec.{field}", internal(now, kind) if kind else now, IMMUTABLE)
+        old_value, new_value = old_spec.get(field), new_spec.get(field)
+        if not (same(old_value, new_value, kind) if kind else old_value == new_value):
+            yield invalid(f"spec.{field}", internal(new_value, kind) if kind else new_value, IMMUTABLE)
 
 
-def cron_job(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
-    yield from _cron_spec(fields(obj.get("spec")), None)
+def validate_cron_job(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from _validate_cron_job_spec(fields(obj.get("spec")), None)
     if len(metadata.name_of(obj)) > 52:
         yield invalid("metadata.name", metadata.name_of(obj), "must be no more than 52 characters")
 
 
-def cron_job_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update(old, new)
-    yield from _cron_spec(fields(new.get("spec")), fields(old.get("spec")))
+def validate_cron_job_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_update(old, new)
+    yield from _validate_cron_job_spec(fields(new.get("spec")), fields(old.get("spec")))
 
 
-def _generated_selector(obj: Object, spec: Object, *, prefixed: bool) -> Problems:
-    """The server writes a Job's selector and labels itself, unless `manualSelector` is set."""
+def _validate_generated_selector(obj: Object, spec: Object, *, prefixed: bool) -> Problems:
+    """The server generates selector and labels of a Job, unless `manualSelector` is set."""
     if spec.get("manualSelector") is True or spec.get("selector") is None:
         return
     uid, name = text(metadata.meta(obj).get("uid")), metadata.name_of(obj)
@@ -93,23 +106,23 @@ def _generated_selector(obj: Object, spec: Object, *, prefixed: bool) -> Problem
             yield required(path, f"must be '{value}'")
         elif labels[key] != value:
             yield invalid(path, go_map(labels), f"must be '{value}'")
-    if is_readable(spec.get("selector")) and not matches(spec.get("selector"), expected):
+    if is_valid(spec.get("selector")) and not matches(spec.get("selector"), expected):
         yield invalid("spec.selector", printable(spec.get("selector")), "`selector` not auto-generated")
 
 
-def _job_spec(spec: Object) -> Problems:
-    yield from _job_without_selector(spec, "spec")
+def _validate_job_spec(spec: Object) -> Problems:
+    yield from _validate_job_spec_without_selector(spec, "spec")
     selector, labels = spec.get("selector"), dig(spec, "template", "metadata", "labels")
     if selector is None:
         yield required("spec.selector")
     else:
-        yield from label_selector(selector, "spec.selector")
-    if is_readable(selector) and not matches(selector, labels):
+        yield from validate_label_selector(selector, "spec.selector")
+    if is_valid(selector) and not matches(selector, labels):
         detail = "`selector` does not match template `labels`"
         yield invalid("spec.template.metadata.labels", go_map(labels), detail)
 
 
-def _job_without_selector(spec: Object, path: str) -> Problems:
+def _validate_job_spec_without_selector(spec: Object, path: str) -> Problems:
     counts = (
         "parallelism",
         "completions",
@@ -117,31 +130,35 @@ def _job_without_selector(spec: Object, path: str) -> Problems:
         "backoffLimit",
         "ttlSecondsAfterFinished",
     )
-    yield from not_negative(spec, path, *counts, "backoffLimitPerIndex", "maxFailedIndexes")
+    yield from validate_nonnegative_fields(spec, path, *counts, "backoffLimitPerIndex", "maxFailedIndexes")
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
     manager = spec.get("managedBy")
     if manager is not None:
-        yield from domain_prefixed_path(text(manager), f"{path}.managedBy")
+        yield from validate_domain_prefixed_path(text(manager), f"{path}.managedBy")
         if len(text(manager)) > 63:
             yield too_long(f"{path}.managedBy", 63)
     modes = ("NonIndexed", "Indexed")
-    yield from optional_one_of(spec.get("completionMode"), f"{path}.completionMode", modes, sort=False)
+    yield from validate_optional_enum(spec.get("completionMode"), f"{path}.completionMode", modes, sort=False)
     if spec.get("completionMode") == "Indexed":
-        yield from _indexed(spec, path)
+        yield from _validate_indexed_completion_mode(spec, path)
     else:
         for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if spec.get(field) is not None:
                 yield invalid(f"{path}.{field}", spec.get(field), _INDEXED)
-    yield from failure_policy(spec, f"{path}.podFailurePolicy")
-    yield from success_policy(spec, f"{path}.successPolicy")
-    replacing = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
-    yield from optional_one_of(spec.get("podReplacementPolicy"), f"{path}.podReplacementPolicy", replacing)
-    yield from template(spec.get("template"), f"{path}.template")
-    yield from _restart(spec, f"{path}.template.spec.restartPolicy")
+    yield from validate_pod_failure_policy(spec, f"{path}.podFailurePolicy")
+    yield from validate_success_policy(spec, f"{path}.successPolicy")
+    replacement_policies = (
+        ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
+    )
+    yield from validate_optional_enum(
+        spec.get("podReplacementPolicy"), f"{path}.podReplacementPolicy", replacement_policies
+    )
+    yield from validate_pod_template_spec(spec.get("template"), f"{path}.template")
+    yield from _validate_restart_policy(spec, f"{path}.template.spec.restartPolicy")
 
 
-def _restart(spec: Object, path: str) -> Problems:
+def _validate_restart_policy(spec: Object, path: str) -> Problems:
     policy = text(dig(spec, "template", "spec", "restartPolicy"))
     if policy in ("", "Always"):
         yield required(path, 'valid values: "OnFailure", "Never"')
@@ -151,7 +168,7 @@ def _restart(spec: Object, path: str) -> Problems:
         yield invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')
 
 
-def _indexed(spec: Object, path: str) -> Problems:
+def _validate_indexed_completion_mode(spec: Object, path: str) -> Problems:
     completions, failed = spec.get("completions"), spec.get("maxFailedIndexes")
     parallelism = integer(spec.get("parallelism"))
     if completions is None:
@@ -174,31 +191,35 @@ def _indexed(spec: Object, path: str) -> Problems:
         yield invalid(f"{path}.maxFailedIndexes", failed, f"must be less than or equal to 10000 {detail}")
 
 
-def _completions(before: Object, after: Object) -> Problems:
-    was, now = before.get("completions"), after.get("completions")
-    if was == now:
+def _validate_completions_update(old_spec: Object, new_spec: Object) -> Problems:
+    old_completions, new_completions = old_spec.get("completions"), new_spec.get("completions")
+    if old_completions == new_completions:
         return
-    if after.get("completionMode") != "Indexed":
-        yield invalid("spec.completions", now, IMMUTABLE)
-    elif now is not None and now != after.get("parallelism"):
-        yield invalid("spec.completions", now, "can only be modified in tandem with spec.parallelism")
+    if new_spec.get("completionMode") != "Indexed":
+        yield invalid("spec.completions", new_completions, IMMUTABLE)
+    elif new_completions is not None and new_completions != new_spec.get("parallelism"):
+        yield invalid(
+            "spec.completions", new_completions, "can only be modified in tandem with spec.parallelism"
+        )
 
 
-def _template_update(old: Object, before: Object, after: Object) -> Problems:
-    """A suspended Job that has not started may still be moved to other nodes and get other resources."""
-    was, now = fields(before.get("template")), fields(after.get("template"))
-    if not _is_waiting(old, before):
-        if not same(was, now, _TEMPLATE):
-            yield invalid("spec.template", internal(now, _TEMPLATE), IMMUTABLE)
+def _validate_pod_template_update(old_job: Object, old_spec: Object, new_spec: Object) -> Problems:
+    """Scheduling fields and resources of a suspended Job that has not started may change."""
+    old_template, new_template = fields(old_spec.get("template")), fields(new_spec.get("template"))
+    if not _is_suspended_before_start(old_job, old_spec):
+        if not same(old_template, new_template, _TEMPLATE):
+            yield invalid("spec.template", internal(new_template, _TEMPLATE), IMMUTABLE)
         return
-    allowed = _as_if_allowed(fields(was.get("spec")), fields(now.get("spec")))
-    if not same(allowed, fields(now.get("spec")), "core/v1.PodSpec"):
-        yield invalid("spec.template.spec", internal(now.get("spec"), "core/v1.PodSpec"), IMMUTABLE)
+    allowed = _with_allowed_template_changes(
+        fields(old_template.get("spec")), fields(new_template.get("spec"))
+    )
+    if not same(allowed, fields(new_template.get("spec")), "core/v1.PodSpec"):
+        yield invalid("spec.template.spec", internal(new_template.get("spec"), "core/v1.PodSpec"), IMMUTABLE)
 
 
-def _is_waiting(old: Object, before: Object) -> bool:
-    status = fields(old.get("status"))
-    if before.get("suspend") is not True or integer(status.get("active")):
+def _is_suspended_before_start(old_job: Object, old_spec: Object) -> bool:
+    status = fields(old_job.get("status"))
+    if old_spec.get("suspend") is not True or integer(status.get("active")):
         return False
     suspended = any(
         fields(item).get("type") == "Suspended" and fields(item).get("status") == "True"
@@ -207,22 +228,24 @@ def _is_waiting(old: Object, before: Object) -> bool:
     return status.get("startTime") is None or suspended
 
 
-def _as_if_allowed(was: Object, now: Object) -> Object:
-    allowed = dict(was)
+def _with_allowed_template_changes(old_spec: Object, new_spec: Object) -> Object:
+    allowed = dict(old_spec)
     for field in ("nodeSelector", "tolerations", "schedulingGates"):
-        allowed[field] = now.get(field)
-    others = {key: value for key, value in fields(was.get("affinity")).items() if key != "nodeAffinity"}
-    nodes = fields(now.get("affinity")).get("nodeAffinity")
-    if now.get("affinity") is not None:
-        allowed["affinity"] = {**others, "nodeAffinity": nodes}
+        allowed[field] = new_spec.get(field)
+    old_affinity = {
+        key: value for key, value in fields(old_spec.get("affinity")).items() if key != "nodeAffinity"
+    }
+    node_affinity = fields(new_spec.get("affinity")).get("nodeAffinity")
+    if new_spec.get("affinity") is not None:
+        allowed["affinity"] = {**old_affinity, "nodeAffinity": node_affinity}
     else:
-        allowed["affinity"] = others or None
+        allowed["affinity"] = old_affinity or None
     for field in ("containers", "initContainers"):
-        old, new = items(was.get(field)), items(now.get(field))
-        if field in was and len(old) == len(new):
+        old_containers, new_containers = items(old_spec.get(field)), items(new_spec.get(field))
+        if field in old_spec and len(old_containers) == len(new_containers):
             allowed[field] = [
-                _with_resources(fields(old_container), fields(other))
-                for old_container, other in zip(old, new, strict=True)
+                _with_resources(fields(old_container), fields(new_container))
+                for old_container, new_container in zip(old_containers, new_containers, strict=True)
             ]
     return allowed
 
@@ -231,33 +254,35 @@ def _with_resources(old: Object, new: Object) -> Object:
     return {**old, "resources": new.get("resources")} if old.get("name") == new.get("name") else old
 
 
-def _cron_spec(spec: Object, old: Object | None) -> Problems:
+def _validate_cron_job_spec(spec: Object, old_spec: Object | None) -> Problems:
     schedule, zone = text(spec.get("schedule")), spec.get("timeZone")
     if not schedule:
         yield required("spec.schedule")
     else:
-        allowed = old is not None and "TZ" in text(old.get("schedule"))
-        yield from _schedule(schedule, zoned=zone is not None, allowed=allowed)
-    yield from not_negative(spec, "spec", "startingDeadlineSeconds")
-    if zone is not None and (old is None or old.get("timeZone") != zone):
-        yield from _time_zone(text(zone))
+        allowed = old_spec is not None and "TZ" in text(old_spec.get("schedule"))
+        yield from _validate_schedule_format(schedule, zoned=zone is not None, allowed=allowed)
+    yield from validate_nonnegative_fields(spec, "spec", "startingDeadlineSeconds")
+    if zone is not None and (old_spec is None or old_spec.get("timeZone") != zone):
+        yield from _validate_time_zone(text(zone))
     policies = ("Allow", "Forbid", "Replace")
-    yield from one_of(spec.get("concurrencyPolicy"), "spec.concurrencyPolicy", policies)
-    inner, path = fields(dig(spec, "jobTemplate", "spec")), "spec.jobTemplate.spec"
-    yield from _job_without_selector(inner, path)
-    if inner.get("selector") is not None:
+    yield from validate_enum(spec.get("concurrencyPolicy"), "spec.concurrencyPolicy", policies)
+    job_spec, path = fields(dig(spec, "jobTemplate", "spec")), "spec.jobTemplate.spec"
+    yield from _validate_job_spec_without_selector(job_spec, path)
+    if job_spec.get("selector") is not None:
         yield invalid(
-            f"{path}.selector", printable(inner.get("selector")), "`selector` will be auto-generated"
+            f"{path}.selector", printable(job_spec.get("selector")), "`selector` will be auto-generated"
         )
-    if inner.get("manualSelector") is True:
+    if job_spec.get("manualSelector") is True:
         yield unsupported(f"{path}.manualSelector", True, ("nil", "false"))
-    yield from not_negative(spec, "spec", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+    yield from validate_nonnegative_fields(
+        spec, "spec", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"
+    )
 
 
-def _schedule(schedule: str, *, zoned: bool, allowed: bool) -> Problems:
-    wrong = _schedule_error(schedule)
-    if wrong:
-        yield invalid("spec.schedule", schedule, wrong)
+def _validate_schedule_format(schedule: str, *, zoned: bool, allowed: bool) -> Problems:
+    error = _schedule_error(schedule)
+    if error:
+        yield invalid("spec.schedule", schedule, error)
     if "TZ" not in schedule:
         return
     if not allowed:
@@ -281,7 +306,7 @@ def _schedule_error(schedule: str) -> str:
     return ""
 
 
-def _time_zone(zone: str) -> Problems:
+def _validate_time_zone(zone: str) -> Problems:
     if not zone:
         yield invalid("spec.timeZone", zone, "timeZone must be nil or non-empty string")
     elif zone.lower() == "local":
@@ -289,3 +314,97 @@ def _time_zone(zone: str) -> Problems:
         yield invalid("spec.timeZone", zone, detail)
     elif time_zone(zone) is None:
         yield invalid("spec.timeZone", zone, f"unknown time zone {zone}")
+
+
+def validate_pod_failure_policy(spec: Object, path: str) -> Problems:
+    policy = spec.get("podFailurePolicy")
+    if not isinstance(policy, dict):
+        return
+    rules = items(policy.get("rules"))
+    if len(rules) > 20:
+        yield too_many(f"{path}.rules", len(rules), 20)
+    pod_spec = fields(dig(spec, "template", "spec"))
+    container_names = {
+        text(fields(item).get("name"))
+        for field in ("containers", "initContainers")
+        for item in items(pod_spec.get(field))
+    }
+    for index, rule in enumerate(rules):
+        yield from _validate_pod_failure_policy_rule(
+            fields(rule), f"{path}.rules[{index}]", spec, container_names
+        )
+
+
+def validate_success_policy(spec: Object, path: str) -> Problems:
+    policy = spec.get("successPolicy")
+    if not isinstance(policy, dict):
+        return
+    if spec.get("completionMode") != "Indexed":
+        yield invalid(path, internal(policy, "batch/v1.SuccessPolicy"), _INDEXED)
+        return
+    rules = items(policy.get("rules"))
+    if not rules:
+        detail = "at least one rules must be specified when the successPolicy is specified"
+        yield required(f"{path}.rules", detail)
+    for index, item in enumerate(rules):
+        rule, item_path = fields(item), f"{path}.rules[{index}]"
+        count = rule.get("succeededCount")
+        if count is None and rule.get("succeededIndexes") is None:
+            yield required(item_path, "at least one of succeededCount or succeededIndexes must be specified")
+        completions = integer(spec.get("completions"))
+        if count is not None and integer(count) > completions:
+            detail = f"must be less than or equal to {completions} (the number of specified completions)"
+            yield invalid(f"{item_path}.succeededCount", count, detail)
+
+
+def _validate_pod_failure_policy_rule(
+    rule: Object, path: str, spec: Object, container_names: set[str]
+) -> Problems:
+    action = text(rule.get("action"))
+    if action == "FailIndex":
+        if spec.get("backoffLimitPerIndex") is None:
+            yield invalid(f"{path}.action", action, "requires the backoffLimitPerIndex to be set")
+    else:
+        yield from _validate_choice(action, f"{path}.action", _ACTIONS)
+    codes, conditions = rule.get("onExitCodes"), items(rule.get("onPodConditions"))
+    if isinstance(codes, dict):
+        yield from _validate_on_exit_codes(codes, f"{path}.onExitCodes", container_names)
+    for index, item in enumerate(conditions):
+        item_path, kind = f"{path}.onPodConditions[{index}]", text(fields(item).get("type"))
+        yield from each(f"{item_path}.type", kind, names.qualified_name(kind))
+        yield from _validate_choice(text(fields(item).get("status")), f"{item_path}.status", _STATUSES)
+    if isinstance(codes, dict) and conditions:
+        detail = "specifying both OnExitCodes and OnPodConditions is not supported"
+        yield invalid_without_value(path, detail)
+    if codes is None and not conditions:
+        detail = "specifying one of OnExitCodes and OnPodConditions is required"
+        yield invalid_without_value(path, detail)
+
+
+def _validate_on_exit_codes(codes: Object, path: str, container_names: set[str]) -> Problems:
+    operator, values = text(codes.get("operator")), items(codes.get("values"))
+    yield from _validate_choice(operator, f"{path}.operator", _OPERATORS)
+    container = codes.get("containerName")
+    if container is not None and container not in container_names:
+        detail = "must be one of the container or initContainer names in the pod template"
+        yield invalid(f"{path}.containerName", container, detail)
+    if not values:
+        bad_value = values if isinstance(codes.get("values"), list) else None
+        yield invalid(f"{path}.values", bad_value, "at least one value is required")
+    elif len(values) > 255:
+        yield too_many(f"{path}.values", len(values), 255)
+    numbers = [integer(value) for value in values]
+    for index, number in enumerate(numbers):
+        if operator == "In" and number == 0:
+            yield invalid(f"{path}.values[{index}]", number, "must not be 0 for the In operator")
+        if number in numbers[:index]:
+            yield duplicate(f"{path}.values[{index}]", number)
+    if numbers != sorted(numbers):
+        yield invalid(f"{path}.values", values, "must be ordered")
+
+
+def _validate_choice(value: str, path: str, supported: tuple[str, ...]) -> Problems:
+    if not value:
+        yield required(path, f"valid values: [{' '.join(quoted(name) for name in supported)}]")
+    elif value not in supported:
+        yield unsupported(path, value, supported)

@@ -19,8 +19,8 @@ from whysync.kubernetes.validation.field_error import (
     too_long,
 )
 
-LARGEST = 1024 * 1024
-_SEALED = "field is immutable when `immutable` is set"
+MAX_SECRET_SIZE = 1024 * 1024
+_IMMUTABLE_WHEN_SET = "field is immutable when `immutable` is set"
 _ACCOUNT = "kubernetes.io/service-account.name"
 _DOCKER_KEYS = {
     "kubernetes.io/dockercfg": ".dockercfg",
@@ -28,8 +28,8 @@ _DOCKER_KEYS = {
 }
 
 
-def config_map(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
+def validate_config_map(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
     plain, binary = fields(obj.get("data")), fields(obj.get("binaryData"))
     for key in plain:
         yield from each(f"data[{key}]", key, names.config_key(key))
@@ -38,37 +38,37 @@ def config_map(obj: Object) -> Problems:
     for key in binary:
         yield from each(f"binaryData[{key}]", key, names.config_key(key))
     size = sum(len(text(value).encode("utf-8", "replace")) for value in plain.values())
-    if size + sum(len(_decoded(value)) for value in binary.values()) > LARGEST:
-        yield too_long("[]", LARGEST)
+    if size + sum(len(_decoded(value)) for value in binary.values()) > MAX_SECRET_SIZE:
+        yield too_long("[]", MAX_SECRET_SIZE)
 
 
-def config_map_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update(old, new)
-    yield from _sealed(old, new, ("data", "binaryData"))
-    yield from config_map(new)
+def validate_config_map_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_update(old, new)
+    yield from _validate_immutable(old, new, ("data", "binaryData"))
+    yield from validate_config_map(new)
 
 
-def secret(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
+def validate_secret(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
     data = fields(obj.get("data"))
     for key in data:
         yield from each(f"data[{key}]", key, names.config_key(key))
-    if sum(len(_decoded(value)) for value in data.values()) > LARGEST:
-        yield too_long("data", LARGEST)
-    yield from _secret_type(obj, data)
+    if sum(len(_decoded(value)) for value in data.values()) > MAX_SECRET_SIZE:
+        yield too_long("data", MAX_SECRET_SIZE)
+    yield from _validate_secret_type(obj, data)
 
 
-def secret_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update(old, new)
+def validate_secret_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_update(old, new)
     kind = text(new.get("type"))
     if kind != text(old.get("type")):
         yield invalid("type", kind, IMMUTABLE)
-    yield from _sealed(old, new, ("data",))
-    yield from secret(new)
+    yield from _validate_immutable(old, new, ("data",))
+    yield from validate_secret(new)
 
 
 def with_string_data(obj: Object) -> Object:
-    """`stringData` as the server stores it: encoded, among `data`. Only then is a Secret looked at."""
+    """The Secret with its `stringData` encoded in `data`, as the server stores it before validation."""
     added = fields(obj.get("stringData"))
     if not added and "stringData" not in obj:
         return obj
@@ -82,17 +82,17 @@ def with_string_data(obj: Object) -> Object:
     return stored
 
 
-def _sealed(old: Object, new: Object, parts: tuple[str, ...]) -> Problems:
+def _validate_immutable(old: Object, new: Object, data_fields: tuple[str, ...]) -> Problems:
     if old.get("immutable") is not True:
         return
     if new.get("immutable") is not True:
-        yield forbidden("immutable", _SEALED)
-    for part in parts:
-        if not same_plain(old.get(part), new.get(part)):
-            yield forbidden(part, _SEALED)
+        yield forbidden("immutable", _IMMUTABLE_WHEN_SET)
+    for field in data_fields:
+        if not same_plain(old.get(field), new.get(field)):
+            yield forbidden(field, _IMMUTABLE_WHEN_SET)
 
 
-def _secret_type(obj: Object, data: Object) -> Problems:
+def _validate_secret_type(obj: Object, data: Object) -> Problems:
     kind = text(obj.get("type"))
     if kind == "kubernetes.io/service-account-token":
         if not text(fields(metadata.meta(obj).get("annotations")).get(_ACCOUNT)):
@@ -102,9 +102,9 @@ def _secret_type(obj: Object, data: Object) -> Problems:
         if _DOCKER_KEYS[kind] not in data:
             yield required(path)
             return
-        wrong = json_object_error(_decoded(data[_DOCKER_KEYS[kind]]))
-        if wrong:
-            yield invalid(path, "<secret contents redacted>", wrong)
+        error = json_object_error(_decoded(data[_DOCKER_KEYS[kind]]))
+        if error:
+            yield invalid(path, "<secret contents redacted>", error)
     elif kind == "kubernetes.io/basic-auth":
         if "username" not in data and "password" not in data:
             yield required("data[username]")

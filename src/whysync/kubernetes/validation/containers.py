@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from whysync.json_tree import Json, Missing, Object, fields, integer, items, text
 from whysync.kubernetes.validation import names
-from whysync.kubernetes.validation.environment import environment
+from whysync.kubernetes.validation.environment import validate_env
 from whysync.kubernetes.validation.field_error import (
     Problems,
     duplicate,
@@ -16,106 +16,115 @@ from whysync.kubernetes.validation.field_error import (
     required,
     unsupported,
 )
-from whysync.kubernetes.validation.mounts import devices, mounts
-from whysync.kubernetes.validation.resources import container_resources
-from whysync.kubernetes.validation.scalars import dns_label, not_negative, one_of, port_number_or_name
-from whysync.kubernetes.validation.security import container_security
+from whysync.kubernetes.validation.mounts import validate_volume_devices, validate_volume_mounts
+from whysync.kubernetes.validation.resources import validate_container_resource_requirements
+from whysync.kubernetes.validation.scalars import (
+    validate_enum,
+    validate_nonnegative_fields,
+    validate_port_num_or_name,
+    validate_required,
+    validate_single_source,
+)
+from whysync.kubernetes.validation.security import validate_security_context
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _RESTARTS = ("Always", "Never", "OnFailure")
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 
 
-def containers(spec: Object, path: str, volumes: Object) -> Problems:
+def validate_containers(spec: Object, path: str, volumes: Object) -> Problems:
     container_list = items(spec.get("containers"))
     if not container_list:
         yield required(path)
         return
-    claims = claim_names(spec)
+    claims = _resource_claim_names(spec)
     seen: set[str] = set()
     for index, item in enumerate(container_list):
-        container, where = fields(item), f"{path}[{index}]"
-        yield from _common(container, where, spec, volumes, claims)
+        container, item_path = fields(item), f"{path}[{index}]"
+        yield from _validate_container_common(container, item_path, spec, volumes, claims)
         name = text(container.get("name"))
         if name in seen:
-            yield duplicate(f"{where}.name", name)
+            yield duplicate(f"{item_path}.name", name)
         seen.add(name)
-        yield from lifecycle(container, where, spec)
-        yield from probes(container, where)
-        yield from _restart(container, where)
-    yield from _host_ports(container_list, path)
+        yield from _validate_lifecycle(container, item_path, spec)
+        yield from _validate_probes(container, item_path)
+        yield from _validate_container_restart_policy(container, item_path)
+    yield from _validate_host_port_conflicts(container_list, path)
 
 
-def init_containers(spec: Object, path: str, volumes: Object) -> Problems:
-    claims = claim_names(spec)
+def validate_init_containers(spec: Object, path: str, volumes: Object) -> Problems:
+    claims = _resource_claim_names(spec)
     seen = {text(fields(item).get("name")) for item in items(spec.get("containers"))}
     for index, item in enumerate(items(spec.get("initContainers"))):
-        container, where = fields(item), f"{path}[{index}]"
-        yield from _common(container, where, spec, volumes, claims)
-        yield from _restart(container, where)
+        container, item_path = fields(item), f"{path}[{index}]"
+        yield from _validate_container_common(container, item_path, spec, volumes, claims)
+        yield from _validate_container_restart_policy(container, item_path)
         name = text(container.get("name"))
         if name in seen:
-            yield duplicate(f"{where}.name", name)
+            yield duplicate(f"{item_path}.name", name)
         elif name:
             seen.add(name)
         if container.get("restartPolicy") == "Always":
-            yield from lifecycle(container, where, spec)
-            yield from probes(container, where)
+            yield from _validate_lifecycle(container, item_path, spec)
+            yield from _validate_probes(container, item_path)
             continue
         for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
             if container.get(field) is not None:
-                yield forbidden(f"{where}.{field}", _ONLY_SIDECARS)
+                yield forbidden(f"{item_path}.{field}", _ONLY_SIDECARS)
 
 
-def claim_names(spec: Object) -> frozenset[str]:
+def _resource_claim_names(spec: Object) -> frozenset[str]:
     return frozenset(text(fields(item).get("name")) for item in items(spec.get("resourceClaims")))
 
 
-def _common(container: Object, path: str, spec: Object, volumes: Object, claims: Collection[str]) -> Problems:
+def _validate_container_common(
+    container: Object, path: str, spec: Object, volumes: Object, claims: Collection[str]
+) -> Problems:
     name = text(container.get("name"))
-    if name:
-        yield from dns_label(name, f"{path}.name")
-    else:
-        yield required(f"{path}.name")
+    yield from validate_required(name, f"{path}.name", names.dns_label)
     if not text(container.get("image")):
         yield required(f"{path}.image")
     policies = ("File", "FallbackToLogsOnError")
     policy = container.get("terminationMessagePolicy")
-    yield from one_of(policy, f"{path}.terminationMessagePolicy", policies, sort=False)
-    yield from _ports(items(container.get("ports")), f"{path}.ports")
-    yield from environment(container, path)
-    yield from mounts(container, f"{path}.volumeMounts", volumes)
-    yield from devices(container, f"{path}.volumeDevices", volumes)
-    pulls = ("Always", "IfNotPresent", "Never")
-    yield from one_of(container.get("imagePullPolicy"), f"{path}.imagePullPolicy", pulls)
-    yield from container_resources(container.get("resources"), f"{path}.resources", claims)
-    yield from _resize(container.get("resizePolicy"), f"{path}.resizePolicy", text(spec.get("restartPolicy")))
-    yield from container_security(container.get("securityContext"), f"{path}.securityContext")
+    yield from validate_enum(policy, f"{path}.terminationMessagePolicy", policies, sort=False)
+    yield from _validate_container_ports(items(container.get("ports")), f"{path}.ports")
+    yield from validate_env(container, path)
+    yield from validate_volume_mounts(container, f"{path}.volumeMounts", volumes)
+    yield from validate_volume_devices(container, f"{path}.volumeDevices", volumes)
+    pull_policies = ("Always", "IfNotPresent", "Never")
+    yield from validate_enum(container.get("imagePullPolicy"), f"{path}.imagePullPolicy", pull_policies)
+    yield from validate_container_resource_requirements(
+        container.get("resources"), f"{path}.resources", claims
+    )
+    yield from _validate_resize_policy(
+        container.get("resizePolicy"), f"{path}.resizePolicy", text(spec.get("restartPolicy"))
+    )
+    yield from validate_security_context(container.get("securityContext"), f"{path}.securityContext")
 
 
-def _ports(ports: list[Json], path: str) -> Problems:
+def _validate_container_ports(ports: list[Json], path: str) -> Problems:
     seen: set[str] = set()
     for index, item in enumerate(ports):
-        port, where = fields(item), f"{path}[{index}]"
+        port, item_path = fields(item), f"{path}[{index}]"
         name = text(port.get("name"))
         if name:
-            wrong = tuple(names.port_name(name))
-            yield from each(f"{where}.name", name, wrong)
-            if not wrong and name in seen:
-                yield duplicate(f"{where}.name", name)
-            elif not wrong:
+            errors = tuple(names.port_name(name))
+            yield from each(f"{item_path}.name", name, errors)
+            if not errors and name in seen:
+                yield duplicate(f"{item_path}.name", name)
+            elif not errors:
                 seen.add(name)
-        inside, outside = integer(port.get("containerPort")), integer(port.get("hostPort"))
-        if inside == 0:
-            yield required(f"{where}.containerPort")
+        container_port, host_port = integer(port.get("containerPort")), integer(port.get("hostPort"))
+        if container_port == 0:
+            yield required(f"{item_path}.containerPort")
         else:
-            yield from each(f"{where}.containerPort", inside, names.port_number(inside))
-        if outside != 0:
-            yield from each(f"{where}.hostPort", outside, names.port_number(outside))
-        yield from one_of(port.get("protocol"), f"{where}.protocol", _PROTOCOLS)
+            yield from each(f"{item_path}.containerPort", container_port, names.port_number(container_port))
+        if host_port != 0:
+            yield from each(f"{item_path}.hostPort", host_port, names.port_number(host_port))
+        yield from validate_enum(port.get("protocol"), f"{item_path}.protocol", _PROTOCOLS)
 
 
-def _host_ports(container_list: list[Json], path: str) -> Problems:
+def _validate_host_port_conflicts(container_list: list[Json], path: str) -> Problems:
     seen: set[str] = set()
     for index, item in enumerate(container_list):
         for number, entry in enumerate(items(fields(item).get("ports"))):
@@ -128,7 +137,7 @@ def _host_ports(container_list: list[Json], path: str) -> Problems:
             seen.add(key)
 
 
-def _restart(container: Object, path: str) -> Problems:
+def _validate_container_restart_policy(container: Object, path: str) -> Problems:
     policy = container.get("restartPolicy")
     if policy is None:
         if items(container.get("restartPolicyRules")):
@@ -137,15 +146,15 @@ def _restart(container: Object, path: str) -> Problems:
         yield unsupported(f"{path}.restartPolicy", policy, _RESTARTS)
 
 
-def _resize(policies: Json | Missing, path: str, restart: str) -> Problems:
+def _validate_resize_policy(policies: Json | Missing, path: str, restart: str) -> Problems:
     seen: set[str] = set()
     for index, item in enumerate(items(policies)):
         resource, policy = (text(fields(item).get(field)) for field in ("resourceName", "restartPolicy"))
         if resource in seen:
             yield duplicate(f"{path}[{index}]", resource)
         seen.add(resource)
-        yield from one_of(resource, path, ("cpu", "memory"))
-        yield from one_of(policy, path, ("NotRequired", "RestartContainer"))
+        yield from validate_enum(resource, path, ("cpu", "memory"))
+        yield from validate_enum(policy, path, ("NotRequired", "RestartContainer"))
         if restart == "Never" and policy != "NotRequired":
             yield invalid(path, policy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'")
 
@@ -154,63 +163,60 @@ _SECONDS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successTh
 _SCHEMES = ("HTTP", "HTTPS")
 
 
-def probes(container: Object, path: str) -> Problems:
+def _validate_probes(container: Object, path: str) -> Problems:
     for field in ("livenessProbe", "readinessProbe", "startupProbe"):
         probe = container.get(field)
         if not isinstance(probe, dict):
             continue
-        where = f"{path}.{field}"
-        yield from _probe(probe, where)
+        probe_path = f"{path}.{field}"
+        yield from _validate_probe(probe, probe_path)
         if field == "readinessProbe":
             grace = probe.get("terminationGracePeriodSeconds")
             if grace is not None:
                 detail = "must not be set for readinessProbes"
-                yield invalid(f"{where}.terminationGracePeriodSeconds", grace, detail)
+                yield invalid(f"{probe_path}.terminationGracePeriodSeconds", grace, detail)
         elif integer(probe.get("successThreshold")) != 1:
-            yield invalid(f"{where}.successThreshold", integer(probe.get("successThreshold")), "must be 1")
+            yield invalid(
+                f"{probe_path}.successThreshold", integer(probe.get("successThreshold")), "must be 1"
+            )
 
 
-def lifecycle(container: Object, path: str, spec: Object) -> Problems:
+def _validate_lifecycle(container: Object, path: str, spec: Object) -> Problems:
     hooks = fields(container.get("lifecycle"))
     grace = spec.get("terminationGracePeriodSeconds")
     for field in ("postStart", "preStop"):
         if isinstance(hooks.get(field), dict):
             handlers = ("exec", "httpGet", "tcpSocket", "sleep")
-            yield from _handler(fields(hooks.get(field)), f"{path}.lifecycle.{field}", handlers, grace)
+            yield from _validate_handler(
+                fields(hooks.get(field)), f"{path}.lifecycle.{field}", handlers, grace
+            )
     if hooks.get("stopSignal") is not None and spec.get("os") is None:
         detail = "may not be set for containers with empty `spec.os.name`"
         yield forbidden(f"{path}.lifecycle.stopSignal", detail)
 
 
-def _probe(probe: Object, path: str) -> Problems:
-    yield from _handler(probe, path, ("exec", "httpGet", "tcpSocket", "grpc"), None)
-    yield from not_negative(probe, path, *_SECONDS)
+def _validate_probe(probe: Object, path: str) -> Problems:
+    yield from _validate_handler(probe, path, ("exec", "httpGet", "tcpSocket", "grpc"), None)
+    yield from validate_nonnegative_fields(probe, path, *_SECONDS)
     grace = probe.get("terminationGracePeriodSeconds")
     if grace is not None and integer(grace) <= 0:
         yield invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than 0")
 
 
-def _handler(handler: Object, path: str, known: tuple[str, ...], grace: Json) -> Problems:
-    taken = False
-    for kind in known:
-        if not isinstance(handler.get(kind), dict):
-            continue
-        if taken:
-            yield forbidden(f"{path}.{kind}", "may not specify more than 1 handler type")
-            continue
-        taken = True
-        yield from _action(kind, fields(handler.get(kind)), f"{path}.{kind}", grace)
-    if not taken:
-        yield required(path, "must specify a handler type")
+def _validate_handler(handler: Object, path: str, handler_types: tuple[str, ...], grace: Json) -> Problems:
+    def validate(kind: str, action: Object) -> Problems:
+        return _validate_action(kind, action, f"{path}.{kind}", grace)
+
+    yield from validate_single_source(handler, path, handler_types, "handler", validate)
 
 
-def _action(kind: str, action: Object, path: str, grace: Json) -> Problems:
+def _validate_action(kind: str, action: Object, path: str, grace: Json) -> Problems:
     match kind:
         case "exec":
             if not items(action.get("command")):
                 yield required(f"{path}.command")
         case "httpGet":
-            yield from _http_get(action, path)
+            yield from _validate_http_get_action(action, path)
         case "sleep":
             seconds = integer(action.get("seconds"))
             if grace is not None and not 0 <= seconds <= integer(grace):
@@ -219,13 +225,13 @@ def _action(kind: str, action: Object, path: str, grace: Json) -> Problems:
                 )
                 yield invalid(path, seconds, detail)
         case _:
-            yield from port_number_or_name(action.get("port"), f"{path}.port")
+            yield from validate_port_num_or_name(action.get("port"), f"{path}.port")
 
 
-def _http_get(action: Object, path: str) -> Problems:
+def _validate_http_get_action(action: Object, path: str) -> Problems:
     if not text(action.get("path")):
         yield required(f"{path}.path")
-    yield from port_number_or_name(action.get("port"), f"{path}.port")
+    yield from validate_port_num_or_name(action.get("port"), f"{path}.port")
     scheme = text(action.get("scheme"))
     if scheme not in _SCHEMES:
         yield unsupported(f"{path}.scheme", scheme, _SCHEMES)

@@ -1,4 +1,4 @@
-"""Environment variables of a container, and where their values come from."""
+"""Environment variables of a container and their sources. Mirrors `core/validation`, Kubernetes 1.36."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from whysync.golang.quantity import quantity_text, quantity_value
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.validation import names
 from whysync.kubernetes.validation.field_error import Problems, each, invalid, required, unsupported
-from whysync.kubernetes.validation.scalars import dns_label
+from whysync.kubernetes.validation.scalars import validate_required
 
 _FIELDS = (
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
     "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs",
 )  # fmt: skip
-# What the downward API can name at all; not everything of it can become a variable.
+# Field paths of the downward API; not all of them can be the source of an environment variable.
 _CONVERTIBLE = frozenset({*_FIELDS, "metadata.annotations", "metadata.labels", "spec.host"})
 _RESOURCES = (
     "limits.cpu", "limits.ephemeral-storage", "limits.memory",
@@ -29,29 +29,26 @@ _SOURCES = (
 )
 
 
-def environment(container: Object, path: str) -> Problems:
+def validate_env(container: Object, path: str) -> Problems:
     for index, item in enumerate(items(container.get("env"))):
-        variable, where = fields(item), f"{path}.env[{index}]"
+        variable, item_path = fields(item), f"{path}.env[{index}]"
         name = text(variable.get("name"))
-        if name:
-            yield from each(f"{where}.name", name, names.environment_name(name))
-        else:
-            yield required(f"{where}.name")
+        yield from validate_required(name, f"{item_path}.name", names.environment_name)
         if isinstance(variable.get("valueFrom"), dict):
-            yield from _value_from(variable, f"{where}.valueFrom")
+            yield from _validate_env_var_value_from(variable, f"{item_path}.valueFrom")
     for index, item in enumerate(items(container.get("envFrom"))):
-        yield from _env_from(fields(item), f"{path}.envFrom", index)
+        yield from _validate_env_from(fields(item), f"{path}.envFrom", index)
 
 
-def _value_from(variable: Object, path: str) -> Problems:
+def _validate_env_var_value_from(variable: Object, path: str) -> Problems:
     source = fields(variable.get("valueFrom"))
     sources = 0
     for field, check in (
-        ("fieldRef", field_reference),
-        ("resourceFieldRef", resource_reference),
-        ("configMapKeyRef", _key_reference),
-        ("secretKeyRef", _key_reference),
-        ("fileKeyRef", _file_reference),
+        ("fieldRef", validate_object_field_selector),
+        ("resourceFieldRef", validate_container_resource_field_selector),
+        ("configMapKeyRef", _validate_key_selector),
+        ("secretKeyRef", _validate_key_selector),
+        ("fileKeyRef", _validate_file_key_selector),
     ):
         if isinstance(source.get(field), dict):
             sources += 1
@@ -64,8 +61,10 @@ def _value_from(variable: Object, path: str) -> Problems:
         yield invalid(path, "", "may not have more than one field specified at a time")
 
 
-def field_reference(reference: Object, path: str, known: tuple[str, ...] = _FIELDS) -> Problems:
-    """A field of the pod itself. Mirrors `validateObjectFieldSelector`."""
+def validate_object_field_selector(
+    reference: Object, path: str, supported: tuple[str, ...] = _FIELDS
+) -> Problems:
+    """A reference to a field of the pod. Mirrors `validateObjectFieldSelector`."""
     field = text(reference.get("fieldPath"))
     for name in ("apiVersion", "fieldPath"):
         if not text(reference.get(name)):
@@ -78,15 +77,15 @@ def field_reference(reference: Object, path: str, known: tuple[str, ...] = _FIEL
         yield invalid(f"{path}.fieldPath", field, detail)
     elif subscripted and base in ("metadata.annotations", "metadata.labels"):
         key = subscripted[2].lower() if base == "metadata.annotations" else subscripted[2]
-        yield from each(path, key, names.label_key(key))
+        yield from each(path, key, names.qualified_name(key))
     elif subscripted:
         yield invalid(path, base, "does not support subscript")
-    elif field not in known:
-        yield unsupported(f"{path}.fieldPath", field, known)
+    elif field not in supported:
+        yield unsupported(f"{path}.fieldPath", field, supported)
 
 
-def resource_reference(reference: Object, path: str) -> Problems:
-    """An amount of the container. Mirrors `validateContainerResourceFieldSelector`."""
+def validate_container_resource_field_selector(reference: Object, path: str) -> Problems:
+    """A reference to a request or limit of a container. Mirrors `validateContainerResourceFieldSelector`."""
     resource = text(reference.get("resource"))
     if not resource:
         yield required(f"{path}.resource")
@@ -100,42 +99,33 @@ def resource_reference(reference: Object, path: str) -> Problems:
             detail = "only divisor's values 1m and 1 are supported with the cpu resource"
             yield invalid(f"{path}.divisor", resource, detail)
         return
-    called = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
-    kind = "hugepages" if resource.startswith(_PAGES) else called.get(resource.partition(".")[2])
+    resource_kinds = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
+    kind = "hugepages" if resource.startswith(_PAGES) else resource_kinds.get(resource.partition(".")[2])
     if kind is not None and quantity_text(divisor) not in _DIVISORS:
         detail = f"only divisor's values {', '.join(_DIVISORS)} are supported with the {kind} resource"
         yield invalid(f"{path}.divisor", resource, detail)
 
 
-def _key_reference(reference: Object, path: str) -> Problems:
+def _validate_key_selector(reference: Object, path: str) -> Problems:
     name, key = text(reference.get("name")), text(reference.get("key"))
     yield from each(f"{path}.name", name, names.dns_subdomain(name))
-    if key:
-        yield from each(f"{path}.key", key, names.config_key(key))
-    else:
-        yield required(f"{path}.key")
+    yield from validate_required(key, f"{path}.key", names.config_key)
 
 
-def _file_reference(reference: Object, path: str) -> Problems:
+def _validate_file_key_selector(reference: Object, path: str) -> Problems:
     key, volume, file = (text(reference.get(field)) for field in ("key", "volumeName", "path"))
-    if key:
-        yield from each(f"{path}.key", key, names.environment_name(key))
-    else:
-        yield required(f"{path}.key")
-    if volume:
-        yield from dns_label(volume, f"{path}.volumeName")
-    else:
-        yield required(f"{path}.volumeName")
+    yield from validate_required(key, f"{path}.key", names.environment_name)
+    yield from validate_required(volume, f"{path}.volumeName", names.dns_label)
     if not file:
         yield required(f"{path}.path")
     elif ".." in file.split("/"):
         yield invalid(f"{path}.path", file, "must not contain '..'")
 
 
-def _env_from(source: Object, path: str, index: int) -> Problems:
-    where, prefix = f"{path}[{index}]", text(source.get("prefix"))
+def _validate_env_from(source: Object, path: str, index: int) -> Problems:
+    item_path, prefix = f"{path}[{index}]", text(source.get("prefix"))
     if prefix:
-        yield from each(f"{where}.prefix", prefix, names.environment_name(prefix))
+        yield from each(f"{item_path}.prefix", prefix, names.environment_name(prefix))
     sources = 0
     for field in ("configMapRef", "secretRef"):
         if not isinstance(source.get(field), dict):
@@ -143,10 +133,12 @@ def _env_from(source: Object, path: str, index: int) -> Problems:
         sources += 1
         name = text(fields(source.get(field)).get("name"))
         if name:
-            yield from each(f"{where}.{field}.name", name, names.dns_subdomain(names.for_generating(name)))
+            yield from each(
+                f"{item_path}.{field}.name", name, names.dns_subdomain(names.mask_trailing_dash(name))
+            )
         else:
-            yield required(f"{where}.{field}.name")
-    # Upstream names the list here, not the entry.
+            yield required(f"{item_path}.{field}.name")
+    # Upstream reports the path of the list here, not of the entry.
     if sources == 0:
         yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
     elif sources > 1:

@@ -1,7 +1,7 @@
-"""What is wrong with one field, in the API server's words.
+"""Errors of single fields, in the wording of the API server.
 
-Mirrors apimachinery `field.Error` and `errors.NewInvalid`, Kubernetes 1.36. A problem keeps its value as the
-server prints it: strings quoted as Go quotes them, everything else as Go's JSON.
+Mirrors apimachinery `field.Error` and `errors.NewInvalid`, Kubernetes 1.36. The value of a problem is kept as
+the server prints it: strings quoted as Go quotes them, everything else as Go's JSON.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class FieldProblem:
     @property
     def body(self) -> str:
         """The text without the field: the message of a Status cause."""
-        return ": ".join(part for part in (self.kind.label, self.value, self.detail) if part)
+        return ": ".join(text for text in (self.kind.label, self.value, self.detail) if text)
 
     def __str__(self) -> str:
         return f"{self.path}: {self.body}"
@@ -93,20 +93,20 @@ def not_found(path: str, value: Json, detail: str = "") -> FieldProblem:
 
 
 def unsupported(path: str, value: Json, supported: Iterable[str]) -> FieldProblem:
-    named = ", ".join(quoted(name) for name in supported)
-    return FieldProblem(Kind.UNSUPPORTED, path, printed(value), f"supported values: {named}")
+    supported_text = ", ".join(quoted(name) for name in supported)
+    return FieldProblem(Kind.UNSUPPORTED, path, printed(value), f"supported values: {supported_text}")
 
 
-def too_long(path: str, most: int) -> FieldProblem:
-    return FieldProblem(Kind.TOO_LONG, path, detail=f"may not be more than {most} bytes")
+def too_long(path: str, max_length: int) -> FieldProblem:
+    return FieldProblem(Kind.TOO_LONG, path, detail=f"may not be more than {max_length} bytes")
 
 
-def too_many(path: str, count: int, most: int) -> FieldProblem:
-    detail = f"must have at most {most} item{'' if most == 1 else 's'}"
+def too_many(path: str, count: int, max_items: int) -> FieldProblem:
+    detail = f"must have at most {max_items} item{'' if max_items == 1 else 's'}"
     return FieldProblem(Kind.TOO_MANY, path, printed(count), detail)
 
 
 def each(path: str, value: Json, details: Iterable[str]) -> Problems:
-    """One `Invalid value` per detail: how the checks of names report."""
+    """One `Invalid value` per detail; the checks of `names` yield several."""
     for detail in details:
         yield invalid(path, value, detail)

@@ -1,6 +1,6 @@
 """Values of objects as the API server prints them in error messages: its internal Go structs.
 
-The messages contain these, not the manifest: a changed Job template reads
+Error messages contain these instead of the manifest's fields: a changed Job template is printed as
 `{"labels":…,"Spec":{"Volumes":null,…}}`. `data/internal.json` lists, in order, the fields of the internal
 structs of Kubernetes 1.36; their types come from `kubernetes.schema`, where a field is found by its name,
 ignoring case. In that list `Name=other` names the field of the manifest, `Name!` is not a pointer internally
@@ -43,7 +43,7 @@ class _Member(NamedTuple):
 
 
 def internal(value: Json | Missing, struct: str) -> Json:
-    """The tree that the server would print; `struct` is a name of the tables such as `core/v1.PodSpec`."""
+    """The value as the server prints it; `struct` is a type name such as `core/v1.PodSpec`."""
     return _struct(value, type_named(struct)) if isinstance(value, dict) else None
 
 
@@ -56,9 +56,9 @@ def difference(old: Json, new: Json) -> str:
 
     Mirrors apimachinery `diff.Diff`.
     """
-    before, after = (go_json(tree, indent=1).splitlines(keepends=True) for tree in (old, new))
-    before[-1], after[-1] = before[-1] + "\n", after[-1] + "\n"
-    lines = difflib.unified_diff(before, after, n=3)
+    old_lines, new_lines = (go_json(tree, indent=1).splitlines(keepends=True) for tree in (old, new))
+    old_lines[-1], new_lines[-1] = old_lines[-1] + "\n", new_lines[-1] + "\n"
+    lines = difflib.unified_diff(old_lines, new_lines, n=3)
     return "".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
 
 
@@ -80,34 +80,34 @@ def _struct(value: Object, kind: Type) -> Json:
     return converted
 
 
-def _value(item: Json, kind: str, of: Type | None, *, pointer: bool) -> Json:
-    if kind == "struct" and of is not None:
+def _value(item: Json, kind: str, value_type: Type | None, *, pointer: bool) -> Json:
+    if kind == "struct" and value_type is not None:
         if item is None and pointer:
             return None
-        return _struct(fields(item), of)
+        return _struct(fields(item), value_type)
     if kind == "list":
-        element = of.element if of else None
-        return _list(item, element) if isinstance(item, list) else None
+        element_type = value_type.element if value_type else None
+        return _list(item, element_type) if isinstance(item, list) else None
     if kind == "map":
-        element = of.element if of else None
+        element_type = value_type.element if value_type else None
         if not isinstance(item, dict):
             return None
-        return go_map({key: _of(value, element) for key, value in item.items()})
+        return go_map({key: _of(value, element_type) for key, value in item.items()})
     if item is None:
         return None if pointer else _ZERO.get(kind)
-    return _of(item, of)
+    return _of(item, value_type)
 
 
-def _list(items: list[Json], element: Type | None) -> Json:
-    return [_of(item, element) for item in items]
+def _list(items: list[Json], element_type: Type | None) -> Json:
+    return [_of(item, element_type) for item in items]
 
 
-def _of(item: Json, of: Type | None) -> Json:
-    if of is None:
+def _of(item: Json, value_type: Type | None) -> Json:
+    if value_type is None:
         return item
-    if of.kind in ("struct", "list", "map"):
-        return _value(item, of.kind, of, pointer=of.pointer)
-    if of.kind == "quantity":
+    if value_type.kind in ("struct", "list", "map"):
+        return _value(item, value_type.kind, value_type, pointer=value_type.pointer)
+    if value_type.kind == "quantity":
         try:
             return canonical_quantity(str(item))
         except BadQuantity:
@@ -116,7 +116,7 @@ def _of(item: Json, of: Type | None) -> Json:
 
 
 def _with_host_fields(spec: Object) -> Object:
-    """Inside, the choices about the host's namespaces live in the security context, which always exists."""
+    """The internal PodSpec has the host namespace fields in its security context, which is never null."""
     context = dict(fields(spec.get("securityContext")))
     context.update({name: spec[name] for name in _HOST_FIELDS if name in spec})
     return {**spec, "securityContext": context}
@@ -128,26 +128,26 @@ def _members(name: str) -> tuple[_Member, ...] | None:
     line = _table().get(f"{package.partition('/')[0]}.{short}")
     if line is None:
         return None
-    return tuple(_member(word, type_named(name)) for word in line.split())
+    return tuple(_member(entry, type_named(name)) for entry in line.split())
 
 
-def _member(word: str, owner: Type) -> _Member:
-    if word == "@metadata":
-        return _Member(word, "metadata", "struct", pointer=False, type=None, omit_empty=False)
-    name, _, sent_as = word.partition("=")
+def _member(entry: str, owner: Type) -> _Member:
+    if entry == "@metadata":
+        return _Member(entry, "metadata", "struct", pointer=False, type=None, omit_empty=False)
+    name, _, sent_as = entry.partition("=")
     sent_as, _, plain = sent_as.partition(":")
     if plain:
         return _Member(
             name, sent_as, plain.lstrip("*"), pointer=plain.startswith("*"), type=None, omit_empty=False
         )
-    value_inside = name.endswith("!")
+    is_value = name.endswith("!")
     name = name.rstrip("!")
     field = owner.struct.folded[(sent_as or name).lower()]
     return _Member(
         name,
         field.name,
         field.kind,
-        pointer=field.type.pointer and not value_inside,
+        pointer=field.type.pointer and not is_value,
         type=field.type,
         omit_empty=name[:1].islower() and (field.omit_empty or field.omit_zero),
     )

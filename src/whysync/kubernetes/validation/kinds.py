@@ -1,4 +1,4 @@
-"""Which checks a kind has. Kinds that are not listed have those of their metadata only."""
+"""Validation functions by kind. Of kinds that are not listed only the metadata is validated."""
 
 from __future__ import annotations
 
@@ -16,154 +16,186 @@ from whysync.kubernetes.validation import (
     metadata,
     names,
     networking,
-    pod_updates,
     pods,
     rbac,
     scaling,
     services,
     storage,
 )
-from whysync.kubernetes.validation import other_kinds as rare_kinds
 from whysync.kubernetes.validation import volume_claims as claims
 from whysync.kubernetes.validation.field_error import FieldProblem, Problems
 
 
-class _Checks(NamedTuple):
+class _Validation(NamedTuple):
     create: Callable[[Object], Problems]
     update: Callable[[Object, Object], Problems]
 
 
-_BY_KIND: Final[dict[tuple[str, str], _Checks]] = {
-    ("", "Pod"): _Checks(pods.pod_on_create, pod_updates.pod_on_update),
-    ("", "ReplicationController"): _Checks(
-        apps.replication_controller, apps.replication_controller_on_update
+_VALIDATION_BY_KIND: Final[dict[tuple[str, str], _Validation]] = {
+    ("", "Pod"): _Validation(pods.validate_pod_create, pods.validate_pod_update),
+    ("", "ReplicationController"): _Validation(
+        apps.validate_replication_controller, apps.validate_replication_controller_update
     ),
-    ("", "Service"): _Checks(services.service, services.service_on_update),
-    ("", "ConfigMap"): _Checks(config.config_map, config.config_map_on_update),
-    ("", "Secret"): _Checks(config.secret, config.secret_on_update),
-    ("", "PersistentVolumeClaim"): _Checks(claims.claim, claims.claim_on_update),
-    ("", "PersistentVolume"): _Checks(claims.volume, claims.volume_on_update),
-    ("", "Namespace"): _Checks(cluster_kinds.namespace, cluster_kinds.namespace_on_update),
-    ("", "ServiceAccount"): _Checks(cluster_kinds.service_account, cluster_kinds.service_account_on_update),
-    ("", "ResourceQuota"): _Checks(limits.quota, limits.quota_on_update),
-    ("", "LimitRange"): _Checks(limits.limit_range, limits.limit_range_on_update),
-    ("", "Node"): _Checks(rare_kinds.node, rare_kinds.node_on_update),
-    ("", "PodTemplate"): _Checks(rare_kinds.pod_template, rare_kinds.pod_template_on_update),
-    ("apps", "Deployment"): _Checks(apps.deployment, apps.deployment_on_update),
-    ("apps", "ReplicaSet"): _Checks(apps.replica_set, apps.replica_set_on_update),
-    ("apps", "DaemonSet"): _Checks(apps.daemon_set, apps.daemon_set_on_update),
-    ("apps", "StatefulSet"): _Checks(apps.stateful_set, apps.stateful_set_on_update),
-    ("apps", "ControllerRevision"): _Checks(apps.controller_revision, apps.controller_revision_on_update),
-    ("batch", "Job"): _Checks(batch.job, batch.job_on_update),
-    ("batch", "CronJob"): _Checks(batch.cron_job, batch.cron_job_on_update),
-    ("networking.k8s.io", "Ingress"): _Checks(networking.ingress_on_create, networking.ingress_on_update),
-    ("networking.k8s.io", "IngressClass"): _Checks(
-        networking.ingress_class, networking.ingress_class_on_update
+    ("", "Service"): _Validation(services.validate_service_create, services.validate_service_update),
+    ("", "ConfigMap"): _Validation(config.validate_config_map, config.validate_config_map_update),
+    ("", "Secret"): _Validation(config.validate_secret, config.validate_secret_update),
+    ("", "PersistentVolumeClaim"): _Validation(
+        claims.validate_persistent_volume_claim, claims.validate_persistent_volume_claim_update
     ),
-    ("networking.k8s.io", "NetworkPolicy"): _Checks(
-        networking.network_policy, networking.network_policy_on_update
+    ("", "PersistentVolume"): _Validation(
+        claims.validate_persistent_volume, claims.validate_persistent_volume_update
     ),
-    ("networking.k8s.io", "ServiceCIDR"): _Checks(rare_kinds.service_cidr, rare_kinds.service_cidr_on_update),
-    ("networking.k8s.io", "IPAddress"): _Checks(rare_kinds.ip_address, rare_kinds.ip_address_on_update),
-    ("discovery.k8s.io", "EndpointSlice"): _Checks(
-        networking.endpoint_slice, networking.endpoint_slice_on_update
+    ("", "Namespace"): _Validation(cluster_kinds.validate_namespace, cluster_kinds.validate_namespace_update),
+    ("", "ServiceAccount"): _Validation(
+        cluster_kinds.validate_service_account, cluster_kinds.validate_service_account_update
     ),
-    ("rbac.authorization.k8s.io", "Role"): _Checks(rbac.role, rbac.role_on_update),
-    ("rbac.authorization.k8s.io", "ClusterRole"): _Checks(rbac.cluster_role, rbac.cluster_role_on_update),
-    ("rbac.authorization.k8s.io", "RoleBinding"): _Checks(rbac.role_binding, rbac.role_binding_on_update),
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _Checks(
-        rbac.cluster_role_binding, rbac.cluster_role_binding_on_update
+    ("", "ResourceQuota"): _Validation(limits.validate_resource_quota, limits.validate_resource_quota_update),
+    ("", "LimitRange"): _Validation(limits.validate_limit_range, limits.validate_limit_range_update),
+    ("", "Node"): _Validation(cluster_kinds.validate_node, cluster_kinds.validate_node_update),
+    ("", "PodTemplate"): _Validation(
+        cluster_kinds.validate_pod_template, cluster_kinds.validate_pod_template_update
     ),
-    ("autoscaling", "HorizontalPodAutoscaler"): _Checks(scaling.autoscaler, scaling.autoscaler_on_update),
-    ("policy", "PodDisruptionBudget"): _Checks(
-        scaling.disruption_budget, scaling.disruption_budget_on_update
+    ("apps", "Deployment"): _Validation(apps.validate_deployment, apps.validate_deployment_update),
+    ("apps", "ReplicaSet"): _Validation(apps.validate_replica_set, apps.validate_replica_set_update),
+    ("apps", "DaemonSet"): _Validation(apps.validate_daemon_set, apps.validate_daemon_set_update),
+    ("apps", "StatefulSet"): _Validation(apps.validate_stateful_set, apps.validate_stateful_set_update),
+    ("apps", "ControllerRevision"): _Validation(
+        apps.validate_controller_revision, apps.validate_controller_revision_update
     ),
-    ("storage.k8s.io", "StorageClass"): _Checks(storage.storage_class, storage.storage_class_on_update),
-    ("storage.k8s.io", "CSIDriver"): _Checks(storage.csi_driver, storage.csi_driver_on_update),
-    ("storage.k8s.io", "CSINode"): _Checks(rare_kinds.csi_node, rare_kinds.csi_node_on_update),
-    ("storage.k8s.io", "CSIStorageCapacity"): _Checks(
-        storage.storage_capacity, storage.storage_capacity_on_update
+    ("batch", "Job"): _Validation(batch.validate_job, batch.validate_job_update),
+    ("batch", "CronJob"): _Validation(batch.validate_cron_job, batch.validate_cron_job_update),
+    ("networking.k8s.io", "Ingress"): _Validation(
+        networking.validate_ingress_create, networking.validate_ingress_update
     ),
-    ("storage.k8s.io", "VolumeAttachment"): _Checks(
-        storage.volume_attachment, storage.volume_attachment_on_update
+    ("networking.k8s.io", "IngressClass"): _Validation(
+        networking.validate_ingress_class, networking.validate_ingress_class_update
     ),
-    ("storage.k8s.io", "VolumeAttributesClass"): _Checks(
-        storage.attributes_class, storage.attributes_class_on_update
+    ("networking.k8s.io", "NetworkPolicy"): _Validation(
+        networking.validate_network_policy, networking.validate_network_policy_update
     ),
-    ("scheduling.k8s.io", "PriorityClass"): _Checks(
-        cluster_kinds.priority_class, cluster_kinds.priority_class_on_update
+    ("networking.k8s.io", "ServiceCIDR"): _Validation(
+        networking.validate_service_cidr, networking.validate_service_cidr_update
     ),
-    ("node.k8s.io", "RuntimeClass"): _Checks(
-        cluster_kinds.runtime_class, cluster_kinds.runtime_class_on_update
+    ("networking.k8s.io", "IPAddress"): _Validation(
+        networking.validate_ip_address, networking.validate_ip_address_update
     ),
-    ("coordination.k8s.io", "Lease"): _Checks(cluster_kinds.lease, cluster_kinds.lease_on_update),
-    ("resource.k8s.io", "ResourceClaim"): _Checks(
-        cluster_kinds.resource_claim, cluster_kinds.resource_claim_on_update
+    ("discovery.k8s.io", "EndpointSlice"): _Validation(
+        networking.validate_endpoint_slice, networking.validate_endpoint_slice_update
     ),
-    ("resource.k8s.io", "ResourceClaimTemplate"): _Checks(
-        rare_kinds.claim_template, rare_kinds.claim_template_on_update
+    ("rbac.authorization.k8s.io", "Role"): _Validation(rbac.validate_role, rbac.validate_role_update),
+    ("rbac.authorization.k8s.io", "ClusterRole"): _Validation(
+        rbac.validate_cluster_role, rbac.validate_cluster_role_update
     ),
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): _Checks(
-        extensions.definition, extensions.definition_on_update
+    ("rbac.authorization.k8s.io", "RoleBinding"): _Validation(
+        rbac.validate_role_binding, rbac.validate_role_binding_update
     ),
-    ("apiregistration.k8s.io", "APIService"): _Checks(
-        extensions.api_service, extensions.api_service_on_update
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _Validation(
+        rbac.validate_cluster_role_binding, rbac.validate_cluster_role_binding_update
     ),
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _Checks(
-        extensions.webhooks, extensions.webhooks_on_update
+    ("autoscaling", "HorizontalPodAutoscaler"): _Validation(
+        scaling.validate_horizontal_pod_autoscaler, scaling.validate_horizontal_pod_autoscaler_update
     ),
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _Checks(
-        extensions.webhooks, extensions.webhooks_on_update
+    ("policy", "PodDisruptionBudget"): _Validation(
+        scaling.validate_pod_disruption_budget, scaling.validate_pod_disruption_budget_update
+    ),
+    ("storage.k8s.io", "StorageClass"): _Validation(
+        storage.validate_storage_class, storage.validate_storage_class_update
+    ),
+    ("storage.k8s.io", "CSIDriver"): _Validation(
+        storage.validate_csi_driver, storage.validate_csi_driver_update
+    ),
+    ("storage.k8s.io", "CSINode"): _Validation(storage.validate_csi_node, storage.validate_csi_node_update),
+    ("storage.k8s.io", "CSIStorageCapacity"): _Validation(
+        storage.validate_csi_storage_capacity, storage.validate_csi_storage_capacity_update
+    ),
+    ("storage.k8s.io", "VolumeAttachment"): _Validation(
+        storage.validate_volume_attachment, storage.validate_volume_attachment_update
+    ),
+    ("storage.k8s.io", "VolumeAttributesClass"): _Validation(
+        storage.validate_volume_attributes_class, storage.validate_volume_attributes_class_update
+    ),
+    ("scheduling.k8s.io", "PriorityClass"): _Validation(
+        cluster_kinds.validate_priority_class, cluster_kinds.validate_priority_class_update
+    ),
+    ("node.k8s.io", "RuntimeClass"): _Validation(
+        cluster_kinds.validate_runtime_class, cluster_kinds.validate_runtime_class_update
+    ),
+    ("coordination.k8s.io", "Lease"): _Validation(
+        cluster_kinds.validate_lease, cluster_kinds.validate_lease_update
+    ),
+    ("resource.k8s.io", "ResourceClaim"): _Validation(
+        cluster_kinds.validate_resource_claim, cluster_kinds.validate_resource_claim_update
+    ),
+    ("resource.k8s.io", "ResourceClaimTemplate"): _Validation(
+        cluster_kinds.validate_resource_claim_template, cluster_kinds.validate_resource_claim_template_update
+    ),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _Validation(
+        extensions.validate_custom_resource_definition, extensions.validate_custom_resource_definition_update
+    ),
+    ("apiregistration.k8s.io", "APIService"): _Validation(
+        extensions.validate_api_service, extensions.validate_api_service_update
+    ),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _Validation(
+        extensions.validate_webhook_configuration, extensions.validate_webhook_configuration_update
+    ),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _Validation(
+        extensions.validate_webhook_configuration, extensions.validate_webhook_configuration_update
     ),
 }
-# Names that are no DNS names: requests of any form, bundles with a colon, candidates with capitals.
-_NAME_FORMS: Final[dict[tuple[str, str], metadata.NameForm]] = {
+# Kinds whose names need not be DNS names.
+_NAME_VALIDATION: Final[dict[tuple[str, str], names.NameForm]] = {
     ("certificates.k8s.io", "CertificateSigningRequest"): names.path_segment,
     ("certificates.k8s.io", "ClusterTrustBundle"): names.path_segment,
     ("coordination.k8s.io", "LeaseCandidate"): names.config_key,
 }
-# Questions that are answered, not kept: access and token reviews have neither name nor metadata.
-_NEVER_STORED: Final = frozenset({"authorization.k8s.io", "authentication.k8s.io"})
+# Access and token reviews are answered but not stored; they have neither name nor metadata.
+_REVIEW_GROUPS: Final = frozenset({"authorization.k8s.io", "authentication.k8s.io"})
 
 
 def problems_on_create(obj: Object) -> tuple[FieldProblem, ...]:
-    """What the server would refuse about a new object, which has its defaults already."""
+    """Problems of a new object, whose defaults are already set."""
     obj = _as_stored(obj)
-    if _group_kind(obj)[0] in _NEVER_STORED:
+    if _group_kind(obj)[0] in _REVIEW_GROUPS:
         return ()
-    checks = _BY_KIND.get(_group_kind(obj))
-    early = _by_allocation(None, obj)
+    checks = _VALIDATION_BY_KIND.get(_group_kind(obj))
+    early = _allocation_problems(None, obj)
     if early:
         return early
-    form = _NAME_FORMS.get(_group_kind(obj), names.dns_subdomain)
-    problems = tuple(checks.create(obj) if checks else metadata.on_create_generic(obj, form))
-    # Only then does the server look at what it asks of every object.
-    return problems or tuple(metadata.on_create_generic(obj, names.path_segment)) or _by_admission(None, obj)
+    form = _NAME_VALIDATION.get(_group_kind(obj), names.dns_subdomain)
+    problems = tuple(checks.create(obj) if checks else metadata.validate_object_meta_accessor(obj, form))
+    # The checks of all kinds run only if those of the kind find nothing.
+    return (
+        problems
+        or tuple(metadata.validate_object_meta_accessor(obj, names.path_segment))
+        or _admission_problems(None, obj)
+    )
 
 
 def problems_on_update(old: Object, new: Object) -> tuple[FieldProblem, ...]:
-    """What it would refuse about a change from `old`, as it is stored, to `new`."""
+    """Problems of a change from the stored object `old` to `new`."""
     old, new = _as_stored(old), _as_stored(new)
-    if _group_kind(new)[0] in _NEVER_STORED:
+    if _group_kind(new)[0] in _REVIEW_GROUPS:
         return ()
-    checks = _BY_KIND.get(_group_kind(old))  # a change cannot make another kind of it
-    early = _by_allocation(old, new)
+    checks = _VALIDATION_BY_KIND.get(_group_kind(old))  # an update cannot change the kind
+    early = _allocation_problems(old, new)
     if early:
         return early
-    common = tuple(metadata.common_on_update(old, new))
+    common = tuple(metadata.validate_before_update(old, new))
     if checks is None:
-        return common + tuple(metadata.on_update_generic(old, new))
-    return common + tuple(checks.update(old, new)) or _by_admission(old, new)
+        return common + tuple(metadata.validate_object_meta_accessor_update(old, new))
+    return common + tuple(checks.update(old, new)) or _admission_problems(old, new)
 
 
-def _by_allocation(old: Object | None, new: Object) -> tuple[FieldProblem, ...]:
-    return tuple(services.service_allocation(old, new)) if _group_kind(new) == ("", "Service") else ()
+def _allocation_problems(old: Object | None, new: Object) -> tuple[FieldProblem, ...]:
+    return (
+        tuple(services.validate_service_allocation(old, new)) if _group_kind(new) == ("", "Service") else ()
+    )
 
 
-def _by_admission(old: Object | None, new: Object) -> tuple[FieldProblem, ...]:
+def _admission_problems(old: Object | None, new: Object) -> tuple[FieldProblem, ...]:
     if _group_kind(new) != ("", "Namespace"):
         return ()
-    return tuple(cluster_kinds.pod_security_labels(old, new))
+    return tuple(cluster_kinds.validate_pod_security_labels(old, new))
 
 
 def _as_stored(obj: Object) -> Object:
@@ -171,7 +203,7 @@ def _as_stored(obj: Object) -> Object:
         case ("", "Secret"):
             return config.with_string_data(obj)
         case ("", "Service"):
-            return services.with_addresses(obj)
+            return services.normalize_cluster_ips(obj)
         case _:
             return obj
 

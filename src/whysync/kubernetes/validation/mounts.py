@@ -1,4 +1,4 @@
-"""Where a container sees its volumes: file systems and block devices."""
+"""Volume mounts and volume devices of a container. Mirrors `core/validation`, Kubernetes 1.36."""
 
 from __future__ import annotations
 
@@ -16,96 +16,100 @@ _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE = ("Disabled", "Enabled", "IfPossible")
 
 
-def mounts(container: Object, path: str, volumes: Object) -> Problems:
+def validate_volume_mounts(container: Object, path: str, volumes: Object) -> Problems:
     volume_mounts = [fields(item) for item in items(container.get("volumeMounts"))]
     if not volume_mounts:
         return
-    blocks = {text(item.get("name")): text(item.get("devicePath")) for item in _devices(container)}
+    device_paths = {
+        text(item.get("name")): text(item.get("devicePath")) for item in _volume_devices(container)
+    }
     seen: set[str] = set()
     for index, mount in enumerate(volume_mounts):
-        where = f"{path}[{index}]"
+        item_path = f"{path}[{index}]"
         name, target = text(mount.get("name")), text(mount.get("mountPath"))
         if not name:
-            yield required(f"{where}.name")
+            yield required(f"{item_path}.name")
         if name not in volumes:
-            yield not_found(f"{where}.name", name)
+            yield not_found(f"{item_path}.name", name)
         if not target:
-            yield required(f"{where}.mountPath")
+            yield required(f"{item_path}.mountPath")
         if target in seen:
-            yield invalid(f"{where}.mountPath", target, "must be unique")
+            yield invalid(f"{item_path}.mountPath", target, "must be unique")
         seen.add(target)
-        if name in blocks:
-            yield invalid(f"{where}.name", name, "must not already exist in volumeDevices")
-        if target in blocks.values():
+        if name in device_paths:
+            yield invalid(f"{item_path}.name", name, "must not already exist in volumeDevices")
+        if target in device_paths.values():
             detail = "must not already exist as a path in volumeDevices"
-            yield invalid(f"{where}.mountPath", target, detail)
-        yield from _sub_paths(mount, path, where)
-        yield from _propagation(container, mount, path)
+            yield invalid(f"{item_path}.mountPath", target, detail)
+        yield from _validate_sub_paths(mount, path, item_path)
+        yield from _validate_mount_propagation(container, mount, path)
 
 
-def devices(container: Object, path: str, volumes: Object) -> Problems:
-    volume_devices = _devices(container)
+def validate_volume_devices(container: Object, path: str, volumes: Object) -> Problems:
+    volume_devices = _volume_devices(container)
     if not volume_devices:
         return
-    mounted = {
+    mount_paths = {
         text(fields(item).get("name")): text(fields(item).get("mountPath"))
         for item in items(container.get("volumeMounts"))
     }
     names: set[str] = set()
     paths: set[str] = set()
     for index, device in enumerate(volume_devices):
-        where = f"{path}[{index}]"
+        item_path = f"{path}[{index}]"
         name, target = text(device.get("name")), text(device.get("devicePath"))
         if not name:
-            yield required(f"{where}.name")
+            yield required(f"{item_path}.name")
         if name in names:
-            yield invalid(f"{where}.name", name, "must be unique")
+            yield invalid(f"{item_path}.name", name, "must be unique")
         if name not in volumes:
-            yield not_found(f"{where}.name", name)
+            yield not_found(f"{item_path}.name", name)
         elif not {"persistentVolumeClaim", "ephemeral"} & fields(volumes[name]).keys():
             detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            yield invalid(f"{where}.name", name, detail)
+            yield invalid(f"{item_path}.name", name, detail)
         if not target:
-            yield required(f"{where}.devicePath")
+            yield required(f"{item_path}.devicePath")
         if target in paths:
-            yield invalid(f"{where}.devicePath", target, "must be unique")
+            yield invalid(f"{item_path}.devicePath", target, "must be unique")
         if ".." in target.split("/"):
-            yield invalid(f"{where}.devicePath", target, "can not contain backsteps ('..')")
+            yield invalid(f"{item_path}.devicePath", target, "can not contain backsteps ('..')")
         else:
             paths.add(target)
-        if name in mounted:
-            yield invalid(f"{where}.name", name, "must not already exist in volumeMounts")
-        if target in mounted.values():
-            yield invalid(f"{where}.devicePath", target, "must not already exist as a path in volumeMounts")
+        if name in mount_paths:
+            yield invalid(f"{item_path}.name", name, "must not already exist in volumeMounts")
+        if target in mount_paths.values():
+            yield invalid(
+                f"{item_path}.devicePath", target, "must not already exist as a path in volumeMounts"
+            )
         if name:
             names.add(name)
 
 
-def descending_path(value: str, path: str) -> Problems:
-    """A path that stays below where it starts. Mirrors `validateLocalDescendingPath`."""
+def validate_local_descending_path(value: str, path: str) -> Problems:
+    """A relative path without `..`. Mirrors `validateLocalDescendingPath`."""
     if value.startswith("/"):
         yield invalid(path, value, "must be a relative path")
     if ".." in value.split("/"):
         yield invalid(path, value, "must not contain '..'")
 
 
-def _devices(container: Object) -> list[Object]:
+def _volume_devices(container: Object) -> list[Object]:
     return [fields(item) for item in items(container.get("volumeDevices"))]
 
 
-def _sub_paths(mount: Object, path: str, where: str) -> Problems:
-    """The paths of these problems name the list, not the entry; upstream mixes the two up."""
+def _validate_sub_paths(mount: Object, path: str, item_path: str) -> Problems:
+    """As upstream, some of these problems have the path of the list instead of the entry."""
     plain, expression = text(mount.get("subPath")), text(mount.get("subPathExpr"))
     if plain:
-        yield from descending_path(plain, f"{path}.subPath")
+        yield from validate_local_descending_path(plain, f"{path}.subPath")
     if expression:
         if plain:
             detail = "subPathExpr and subPath are mutually exclusive"
-            yield invalid(f"{where}.subPathExpr", expression, detail)
-        yield from descending_path(expression, f"{path}.subPathExpr")
+            yield invalid(f"{item_path}.subPathExpr", expression, detail)
+        yield from validate_local_descending_path(expression, f"{path}.subPathExpr")
 
 
-def _propagation(container: Object, mount: Object, path: str) -> Problems:
+def _validate_mount_propagation(container: Object, mount: Object, path: str) -> Problems:
     mode, recursive = mount.get("mountPropagation"), mount.get("recursiveReadOnly")
     if mode is not None:
         if mode not in _PROPAGATIONS:

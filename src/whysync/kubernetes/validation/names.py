@@ -1,14 +1,17 @@
-"""The forms of names, labels, ports and addresses; each check gives the texts of what is wrong.
+"""Syntax of names, labels, ports and percentages; each check yields the messages of what is wrong.
 
-Mirrors apimachinery `util/validation` and `api/validate/content`, Kubernetes 1.36. Lengths count bytes, and
-the two packages say so differently: `characters` for names, `bytes` for labels.
+Mirrors apimachinery `util/validation` and `api/validate/content`, Kubernetes 1.36. Lengths are in bytes;
+the two packages word this differently: `characters` for names, `bytes` for labels.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from typing import TypeAlias
+
+NameForm: TypeAlias = Callable[[str], Iterator[str]]
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -43,7 +46,7 @@ _ENV_TEXT = "a valid environment variable name must consist only of printable AS
 
 
 def dns_label(name: str) -> Iterator[str]:
-    """RFC 1123, one label: Services, Namespaces, containers, volumes."""
+    """RFC 1123, one label: Services, Namespaces, containers, volumes. Mirrors `IsDNS1123Label`."""
     if _bytes(name) > 63:
         yield _longer_than(63)
     if not _fits(_LABEL, name):
@@ -54,7 +57,7 @@ def dns_label(name: str) -> Iterator[str]:
 
 
 def dns_subdomain(name: str) -> Iterator[str]:
-    """RFC 1123, labels with dots between: the form of most names."""
+    """RFC 1123, labels separated by dots: the syntax of most names. Mirrors `IsDNS1123Subdomain`."""
     if _bytes(name) > 253:
         yield _longer_than(253)
     if not _fits(_SUBDOMAIN, name):
@@ -85,8 +88,8 @@ def path_segment(name: str) -> Iterator[str]:
             yield f"may not contain '{character}'"
 
 
-def label_key(key: str) -> Iterator[str]:
-    """`name` or `prefix.example/name`; also finalizers, conditions, resources."""
+def qualified_name(key: str) -> Iterator[str]:
+    """`name` or `prefix.example/name`: keys of labels, finalizers, conditions. Mirrors `IsQualifiedName`."""
     prefix, slash, name = key.partition("/")
     if "/" in name:
         rule = _pattern(_KEY_TEXT, _KEY, "MyName", "my.name", "123-abc")
@@ -175,18 +178,18 @@ def url_path_text() -> str:
     return _pattern("Invalid path", _PATH)
 
 
-def for_generating(name: str) -> str:
-    """A prefix that ends in a dash is judged without it, as something follows. Mirrors `maskTrailingDash`."""
+def mask_trailing_dash(name: str) -> str:
+    """A `generateName` without its trailing dash, to which a suffix is added. Mirrors `maskTrailingDash`."""
     return name[:-2] + "a" if len(name) > 1 and name.endswith("-") else name
 
 
 def _pattern(text: str, pattern: str, *examples: str) -> str:
-    shown = " or ".join(f"'{example}', " for example in examples)
-    return f"{text} ({f'e.g. {shown}' if examples else ''}regex used for validation is '{pattern}')"
+    examples_text = " or ".join(f"'{example}', " for example in examples)
+    return f"{text} ({f'e.g. {examples_text}' if examples else ''}regex used for validation is '{pattern}')"
 
 
-def _longer_than(most: int) -> str:
-    return f"must be no more than {most} characters"
+def _longer_than(max_length: int) -> str:
+    return f"must be no more than {max_length} characters"
 
 
 def _bytes(text: str) -> int:

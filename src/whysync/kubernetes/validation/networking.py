@@ -1,4 +1,4 @@
-"""Ingresses, IngressClasses, NetworkPolicies, EndpointSlices.
+"""Ingresses, IngressClasses, NetworkPolicies, EndpointSlices, ServiceCIDRs, IPAddresses.
 
 Mirrors `networking/validation` and `discovery/validation`, Kubernetes 1.36.
 """
@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.equality import same_plain
+from whysync.kubernetes.validation.equality import same, same_plain
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
@@ -22,18 +22,20 @@ from whysync.kubernetes.validation.field_error import (
     too_many,
     unsupported,
 )
+from whysync.kubernetes.validation.internal_types import internal
 from whysync.kubernetes.validation.scalars import (
-    cidr,
-    dns_label,
-    domain_prefixed_path,
-    endpoint_ip,
-    ip_address,
-    one_of,
-    optional_one_of,
-    parsed_cidr,
-    parsed_ip,
+    parse_cidr_sloppy,
+    parse_ip_sloppy,
+    validate_cidr_for_legacy_field,
+    validate_dns_label,
+    validate_domain_prefixed_path,
+    validate_endpoint_ip,
+    validate_enum,
+    validate_ip_for_legacy_field,
+    validate_optional_enum,
+    validate_required,
 )
-from whysync.kubernetes.validation.selectors import label_selector
+from whysync.kubernetes.validation.selectors import validate_label_selector
 
 _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
@@ -42,84 +44,132 @@ _BAD_ENDS = ("/..", "/.")
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 
 
-def ingress(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
-    yield from _ingress_spec(fields(obj.get("spec")))
+def _validate_ingress(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from _validate_ingress_spec(fields(obj.get("spec")))
 
 
-def ingress_on_create(obj: Object) -> Problems:
-    yield from ingress(obj)
-    old, new = (
+def validate_ingress_create(obj: Object) -> Problems:
+    yield from _validate_ingress(obj)
+    annotation, class_name = (
         fields(metadata.meta(obj).get("annotations")).get(_CLASS_ANNOTATION),
         dig(obj, "spec", "ingressClassName"),
     )
-    if old is not None and isinstance(new, str) and old != new:
+    if annotation is not None and isinstance(class_name, str) and annotation != class_name:
         detail = "must match `ingressClassName` when both are specified"
-        yield invalid(f"annotations.{_CLASS_ANNOTATION}", old, detail)
+        yield invalid(f"annotations.{_CLASS_ANNOTATION}", annotation, detail)
 
 
-def ingress_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update(old, new)
-    yield from ingress(new)
+def validate_ingress_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_update(old, new)
+    yield from _validate_ingress(new)
 
 
-def ingress_class(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
+def validate_ingress_class(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
     spec = fields(obj.get("spec"))
     controller = text(spec.get("controller"))
     if len(controller) > 250:
         yield too_long("spec.controller", 250)
-    yield from domain_prefixed_path(controller, "spec.controller")
+    yield from validate_domain_prefixed_path(controller, "spec.controller")
     if isinstance(spec.get("parameters"), dict):
-        yield from _class_parameters(fields(spec.get("parameters")), "spec.parameters")
+        yield from _validate_ingress_class_parameters(fields(spec.get("parameters")), "spec.parameters")
 
 
-def ingress_class_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update(old, new)
+def validate_ingress_class_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_update(old, new)
     controller = text(dig(new, "spec", "controller"))
     if controller != text(dig(old, "spec", "controller")):
         yield invalid("spec.controller", controller, IMMUTABLE)
-    yield from ingress_class(new)
+    yield from validate_ingress_class(new)
 
 
-def network_policy(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
-    yield from _policy_spec(fields(obj.get("spec")), ())
+def validate_network_policy(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from _validate_network_policy_spec(fields(obj.get("spec")), ())
 
 
-def network_policy_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update(old, new)
-    yield from _policy_spec(fields(new.get("spec")), _known_cidrs(fields(old.get("spec"))))
+def validate_network_policy_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_update(old, new)
+    yield from _validate_network_policy_spec(
+        fields(new.get("spec")), _existing_cidrs(fields(old.get("spec")))
+    )
 
 
-def endpoint_slice(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
-    yield from one_of(obj.get("addressType"), "addressType", ("FQDN", "IPv4", "IPv6"))
-    yield from _endpoint_ports(items(obj.get("ports")))
-    yield from _endpoints(obj)
+def validate_endpoint_slice(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from validate_enum(obj.get("addressType"), "addressType", ("FQDN", "IPv4", "IPv6"))
+    yield from _validate_endpoint_ports(items(obj.get("ports")))
+    yield from _validate_endpoints(obj)
 
 
-def endpoint_slice_on_update(old: Object, new: Object) -> Problems:
+def validate_endpoint_slice_update(old: Object, new: Object) -> Problems:
     unchanged = same_plain(old.get("endpoints"), new.get("endpoints"))
-    yield from endpoint_slice({**new, "endpoints": []} if unchanged else new)
+    yield from validate_endpoint_slice({**new, "endpoints": []} if unchanged else new)
     kind = text(new.get("addressType"))
     if kind != text(old.get("addressType")):
         yield invalid("addressType", kind, IMMUTABLE)
 
 
-def _ingress_spec(spec: Object) -> Problems:
+def validate_service_cidr(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from _validate_cidrs(obj)
+
+
+def validate_service_cidr_update(old: Object, new: Object) -> Problems:
+    """A CIDR of the second address family may be added."""
+    yield from metadata.validate_object_meta_update(old, new)
+    path, old_cidrs, new_cidrs = (
+        "spec.cidrs",
+        items(dig(old, "spec", "cidrs")),
+        items(dig(new, "spec", "cidrs")),
+    )
+    if len(old_cidrs) != len(new_cidrs) and (len(old_cidrs), len(new_cidrs)) != (1, 2):
+        yield invalid(path, new_cidrs if isinstance(dig(new, "spec", "cidrs"), list) else None, IMMUTABLE)
+        return
+    for index, (old_cidr, new_cidr) in enumerate(zip(old_cidrs, new_cidrs, strict=False)):
+        if old_cidr != new_cidr:
+            yield invalid(f"{path}[{index}]", new_cidr, IMMUTABLE)
+    if len(old_cidrs) < len(new_cidrs):
+        yield from _validate_cidrs(new)
+
+
+def validate_ip_address(obj: Object) -> Problems:
+    """The name of an IPAddress is the address."""
+    yield from metadata.validate_object_meta(obj, names.path_segment)
+    if not isinstance(dig(obj, "spec", "parentRef"), dict):
+        yield required("spec.parentRef")
+
+
+def validate_ip_address_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_update(old, new)
+    kind, parent = "networking/v1.ParentReference", dig(new, "spec", "parentRef")
+    if not same(dig(old, "spec", "parentRef"), parent, kind):
+        yield invalid("spec.parentRef", internal(parent, kind), IMMUTABLE)
+
+
+def _validate_cidrs(obj: Object) -> Problems:
+    path, cidrs = "spec.cidrs", items(dig(obj, "spec", "cidrs"))
+    if not cidrs:
+        yield required(path, "at least one CIDR required")
+        return
+    for index, value in enumerate(cidrs):
+        yield from validate_cidr_for_legacy_field(text(value), f"{path}[{index}]")
+
+
+def _validate_ingress_spec(spec: Object) -> Problems:
     rules = items(spec.get("rules"))
     if not rules and spec.get("defaultBackend") is None:
-        shown = rules if isinstance(spec.get("rules"), list) else None
-        yield invalid("spec", shown, "either `defaultBackend` or `rules` must be specified")
+        bad_value = rules if isinstance(spec.get("rules"), list) else None
+        yield invalid("spec", bad_value, "either `defaultBackend` or `rules` must be specified")
     if isinstance(spec.get("defaultBackend"), dict):
-        yield from _backend(fields(spec.get("defaultBackend")), "spec.defaultBackend")
+        yield from _validate_ingress_backend(fields(spec.get("defaultBackend")), "spec.defaultBackend")
     for index, item in enumerate(rules):
-        yield from _rule(fields(item), f"spec.rules[{index}]")
+        yield from _validate_ingress_rule(fields(item), f"spec.rules[{index}]")
     for index, item in enumerate(items(spec.get("tls"))):
         path, entry = f"spec.tls[{index}]", fields(item)
         for number, host in enumerate(items(entry.get("hosts"))):
-            yield from _host(text(host), f"{path}.hosts[{number}]")
+            yield from _validate_host(text(host), f"{path}.hosts[{number}]")
         secret = text(entry.get("secretName"))
         if secret:
             yield from each(f"{path}.secretName", secret, names.dns_subdomain(secret))
@@ -128,26 +178,26 @@ def _ingress_spec(spec: Object) -> Problems:
         yield from each("spec.ingressClassName", text(class_name), names.dns_subdomain(text(class_name)))
 
 
-def _rule(rule: Object, path: str) -> Problems:
+def _validate_ingress_rule(rule: Object, path: str) -> Problems:
     host = text(rule.get("host"))
     if host:
-        if parsed_ip(host) is not None:
+        if parse_ip_sloppy(host) is not None:
             yield invalid(f"{path}.host", host, "must be a DNS name, not an IP address")
-        yield from _host(host, f"{path}.host")
+        yield from _validate_host(host, f"{path}.host")
     if not isinstance(rule.get("http"), dict):
         return
     paths = items(dig(rule, "http", "paths"))
     if not paths:
         yield required(f"{path}.http.paths")
     for index, item in enumerate(paths):
-        yield from _path(fields(item), f"{path}.http.paths[{index}]")
+        yield from _validate_http_ingress_path(fields(item), f"{path}.http.paths[{index}]")
 
 
-def _host(host: str, path: str) -> Problems:
+def _validate_host(host: str, path: str) -> Problems:
     yield from each(path, host, names.wildcard_subdomain(host) if "*" in host else names.dns_subdomain(host))
 
 
-def _path(entry: Object, path: str) -> Problems:
+def _validate_http_ingress_path(entry: Object, path: str) -> Problems:
     kind, value = entry.get("pathType"), text(entry.get("path"))
     if kind is None:
         yield required(f"{path}.pathType", "pathType must be specified")
@@ -157,33 +207,30 @@ def _path(entry: Object, path: str) -> Problems:
     elif not value.startswith("/") and (value or kind != "ImplementationSpecific"):
         yield invalid(f"{path}.path", value, "must be an absolute path")
     if kind in ("Exact", "Prefix"):
-        for part in _BAD_PARTS:
-            if part in value:
-                yield invalid(f"{path}.path", value, f"must not contain '{part}'")
-        for end in _BAD_ENDS:
-            if value.endswith(end):
-                yield invalid(f"{path}.path", value, f"cannot end with '{end}'")
-    yield from _backend(fields(entry.get("backend")), f"{path}.backend")
+        for sequence in _BAD_PARTS:
+            if sequence in value:
+                yield invalid(f"{path}.path", value, f"must not contain '{sequence}'")
+        for suffix in _BAD_ENDS:
+            if value.endswith(suffix):
+                yield invalid(f"{path}.path", value, f"cannot end with '{suffix}'")
+    yield from _validate_ingress_backend(fields(entry.get("backend")), f"{path}.backend")
 
 
-def _backend(backend: Object, path: str) -> Problems:
+def _validate_ingress_backend(backend: Object, path: str) -> Problems:
     service, resource = backend.get("service"), backend.get("resource")
     if isinstance(service, dict) and isinstance(resource, dict):
         yield invalid(path, "", "cannot set both resource and service backends")
     elif isinstance(resource, dict):
-        yield from _typed_reference(resource, f"{path}.resource")
+        yield from _validate_typed_reference(resource, f"{path}.resource")
     elif isinstance(service, dict):
-        yield from _service_backend(service, path)
+        yield from _validate_ingress_service_backend(service, path)
     else:
         yield invalid(path, "", "resource or service backend is required")
 
 
-def _service_backend(service: Object, path: str) -> Problems:
+def _validate_ingress_service_backend(service: Object, path: str) -> Problems:
     name, port = text(service.get("name")), fields(service.get("port"))
-    if name:
-        yield from dns_label(name, f"{path}.service.name")
-    else:
-        yield required(f"{path}.service.name")
+    yield from validate_required(name, f"{path}.service.name", names.dns_label)
     port_name, port_number = text(port.get("name")), integer(port.get("number"))
     if port_name and port_number:
         yield invalid(path, "", "cannot set both port name & port number")
@@ -195,20 +242,17 @@ def _service_backend(service: Object, path: str) -> Problems:
         yield required(path, "port name or number is required")
 
 
-def _typed_reference(reference: Object, path: str) -> Problems:
+def _validate_typed_reference(reference: Object, path: str) -> Problems:
     group = reference.get("apiGroup")
     if group is not None:
         yield from each(f"{path}.apiGroup", text(group), names.dns_subdomain(text(group)))
     for field in ("kind", "name"):
         value = text(reference.get(field))
-        if value:
-            yield from each(f"{path}.{field}", value, names.path_segment(value))
-        else:
-            yield required(f"{path}.{field}")
+        yield from validate_required(value, f"{path}.{field}", names.path_segment)
 
 
-def _class_parameters(parameters: Object, path: str) -> Problems:
-    yield from _typed_reference(parameters, path)
+def _validate_ingress_class_parameters(parameters: Object, path: str) -> Problems:
+    yield from _validate_typed_reference(parameters, path)
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     if scope is None:
         yield required(f"{path}.scope")
@@ -220,18 +264,20 @@ def _class_parameters(parameters: Object, path: str) -> Problems:
     elif namespace is None:
         yield required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'")
     else:
-        yield from dns_label(text(namespace), f"{path}.namespace")
+        yield from validate_dns_label(text(namespace), f"{path}.namespace")
 
 
-def _policy_spec(spec: Object, known: Collection[Json]) -> Problems:
-    yield from label_selector(spec.get("podSelector"), "spec.podSelector")
-    for direction, side in (("ingress", "from"), ("egress", "to")):
+def _validate_network_policy_spec(spec: Object, existing_cidrs: Collection[Json]) -> Problems:
+    yield from validate_label_selector(spec.get("podSelector"), "spec.podSelector")
+    for direction, peers_field in (("ingress", "from"), ("egress", "to")):
         for index, item in enumerate(items(spec.get(direction))):
             path = f"spec.{direction}[{index}]"
             for number, port in enumerate(items(fields(item).get("ports"))):
-                yield from _policy_port(fields(port), f"{path}.ports[{number}]")
-            for number, peer in enumerate(items(fields(item).get(side))):
-                yield from _peer(fields(peer), f"{path}.{side}[{number}]", known)
+                yield from _validate_network_policy_port(fields(port), f"{path}.ports[{number}]")
+            for number, peer in enumerate(items(fields(item).get(peers_field))):
+                yield from _validate_network_policy_peer(
+                    fields(peer), f"{path}.{peers_field}[{number}]", existing_cidrs
+                )
     kinds = items(spec.get("policyTypes"))
     if len(kinds) > 2:
         yield invalid("spec.policyTypes", kinds, "may not specify more than two policyTypes")
@@ -241,8 +287,8 @@ def _policy_spec(spec: Object, known: Collection[Json]) -> Problems:
             yield unsupported(f"spec.policyTypes[{index}]", kind, ("Ingress", "Egress"))
 
 
-def _policy_port(policy_port: Object, path: str) -> Problems:
-    yield from optional_one_of(policy_port.get("protocol"), f"{path}.protocol", _PROTOCOLS, sort=False)
+def _validate_network_policy_port(policy_port: Object, path: str) -> Problems:
+    yield from validate_optional_enum(policy_port.get("protocol"), f"{path}.protocol", _PROTOCOLS, sort=False)
     port, end = policy_port.get("port"), policy_port.get("endPort")
     if port is None:
         if end is not None:
@@ -254,73 +300,73 @@ def _policy_port(policy_port: Object, path: str) -> Problems:
     else:
         yield from each(f"{path}.port", integer(port), names.port_number(integer(port)))
         if end is not None:
-            if integer(end) < integer(port):  # upstream prints the port here, not the end
+            if integer(end) < integer(port):  # upstream prints `port` here, not `endPort`
                 yield invalid(f"{path}.endPort", integer(port), "must be greater than or equal to `port`")
             yield from each(f"{path}.endPort", integer(end), names.port_number(integer(end)))
 
 
-def _peer(peer: Object, path: str, known: Collection[Json]) -> Problems:
+def _validate_network_policy_peer(peer: Object, path: str, existing_cidrs: Collection[Json]) -> Problems:
     selectors = [
         field for field in ("podSelector", "namespaceSelector", "ipBlock") if peer.get(field) is not None
     ]
     for field in selectors:
         if field == "ipBlock":
-            yield from _ip_block(fields(peer.get(field)), f"{path}.ipBlock", known)
+            yield from _validate_ip_block(fields(peer.get(field)), f"{path}.ipBlock", existing_cidrs)
         else:
-            yield from label_selector(peer.get(field), f"{path}.{field}")
+            yield from validate_label_selector(peer.get(field), f"{path}.{field}")
     if not selectors:
         yield required(path, "must specify a peer")
     elif len(selectors) > 1 and "ipBlock" in selectors:
         yield forbidden(path, "may not specify both ipBlock and another peer")
 
 
-def _ip_block(block: Object, path: str, known: Collection[Json]) -> Problems:
+def _validate_ip_block(block: Object, path: str, existing_cidrs: Collection[Json]) -> Problems:
     block_cidr = text(block.get("cidr"))
     if not block_cidr:
         yield required(f"{path}.cidr")
         return
-    yield from cidr(block_cidr, f"{path}.cidr", known)
-    network = parsed_cidr(block_cidr)
+    yield from validate_cidr_for_legacy_field(block_cidr, f"{path}.cidr", existing_cidrs)
+    network = parse_cidr_sloppy(block_cidr)
     if network is None:
         return
     for index, item in enumerate(items(block.get("except"))):
-        where = f"{path}.except[{index}]"
-        yield from cidr(text(item), where, known)
-        part = parsed_cidr(text(item))
-        if part is None:
+        item_path = f"{path}.except[{index}]"
+        yield from validate_cidr_for_legacy_field(text(item), item_path, existing_cidrs)
+        exception = parse_cidr_sloppy(text(item))
+        if exception is None:
             continue
-        inside = part.version == network.version and part.network_address in network
-        if not inside or network.prefixlen >= part.prefixlen:
-            yield invalid(where, text(item), "must be a strict subset of `cidr`")
+        inside = exception.version == network.version and exception.network_address in network
+        if not inside or network.prefixlen >= exception.prefixlen:
+            yield invalid(item_path, text(item), "must be a strict subset of `cidr`")
 
 
-def _known_cidrs(spec: Object) -> list[Json]:
+def _existing_cidrs(spec: Object) -> list[Json]:
     blocks = [
         fields(fields(peer).get("ipBlock"))
-        for direction, side in (("ingress", "from"), ("egress", "to"))
+        for direction, peers_field in (("ingress", "from"), ("egress", "to"))
         for item in items(spec.get(direction))
-        for peer in items(fields(item).get(side))
+        for peer in items(fields(item).get(peers_field))
     ]
     return [value for block in blocks for value in (block.get("cidr"), *items(block.get("except")))]
 
 
-def _endpoint_ports(ports: list[Json]) -> Problems:
+def _validate_endpoint_ports(ports: list[Json]) -> Problems:
     seen: set[str] = set()
     for index, item in enumerate(ports):
         port, path = fields(item), f"ports[{index}]"
         name = text(port.get("name"))
         if name:
-            yield from dns_label(name, f"{path}.name")
+            yield from validate_dns_label(name, f"{path}.name")
         if name in seen:
             yield duplicate(f"{path}.name", name)
         seen.add(name)
-        yield from one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS)
+        yield from validate_enum(port.get("protocol"), f"{path}.protocol", _PROTOCOLS)
         protocol = port.get("appProtocol")
         if protocol is not None:
-            yield from each(f"{path}.appProtocol", text(protocol), names.label_key(text(protocol)))
+            yield from each(f"{path}.appProtocol", text(protocol), names.qualified_name(text(protocol)))
 
 
-def _endpoints(obj: Object) -> Problems:
+def _validate_endpoints(obj: Object) -> Problems:
     kind, endpoints = text(obj.get("addressType")), items(obj.get("endpoints"))
     if len(endpoints) > 1000:
         yield too_many("endpoints", len(endpoints), 1000)
@@ -332,22 +378,22 @@ def _endpoints(obj: Object) -> Problems:
         elif len(addresses) > 100:
             yield too_many(path, len(addresses), 100)
         for number, address in enumerate(addresses):
-            yield from _endpoint_address(text(address), kind, path, number)
+            yield from _validate_endpoint_address(text(address), kind, path, number)
         node, host = (fields(item).get(field) for field in ("nodeName", "hostname"))
         if node is not None:
             yield from each(f"endpoints[{index}].nodeName", text(node), names.dns_subdomain(text(node)))
         if host is not None:
-            yield from dns_label(text(host), f"endpoints[{index}].hostname")
+            yield from validate_dns_label(text(host), f"endpoints[{index}].hostname")
 
 
-def _endpoint_address(address: str, kind: str, path: str, index: int) -> Problems:
+def _validate_endpoint_address(address: str, kind: str, path: str, index: int) -> Problems:
     if kind not in ("IPv4", "IPv6"):
         return
-    wrong = tuple(ip_address(address, f"{path}[{index}]"))
-    if wrong:
-        yield from wrong
+    errors = tuple(validate_ip_for_legacy_field(address, f"{path}[{index}]"))
+    if errors:
+        yield from errors
         return
-    parsed = parsed_ip(address)
+    parsed = parse_ip_sloppy(address)
     if parsed is not None and f"IPv{parsed.version}" != kind:
         yield invalid(path, address, f"must be an {kind} address")
-    yield from endpoint_ip(address, f"{path}[{index}]")
+    yield from validate_endpoint_ip(address, f"{path}[{index}]")

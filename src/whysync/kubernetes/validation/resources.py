@@ -36,129 +36,131 @@ _STANDARD = _IN_QUOTAS | {"storage"}
 _POD_LEVEL = ("cpu", "hugepages-", "memory")
 
 
-def container_resources(requirements: Json | Missing, path: str, claims: Collection[str] = ()) -> Problems:
+def validate_container_resource_requirements(
+    requirements: Json | Missing, path: str, claims: Collection[str] = ()
+) -> Problems:
     """`resources` of a container, or the overhead of a pod as its limits."""
     resources = fields(requirements)
     limits, requests = fields(resources.get("limits")), fields(resources.get("requests"))
     if limits or requests:
         for name, value in limits.items():
-            yield from container_resource_name(name, f"{path}.limits[{name}]")
+            yield from validate_container_resource_name(name, f"{path}.limits[{name}]")
             yield from _limit_or_request(name, value, f"{path}.limits[{name}]")
         for name, value in requests.items():
-            yield from container_resource_name(name, f"{path}.requests[{name}]")
+            yield from validate_container_resource_name(name, f"{path}.requests[{name}]")
             yield from _limit_or_request(name, value, f"{path}.requests[{name}]", pages=False)
-            yield from _request_against_limit(name, value, limits, path)
-            yield from _huge_pages(name, value, f"{path}.requests[{name}]")
-        every = {*limits, *requests}
-        if any(_is_huge_page(name) for name in every) and not every & {"cpu", "memory"}:
+            yield from _validate_request_against_limit(name, value, limits, path)
+            yield from _validate_huge_pages(name, value, f"{path}.requests[{name}]")
+        resource_names = {*limits, *requests}
+        if any(_is_huge_page(name) for name in resource_names) and not resource_names & {"cpu", "memory"}:
             yield forbidden(path, "HugePages require cpu or memory")
-    yield from _claims(items(resources.get("claims")), claims, f"{path}.claims")
+    yield from _validate_resource_claims(items(resources.get("claims")), claims, f"{path}.claims")
 
 
-def pod_resources(requirements: Json | Missing, path: str) -> Problems:
+def validate_pod_resource_requirements(requirements: Json | Missing, path: str) -> Problems:
     """`resources` of a pod, which support fewer resource names."""
     resources = fields(requirements)
     limits = fields(resources.get("limits"))
-    for part in ("limits", "requests"):
-        for name, value in fields(resources.get(part)).items():
-            where = f"{path}.{part}[{name}]"
-            unknown = tuple(resource_name(name, where))
-            yield from unknown
-            if not unknown and not (name in ("cpu", "memory") or _is_huge_page(name)):
-                yield unsupported(where, name, _POD_LEVEL)
-            yield from resource_value(name, value, where)
-            if part == "requests":
-                yield from _request_against_limit(name, value, limits, path)
+    for field in ("limits", "requests"):
+        for name, value in fields(resources.get(field)).items():
+            item_path = f"{path}.{field}[{name}]"
+            name_problems = tuple(validate_resource_name(name, item_path))
+            yield from name_problems
+            if not name_problems and not (name in ("cpu", "memory") or _is_huge_page(name)):
+                yield unsupported(item_path, name, _POD_LEVEL)
+            yield from validate_resource_quantity_value(name, value, item_path)
+            if field == "requests":
+                yield from _validate_request_against_limit(name, value, limits, path)
 
 
-def resource_name(name: str, path: str) -> Problems:
-    wrong = tuple(each(path, name, names.label_key(name)))
-    yield from wrong
-    if not wrong and "/" not in name and name not in _STANDARD and not _is_quota_page(name):
+def validate_resource_name(name: str, path: str) -> Problems:
+    errors = tuple(each(path, name, names.qualified_name(name)))
+    yield from errors
+    if not errors and "/" not in name and name not in _STANDARD and not _is_quota_page(name):
         yield invalid(path, name, "must be a standard resource type or fully qualified")
 
 
-def container_resource_name(name: str, path: str) -> Problems:
-    yield from resource_name(name, path)
+def validate_container_resource_name(name: str, path: str) -> Problems:
+    yield from validate_resource_name(name, path)
     if "/" not in name:
         if name not in _IN_CONTAINERS and not _is_huge_page(name):
             yield invalid(path, name, "must be a standard resource for containers")
-    elif not _is_native(name) and not _is_extended(name):
+    elif not _is_native_resource(name) and not _is_extended_resource_name(name):
         yield invalid(path, name, "doesn't follow extended resource name standard")
 
 
-def quota_resource_name(name: str, path: str) -> Problems:
-    yield from resource_name(name, path)
-    if "/" not in name and not is_quota_resource(name):
+def validate_resource_quota_resource_name(name: str, path: str) -> Problems:
+    yield from validate_resource_name(name, path)
+    if "/" not in name and not is_standard_quota_resource_name(name):
         yield invalid(path, name, "must be a standard resource for quota")
 
 
-def is_quota_resource(name: str) -> bool:
+def is_standard_quota_resource_name(name: str) -> bool:
     return name in _IN_QUOTAS or _is_quota_page(name)
 
 
-def resource_value(name: str, value: Json, path: str) -> Problems:
-    """An amount that is not negative, and whole where only whole ones make sense."""
-    worth = quantity_value(value)
-    if worth is None:
+def validate_resource_quantity_value(name: str, value: Json, path: str) -> Problems:
+    """A quantity that is not negative, and an integer for resources that are counted."""
+    amount = quantity_value(value)
+    if amount is None:
         return
-    if worth < 0:
+    if amount < 0:
         yield invalid(path, quantity_text(value), NOT_NEGATIVE)
-    if (name in _WHOLE or _is_extended(name)) and worth.denominator != 1:
+    if (name in _WHOLE or _is_extended_resource_name(name)) and amount.denominator != 1:
         yield invalid(path, quantity_text(value), "must be an integer")
 
 
-def may_overcommit(name: str) -> bool:
-    return _is_native(name) and not _is_huge_page(name)
+def is_overcommit_allowed(name: str) -> bool:
+    return _is_native_resource(name) and not _is_huge_page(name)
 
 
 def _limit_or_request(name: str, value: Json, path: str, *, pages: bool = True) -> Problems:
-    yield from resource_value(name, value, path)
+    yield from validate_resource_quantity_value(name, value, path)
     if pages:
-        yield from _huge_pages(name, value, path)
+        yield from _validate_huge_pages(name, value, path)
 
 
-def _request_against_limit(name: str, value: Json, limits: Object, path: str) -> Problems:
+def _validate_request_against_limit(name: str, value: Json, limits: Object, path: str) -> Problems:
     if name not in limits:
-        if not may_overcommit(name):
+        if not is_overcommit_allowed(name):
             yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
         return
     request, limit = quantity_value(value), quantity_value(limits[name])
     if request is None or limit is None or request == limit:
         return
     limit_text = f"{name} limit of {quantity_text(limits[name])}"
-    if not may_overcommit(name):
+    if not is_overcommit_allowed(name):
         yield invalid(f"{path}.requests", quantity_text(value), f"must be equal to {limit_text}")
     elif request > limit:
         yield invalid(f"{path}.requests", quantity_text(value), f"must be less than or equal to {limit_text}")
 
 
-def _huge_pages(name: str, value: Json, path: str) -> Problems:
+def _validate_huge_pages(name: str, value: Json, path: str) -> Problems:
     if not _is_huge_page(name):
         return
-    size, worth = quantity_value(name.removeprefix("hugepages-")), quantity_value(value)
-    if not size or worth is None or size <= 0 or worth % size:
+    size, amount = quantity_value(name.removeprefix("hugepages-")), quantity_value(value)
+    if not size or amount is None or size <= 0 or amount % size:
         yield invalid(
             path, quantity_text(value), f"{quantity_text(value)} is not positive integer multiple of {name}"
         )
 
 
-def _claims(claims: list[Json], known: Collection[str], path: str) -> Problems:
+def _validate_resource_claims(claims: list[Json], claim_names: Collection[str], path: str) -> Problems:
     seen: set[str] = set()
     for index, item in enumerate(claims):
-        name, where = text(fields(item).get("name")), f"{path}[{index}]"
+        name, item_path = text(fields(item).get("name")), f"{path}[{index}]"
         if not name:
-            yield required(where)
+            yield required(item_path)
             continue
         request = text(fields(item).get("request"))
         key = f"{name}/{request}" if request else name
         if name in seen or key in seen:
-            yield duplicate(where, name if name in seen else key)
+            yield duplicate(item_path, name if name in seen else key)
         seen.add(key)
-        if name not in known:
+        if name not in claim_names:
             detail = "must be one of the names in pod.spec.resourceClaims"
-            listed = f": {', '.join(sorted(known))}" if known else " which is empty"
-            yield not_found(where, name, detail + listed)
+            listed = f": {', '.join(sorted(claim_names))}" if claim_names else " which is empty"
+            yield not_found(item_path, name, detail + listed)
 
 
 def _is_huge_page(name: str) -> bool:
@@ -169,11 +171,11 @@ def _is_quota_page(name: str) -> bool:
     return name.startswith(("hugepages-", "requests.hugepages-"))
 
 
-def _is_native(name: str) -> bool:
+def _is_native_resource(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def _is_extended(name: str) -> bool:
-    if _is_native(name) or name.startswith("requests."):
+def _is_extended_resource_name(name: str) -> bool:
+    if _is_native_resource(name) or name.startswith("requests."):
         return False
-    return not any(True for _ in names.label_key(f"requests.{name}"))
+    return not any(True for _ in names.qualified_name(f"requests.{name}"))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
-from whysync.json_tree import Json, Missing, Object, integer, text
+from whysync.json_tree import Json, Missing, Object, fields, integer, text
 from whysync.kubernetes.validation import names
 from whysync.kubernetes.validation.field_error import (
     NOT_NEGATIVE,
     Problems,
     each,
+    forbidden,
     invalid,
     required,
     unsupported,
@@ -21,41 +22,66 @@ _CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _MAPPED = ipaddress.ip_network("::ffff:0:0/96")
 
 
-def not_negative(owner: Object, path: str, *fields: str) -> Problems:
+def validate_nonnegative_fields(owner: Object, path: str, *fields: str) -> Problems:
     for field in fields:
         value = integer(owner.get(field))
         if value < 0:
             yield invalid(f"{path}.{field}" if path else field, value, NOT_NEGATIVE)
 
 
-def one_of(value: Json | Missing, path: str, known: Iterable[str], *, sort: bool = True) -> Problems:
-    """A field with a fixed set of values that has to be set (its default came before)."""
-    known, chosen = sorted(known) if sort else list(known), text(value)
+def validate_enum(
+    value: Json | Missing, path: str, supported: Iterable[str], *, sort: bool = True
+) -> Problems:
+    """A required field with a fixed set of values."""
+    supported, chosen = sorted(supported) if sort else list(supported), text(value)
     if not chosen:
         yield required(path)
-    elif chosen not in known:
-        yield unsupported(path, chosen, known)
+    elif chosen not in supported:
+        yield unsupported(path, chosen, supported)
 
 
-def optional_one_of(value: Json | Missing, path: str, known: Iterable[str], *, sort: bool = True) -> Problems:
+def validate_optional_enum(
+    value: Json | Missing, path: str, supported: Iterable[str], *, sort: bool = True
+) -> Problems:
     if value is not None and not isinstance(value, Missing):
-        known, chosen = sorted(known) if sort else list(known), text(value)
-        if chosen not in known:
-            yield unsupported(path, chosen, known)
+        supported, chosen = sorted(supported) if sort else list(supported), text(value)
+        if chosen not in supported:
+            yield unsupported(path, chosen, supported)
 
 
-def dns_label(value: str, path: str) -> Problems:
+def validate_required(value: str, path: str, validate_name: names.NameForm, detail: str = "") -> Problems:
+    """A name that must not be empty; `detail` is the text when it is."""
+    if value:
+        yield from each(path, value, validate_name(value))
+    else:
+        yield required(path, detail)
+
+
+def validate_single_source(
+    owner: Object, path: str, kinds: Iterable[str], noun: str, validate: Callable[[str, Object], Problems]
+) -> Problems:
+    """Exactly one of the fields `kinds` is set; only the first that is set is looked into."""
+    present = [kind for kind in kinds if isinstance(owner.get(kind), dict)]
+    if not present:
+        yield required(path, f"must specify a {noun} type")
+        return
+    yield from validate(present[0], fields(owner.get(present[0])))
+    for kind in present[1:]:
+        yield forbidden(f"{path}.{kind}", f"may not specify more than 1 {noun} type")
+
+
+def validate_dns_label(value: str, path: str) -> Problems:
     yield from each(path, value, names.dns_label(value))
 
 
-def port_number_or_name(port: Json | Missing, path: str) -> Problems:
+def validate_port_num_or_name(port: Json | Missing, path: str) -> Problems:
     if isinstance(port, str):
         yield from each(path, port, names.port_name(port))
     else:
         yield from each(path, integer(port), names.port_number(integer(port)))
 
 
-def positive_or_percent(value: Json, path: str) -> Problems:
+def validate_positive_int_or_percent(value: Json, path: str) -> Problems:
     """Mirrors apps `ValidatePositiveIntOrPercent`."""
     if isinstance(value, str):
         yield from each(path, value, names.percent(value))
@@ -63,13 +89,13 @@ def positive_or_percent(value: Json, path: str) -> Problems:
         yield invalid(path, integer(value), NOT_NEGATIVE)
 
 
-def at_most_all(value: Json, path: str) -> Problems:
+def is_not_more_than_100_percent(value: Json, path: str) -> Problems:
     """Mirrors apps `IsNotMoreThan100Percent`."""
-    if is_percent(value) and number_or_percent(value) > 100:
+    if is_percent(value) and int_or_percent_value(value) > 100:
         yield invalid(path, value, "must not be greater than 100%")
 
 
-def number_or_percent(value: Json | Missing) -> int:
+def int_or_percent_value(value: Json | Missing) -> int:
     if isinstance(value, str):
         digits = value.removesuffix("%")
         return int(digits) if digits.isdecimal() and len(digits) < 20 else 0
@@ -80,7 +106,7 @@ def is_percent(value: Json) -> bool:
     return isinstance(value, str) and not any(True for _ in names.percent(value))
 
 
-def domain_prefixed_path(value: str, path: str) -> Problems:
+def validate_domain_prefixed_path(value: str, path: str) -> Problems:
     """`example.com/name`. Mirrors `IsDomainPrefixedPath`."""
     if not value:
         yield required(path)
@@ -94,11 +120,11 @@ def domain_prefixed_path(value: str, path: str) -> Problems:
         yield invalid(path, rest, names.url_path_text())
 
 
-def ip_address(value: str, path: str, accepted: Collection[Json] = ()) -> Problems:
-    """An address, or one that was accepted before. Mirrors `IsValidIPForLegacyField`."""
+def validate_ip_for_legacy_field(value: str, path: str, accepted: Collection[Json] = ()) -> Problems:
+    """An IP address; those in `accepted` are not validated again. Mirrors `IsValidIPForLegacyField`."""
     if value in accepted:
         return
-    parsed = parsed_ip(value)
+    parsed = parse_ip_sloppy(value)
     if parsed is None:
         yield invalid(path, value, _IP)
     elif _leading_zeros(value):
@@ -107,19 +133,19 @@ def ip_address(value: str, path: str, accepted: Collection[Json] = ()) -> Proble
         yield invalid(path, value, "must not be an IPv4-mapped IPv6 address")
 
 
-def cidr(value: str, path: str, accepted: Collection[Json] = ()) -> Problems:
+def validate_cidr_for_legacy_field(value: str, path: str, accepted: Collection[Json] = ()) -> Problems:
     """Mirrors `IsValidCIDRForLegacyField`."""
     if value in accepted:
         return
     address, slash, length = value.partition("/")
-    if parsed_cidr(value) is None:
+    if parse_cidr_sloppy(value) is None:
         yield invalid(path, value, _CIDR)
     elif slash and (_leading_zeros(address) or (len(length) > 1 and length[0] == "0")):
         yield invalid(path, value, "must not have leading 0s in IP or prefix length")
 
 
-def parsed_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Upstream reads addresses sloppily: zeros in front of a number are ignored, a zone is refused."""
+def parse_ip_sloppy(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An IP address; leading zeros are ignored, a zone is an error. Mirrors `ParseIPSloppy`."""
     if "%" in value:
         return None
     try:
@@ -128,7 +154,7 @@ def parsed_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | Non
         return None
 
 
-def parsed_cidr(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+def parse_cidr_sloppy(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
     address, slash, length = value.partition("/")
     if not slash or not length.isdecimal() or not length.isascii() or len(length) > 4 or "%" in value:
         return None
@@ -138,9 +164,9 @@ def parsed_cidr(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | N
         return None
 
 
-def endpoint_ip(value: str, path: str) -> Problems:
-    """An address that traffic can be sent to. Mirrors `ValidateEndpointIP`."""
-    parsed = parsed_ip(value)
+def validate_endpoint_ip(value: str, path: str) -> Problems:
+    """An IP address to which traffic can be sent. Mirrors `ValidateEndpointIP`."""
+    parsed = parse_ip_sloppy(value)
     if parsed is None:
         yield invalid(path, value, "must be a valid IP address")
         return
@@ -161,4 +187,4 @@ def _leading_zeros(address: str) -> bool:
 def _without_zeros(address: str) -> str:
     if ":" in address:
         return address
-    return ".".join(part.lstrip("0") or "0" if part.isdecimal() else part for part in address.split("."))
+    return ".".join(octet.lstrip("0") or "0" if octet.isdecimal() else octet for octet in address.split("."))

@@ -1,4 +1,4 @@
-"""Label selectors: their form, and whether they match. Mirrors apimachinery `labels` and its validation."""
+"""Label selectors: validation and matching. Mirrors apimachinery `labels` and `meta/v1/validation`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from whysync.kubernetes.validation.internal_types import internal
 _OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
 
-def label_selector(selector: Json | Missing, path: str) -> Problems:
+def validate_label_selector(selector: Json | Missing, path: str) -> Problems:
     selector_fields = fields(selector)
-    yield from metadata.labels(selector_fields.get("matchLabels"), f"{path}.matchLabels")
+    yield from metadata.validate_labels(selector_fields.get("matchLabels"), f"{path}.matchLabels")
     for index, item in enumerate(items(selector_fields.get("matchExpressions"))):
-        yield from _requirement(fields(item), f"{path}.matchExpressions[{index}]")
+        yield from _validate_label_selector_requirement(fields(item), f"{path}.matchExpressions[{index}]")
 
 
-def _requirement(requirement: Object, path: str) -> Problems:
+def _validate_label_selector_requirement(requirement: Object, path: str) -> Problems:
     operator, values = text(requirement.get("operator")), items(requirement.get("values"))
     yield from operator_and_values(operator, values, path)
     key = text(requirement.get("key"))
-    yield from each(f"{path}.key", key, names.label_key(key))
+    yield from each(f"{path}.key", key, names.qualified_name(key))
     for index, value in enumerate(values):
         yield from each(f"{path}.values[{index}]", text(value), names.label_value(text(value)))
 
@@ -43,31 +43,36 @@ def is_empty(selector: Json | Missing) -> bool:
     return not selector_fields.get("matchLabels") and not selector_fields.get("matchExpressions")
 
 
-def is_readable(selector: Json | Missing) -> bool:
+def is_valid(selector: Json | Missing) -> bool:
     """Is the selector valid? A missing selector is valid and matches nothing."""
     selector_fields = fields(selector)
     checks = (
-        metadata.labels(selector_fields.get("matchLabels"), ""),
-        *(_requirement(fields(item), "") for item in items(selector_fields.get("matchExpressions"))),
+        metadata.validate_labels(selector_fields.get("matchLabels"), ""),
+        *(
+            _validate_label_selector_requirement(fields(item), "")
+            for item in items(selector_fields.get("matchExpressions"))
+        ),
     )
     return not any(True for check in checks for _ in check)
 
 
 def matches(selector: Json | Missing, labels: Json | Missing) -> bool:
-    """Does it select something with these labels? No selector selects nothing, an empty one everything."""
+    """Does the selector match these labels? A missing selector matches nothing, an empty one everything."""
     if not isinstance(selector, dict):
         return False
     label_map = fields(labels)
     if any(label_map.get(key) != value for key, value in fields(selector.get("matchLabels")).items()):
         return False
-    return all(_holds(fields(item), label_map) for item in items(selector.get("matchExpressions")))
+    return all(
+        _requirement_matches(fields(item), label_map) for item in items(selector.get("matchExpressions"))
+    )
 
 
 def printable(selector: Json | Missing) -> Json:
     return internal(selector, "meta/v1.LabelSelector")
 
 
-def _holds(requirement: Object, labels: Object) -> bool:
+def _requirement_matches(requirement: Object, labels: Object) -> bool:
     key, values = text(requirement.get("key")), items(requirement.get("values"))
     match text(requirement.get("operator")):
         case "In":

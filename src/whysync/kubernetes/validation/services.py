@@ -1,8 +1,8 @@
-"""Services: ports, addresses, and the changes of type that are possible.
+"""Services: ports, addresses, traffic policies, changes of the type.
 
-Mirrors `core/validation`, Kubernetes 1.36. What the server itself does on the way of a change (keep the old
-clusterIP and node ports where the new object names none, release them where the type has none) must have
-happened before.
+Mirrors `core/validation`, Kubernetes 1.36. The caller has already done what the server does before it
+validates an update: keep the old clusterIP and node ports where the new object has none, release them where
+the type has none.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from whysync.kubernetes.validation.field_error import (
 )
 from whysync.kubernetes.validation.internal_types import internal
 from whysync.kubernetes.validation.scalars import (
-    cidr,
-    dns_label,
-    endpoint_ip,
-    ip_address,
-    one_of,
-    optional_one_of,
-    parsed_ip,
-    port_number_or_name,
+    parse_ip_sloppy,
+    validate_cidr_for_legacy_field,
+    validate_dns_label,
+    validate_endpoint_ip,
+    validate_enum,
+    validate_ip_for_legacy_field,
+    validate_optional_enum,
+    validate_port_num_or_name,
+    validate_required,
 )
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
@@ -40,85 +41,87 @@ _NODE_PORTS = range(30000, 32768)
 _ONCE = "may not change once set"
 
 
-def service(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_label)
-    yield from _service(obj, None)
+def validate_service_create(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_label)
+    yield from _validate_service(obj, None)
 
 
-def with_addresses(obj: Object) -> Object:
-    """`clusterIP` is the first of `clusterIPs`; the server sees to it. Mirrors `NormalizeClusterIPs`."""
+def normalize_cluster_ips(obj: Object) -> Object:
+    """The Service with `clusterIPs` set from `clusterIP`. Mirrors `NormalizeClusterIPs`."""
     spec = fields(obj.get("spec"))
     if not text(spec.get("clusterIP")) or items(spec.get("clusterIPs")):
         return obj
     return {**obj, "spec": {**spec, "clusterIPs": [spec["clusterIP"]]}}
 
 
-def service_allocation(old: Object | None, new: Object) -> Problems:
+def validate_service_allocation(old: Object | None, new: Object) -> Problems:
     """Checks before addresses and ports are allocated; an error here is the only one reported.
 
     Mirrors `initIPFamilyFields` and the allocator of node ports with the server's default range. Differs:
-    whether the cluster has both families of addresses, and what is taken already, is not known here.
+    the address families of the cluster and the allocated addresses are not known here.
     """
-    before, after = fields(fields(old).get("spec")), fields(new.get("spec"))
-    if after.get("type") != "ExternalName":
-        wrong = tuple(_cluster_ips(after, items(before.get("clusterIPs"))))
-        yield from wrong
-        if wrong:
+    old_spec, new_spec = fields(fields(old).get("spec")), fields(new.get("spec"))
+    if new_spec.get("type") != "ExternalName":
+        errors = tuple(_validate_cluster_ips_related_fields(new_spec, items(old_spec.get("clusterIPs"))))
+        yield from errors
+        if errors:
             return
-    if after.get("type") not in ("NodePort", "LoadBalancer"):
+    if new_spec.get("type") not in ("NodePort", "LoadBalancer"):
         return
-    known = {integer(fields(item).get("nodePort")) for item in items(before.get("ports"))}
-    for index, item in enumerate(items(after.get("ports"))):
+    old_node_ports = {integer(fields(item).get("nodePort")) for item in items(old_spec.get("ports"))}
+    for index, item in enumerate(items(new_spec.get("ports"))):
         port = integer(fields(item).get("nodePort"))
-        if port and port not in known and port not in _NODE_PORTS:
+        if port and port not in old_node_ports and port not in _NODE_PORTS:
             detail = "provided port is not in the valid range. The range of valid ports is 30000-32767"
             yield invalid(f"spec.ports[{index}].nodePort", port, detail)
             return
 
 
-def service_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update(old, new)
-    before, after = fields(old.get("spec")), fields(new.get("spec"))
-    if "ExternalName" not in (before.get("type"), after.get("type")):
-        yield from _cluster_ips_kept(before, after)
-        yield from _families_kept(before, after)
-    if before.get("type") == "LoadBalancer" == after.get("type"):
-        balancer_class = after.get("loadBalancerClass")
-        if balancer_class != before.get("loadBalancerClass"):
+def validate_service_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_update(old, new)
+    old_spec, new_spec = fields(old.get("spec")), fields(new.get("spec"))
+    if "ExternalName" not in (old_spec.get("type"), new_spec.get("type")):
+        yield from _validate_upgrade_downgrade_cluster_ips(old_spec, new_spec)
+        yield from _validate_upgrade_downgrade_ip_families(old_spec, new_spec)
+    if old_spec.get("type") == "LoadBalancer" == new_spec.get("type"):
+        balancer_class = new_spec.get("loadBalancerClass")
+        if balancer_class != old_spec.get("loadBalancerClass"):
             yield invalid("spec.loadBalancerClass", balancer_class, _ONCE)
-    yield from _balancer_class(after)
-    if _needs_health_check(before) and _needs_health_check(after):
-        port = integer(after.get("healthCheckNodePort"))
-        if port != integer(before.get("healthCheckNodePort")):
+    yield from _validate_load_balancer_class(new_spec)
+    if _needs_health_check(old_spec) and _needs_health_check(new_spec):
+        port = integer(new_spec.get("healthCheckNodePort"))
+        if port != integer(old_spec.get("healthCheckNodePort")):
             yield forbidden("spec.healthCheckNodePort", "field is immutable")
-    yield from _service(new, before)
+    yield from _validate_service(new, old_spec)
 
 
-def _service(obj: Object, old: Object | None) -> Problems:
+def _validate_service(obj: Object, old_spec: Object | None) -> Problems:
     spec = fields(obj.get("spec"))
     kind, ports = text(spec.get("type")), [fields(item) for item in items(spec.get("ports"))]
     headless = _is_headless(spec)
     if not ports and not headless and kind != "ExternalName":
         yield required("spec.ports")
-    yield from _type_rules(spec, kind, headless=headless)
-    yield from _ports(ports)
-    yield from metadata.labels(spec.get("selector"), "spec.selector")
-    yield from _session_affinity(spec)
+    yield from _validate_service_type(spec, kind, headless=headless)
+    yield from _validate_service_ports(ports)
+    yield from metadata.validate_labels(spec.get("selector"), "spec.selector")
+    yield from _validate_session_affinity(spec)
     for index, item in enumerate(items(spec.get("externalIPs"))):
-        wrong = tuple(
-            ip_address(text(item), f"spec.externalIPs[{index}]", items(fields(old).get("externalIPs")))
+        errors = tuple(
+            validate_ip_for_legacy_field(
+                text(item), f"spec.externalIPs[{index}]", items(fields(old_spec).get("externalIPs"))
+            )
         )
-        yield from wrong or endpoint_ip(text(item), f"spec.externalIPs[{index}]")
-    yield from one_of(kind, "spec.type", _TYPES)
-    yield from _port_clashes(ports, kind)
-    yield from _source_ranges(obj, spec, kind, fields(old))
+        yield from errors or validate_endpoint_ip(text(item), f"spec.externalIPs[{index}]")
+    yield from validate_enum(kind, "spec.type", _TYPES)
+    yield from _validate_port_conflicts(ports, kind)
+    yield from _validate_load_balancer_source_ranges(obj, spec, kind, fields(old_spec))
     if spec.get("allocateLoadBalancerNodePorts") is not None and kind != "LoadBalancer":
         yield forbidden("spec.allocateLoadBalancerNodePorts", _WITH_BALANCER)
-    yield from _balancer_class(spec)
-    yield from _traffic(spec, kind)
+    yield from _validate_load_balancer_class(spec)
+    yield from _validate_traffic_policies(spec, kind)
 
 
-def _type_rules(spec: Object, kind: str, *, headless: bool) -> Problems:
+def _validate_service_type(spec: Object, kind: str, *, headless: bool) -> Problems:
     if kind in ("LoadBalancer", "NodePort") and headless:
         yield invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")
     if kind != "ExternalName":
@@ -127,18 +130,15 @@ def _type_rules(spec: Object, kind: str, *, headless: bool) -> Problems:
         if spec.get(field):
             yield forbidden(f"spec.{field}", "may not be set for ExternalName services")
     name = text(spec.get("externalName")).removesuffix(".")
-    if name:
-        yield from each("spec.externalName", name, names.dns_subdomain(name))
-    else:
-        yield required("spec.externalName")
+    yield from validate_required(name, "spec.externalName", names.dns_subdomain)
 
 
-def _ports(ports: list[Object]) -> Problems:
+def _validate_service_ports(ports: list[Object]) -> Problems:
     seen: set[str] = set()
     for index, port in enumerate(ports):
         path, name = f"spec.ports[{index}]", text(port.get("name"))
         if name:
-            yield from dns_label(name, f"{path}.name")
+            yield from validate_dns_label(name, f"{path}.name")
             if name in seen:
                 yield duplicate(f"{path}.name", name)
             seen.add(name)
@@ -146,14 +146,14 @@ def _ports(ports: list[Object]) -> Problems:
             yield required(f"{path}.name")
         number = integer(port.get("port"))
         yield from each(f"{path}.port", number, names.port_number(number))
-        yield from one_of(port.get("protocol"), f"{path}.protocol", ("SCTP", "TCP", "UDP"))
-        yield from port_number_or_name(port.get("targetPort"), f"{path}.targetPort")
+        yield from validate_enum(port.get("protocol"), f"{path}.protocol", ("SCTP", "TCP", "UDP"))
+        yield from validate_port_num_or_name(port.get("targetPort"), f"{path}.targetPort")
         protocol = port.get("appProtocol")
         if protocol is not None:
-            yield from each(f"{path}.appProtocol", text(protocol), names.label_key(text(protocol)))
+            yield from each(f"{path}.appProtocol", text(protocol), names.qualified_name(text(protocol)))
 
 
-def _port_clashes(ports: list[Object], kind: str) -> Problems:
+def _validate_port_conflicts(ports: list[Object], kind: str) -> Problems:
     if kind == "ClusterIP":
         for index, port in enumerate(ports):
             if integer(port.get("nodePort")):
@@ -175,9 +175,9 @@ def _port_clashes(ports: list[Object], kind: str) -> Problems:
         seen.add(key)
 
 
-def _session_affinity(spec: Object) -> Problems:
+def _validate_session_affinity(spec: Object) -> Problems:
     kind, config = text(spec.get("sessionAffinity")), spec.get("sessionAffinityConfig")
-    yield from one_of(kind, "spec.sessionAffinity", ("ClientIP", "None"))
+    yield from validate_enum(kind, "spec.sessionAffinity", ("ClientIP", "None"))
     path = "spec.sessionAffinityConfig"
     if kind == "None" and config is not None:
         yield forbidden(path, "must not be set when session affinity is None")
@@ -196,7 +196,7 @@ def _session_affinity(spec: Object) -> Problems:
         yield invalid(f"{path}.clientIP.timeoutSeconds", seconds, detail)
 
 
-def _cluster_ips(spec: Object, known: list[Json]) -> Problems:
+def _validate_cluster_ips_related_fields(spec: Object, accepted: list[Json]) -> Problems:
     address, addresses = text(spec.get("clusterIP")), items(spec.get("clusterIPs"))
     path = "spec.clusterIPs"
     if address and not addresses:
@@ -212,20 +212,20 @@ def _cluster_ips(spec: Object, known: list[Json]) -> Problems:
         if family in families[:index]:
             yield duplicate(f"spec.ipFamilies[{index}]", family)
     policies = ("PreferDualStack", "RequireDualStack", "SingleStack")
-    yield from optional_one_of(spec.get("ipFamilyPolicy"), "spec.ipFamilyPolicy", policies)
-    unreadable = False
+    yield from validate_optional_enum(spec.get("ipFamilyPolicy"), "spec.ipFamilyPolicy", policies)
+    has_invalid_ip = False
     for index, item in enumerate(addresses):
         if index == 0 and item == "None":
             if len(addresses) > 1:
-                unreadable = True
+                has_invalid_ip = True
                 yield invalid(path, addresses, "'None' must be the first and only value")
             continue
-        wrong = tuple(ip_address(text(item), f"{path}[{index}]", known))
-        unreadable = unreadable or bool(wrong)
-        yield from wrong
+        errors = tuple(validate_ip_for_legacy_field(text(item), f"{path}[{index}]", accepted))
+        has_invalid_ip = has_invalid_ip or bool(errors)
+        yield from errors
     if len(addresses) > 2:
         yield invalid(path, addresses, "may only hold up to 2 values")
-    if unreadable:
+    if has_invalid_ip:
         return
     if len(addresses) > 1 and len({_is_v6(item) for item in addresses}) < 2:
         yield invalid(path, addresses, "may specify no more than one IP for each IP family")
@@ -237,7 +237,7 @@ def _cluster_ips(spec: Object, known: list[Json]) -> Problems:
             yield invalid(f"{path}[{index}]", text(item), detail)
 
 
-def _source_ranges(obj: Object, spec: Object, kind: str, old: Object) -> Problems:
+def _validate_load_balancer_source_ranges(obj: Object, spec: Object, kind: str, old_spec: Object) -> Problems:
     ranges, annotations = (
         items(spec.get("loadBalancerSourceRanges")),
         fields(metadata.meta(obj).get("annotations")),
@@ -246,9 +246,9 @@ def _source_ranges(obj: Object, spec: Object, kind: str, old: Object) -> Problem
         path = "spec.LoadBalancerSourceRanges"
         if kind != "LoadBalancer":
             yield forbidden(path, _WITH_BALANCER)
-        known = [text(item).strip() for item in items(old.get("loadBalancerSourceRanges"))]
+        accepted = [text(item).strip() for item in items(old_spec.get("loadBalancerSourceRanges"))]
         for index, item in enumerate(ranges):
-            yield from cidr(text(item).strip(), f"{path}[{index}]", known)
+            yield from validate_cidr_for_legacy_field(text(item).strip(), f"{path}[{index}]", accepted)
     elif _RANGES in annotations:
         path = f"metadata.annotations[{_RANGES}]"
         if kind != "LoadBalancer":
@@ -256,26 +256,28 @@ def _source_ranges(obj: Object, spec: Object, kind: str, old: Object) -> Problem
         for item in (
             text(annotations[_RANGES]).strip().split(",") if text(annotations[_RANGES]).strip() else ()
         ):
-            yield from cidr(item.strip(), path)
+            yield from validate_cidr_for_legacy_field(item.strip(), path)
 
 
-def _balancer_class(spec: Object) -> Problems:
+def _validate_load_balancer_class(spec: Object) -> Problems:
     balancer_class = spec.get("loadBalancerClass")
     if balancer_class is None:
         return
     if spec.get("type") == "LoadBalancer":
-        yield from each("spec.loadBalancerClass", text(balancer_class), names.label_key(text(balancer_class)))
+        yield from each(
+            "spec.loadBalancerClass", text(balancer_class), names.qualified_name(text(balancer_class))
+        )
     else:
         yield forbidden("spec.loadBalancerClass", _WITH_BALANCER)
 
 
-def _traffic(spec: Object, kind: str) -> Problems:
+def _validate_traffic_policies(spec: Object, kind: str) -> Problems:
     policy = text(spec.get("externalTrafficPolicy"))
-    outside = kind in ("LoadBalancer", "NodePort") or (
+    is_external = kind in ("LoadBalancer", "NodePort") or (
         kind == "ClusterIP" and bool(items(spec.get("externalIPs")))
     )
-    if outside:
-        yield from one_of(policy, "spec.externalTrafficPolicy", ("Cluster", "Local"))
+    if is_external:
+        yield from validate_enum(policy, "spec.externalTrafficPolicy", ("Cluster", "Local"))
     elif policy:
         detail = "may only be set for externally-accessible services"
         yield invalid("spec.externalTrafficPolicy", policy, detail)
@@ -285,47 +287,47 @@ def _traffic(spec: Object, kind: str) -> Problems:
         yield invalid("spec.healthCheckNodePort", port, detail)
     elif port:
         yield from each("spec.healthCheckNodePort", port, names.port_number(port))
-    inside = spec.get("internalTrafficPolicy")
-    if inside is None and kind in ("NodePort", "LoadBalancer", "ClusterIP"):
+    internal_policy = spec.get("internalTrafficPolicy")
+    if internal_policy is None and kind in ("NodePort", "LoadBalancer", "ClusterIP"):
         yield required("spec.internalTrafficPolicy")
-    yield from optional_one_of(inside, "spec.internalTrafficPolicy", ("Cluster", "Local"))
-    spread = spec.get("trafficDistribution")
-    yield from optional_one_of(spread, "spec.trafficDistribution", _DISTRIBUTIONS, sort=False)
+    yield from validate_optional_enum(internal_policy, "spec.internalTrafficPolicy", ("Cluster", "Local"))
+    distribution = spec.get("trafficDistribution")
+    yield from validate_optional_enum(distribution, "spec.trafficDistribution", _DISTRIBUTIONS, sort=False)
 
 
-def _cluster_ips_kept(before: Object, after: Object) -> Problems:
-    if _is_headless(before) and _is_headless(after):
+def _validate_upgrade_downgrade_cluster_ips(old_spec: Object, new_spec: Object) -> Problems:
+    if _is_headless(old_spec) and _is_headless(new_spec):
         return
-    old, new = items(before.get("clusterIPs")), items(after.get("clusterIPs"))
-    shown = new if isinstance(after.get("clusterIPs"), list) else None
-    if len(old) == len(new):
-        for index, (was, now) in enumerate(zip(old, new, strict=True)):
-            if was != now:
-                yield invalid(f"spec.clusterIPs[{index}]", shown, _ONCE)
+    old_ips, new_ips = items(old_spec.get("clusterIPs")), items(new_spec.get("clusterIPs"))
+    bad_value = new_ips if isinstance(new_spec.get("clusterIPs"), list) else None
+    if len(old_ips) == len(new_ips):
+        for index, (old_ip, new_ip) in enumerate(zip(old_ips, new_ips, strict=True)):
+            if old_ip != new_ip:
+                yield invalid(f"spec.clusterIPs[{index}]", bad_value, _ONCE)
         return
-    if not new:
-        yield invalid("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset")
-    elif old and old[0] != new[0]:
-        yield invalid("spec.clusterIPs[0]", shown, _ONCE)
-    if len(old) > len(new) == 1 and after.get("ipFamilyPolicy") != "SingleStack":
+    if not new_ips:
+        yield invalid("spec.clusterIPs[0]", bad_value, "primary clusterIP can not be unset")
+    elif old_ips and old_ips[0] != new_ips[0]:
+        yield invalid("spec.clusterIPs[0]", bad_value, _ONCE)
+    if len(old_ips) > len(new_ips) == 1 and new_spec.get("ipFamilyPolicy") != "SingleStack":
         detail = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-        yield invalid("spec.ipFamilyPolicy", after.get("ipFamilyPolicy"), detail)
+        yield invalid("spec.ipFamilyPolicy", new_spec.get("ipFamilyPolicy"), detail)
 
 
-def _families_kept(before: Object, after: Object) -> Problems:
-    if _is_headless(before) or _is_headless(after):
+def _validate_upgrade_downgrade_ip_families(old_spec: Object, new_spec: Object) -> Problems:
+    if _is_headless(old_spec) or _is_headless(new_spec):
         return
-    old, new = items(before.get("ipFamilies")), items(after.get("ipFamilies"))
-    if len(old) == len(new):
-        for was, now in zip(old, new, strict=True):
-            if was != now:
-                yield invalid("spec.ipFamilies[0]", new, _ONCE)
+    old_families, new_families = items(old_spec.get("ipFamilies")), items(new_spec.get("ipFamilies"))
+    if len(old_families) == len(new_families):
+        for old_family, new_family in zip(old_families, new_families, strict=True):
+            if old_family != new_family:
+                yield invalid("spec.ipFamilies[0]", new_families, _ONCE)
         return
-    if old and new and old[0] != new[0]:
-        yield invalid("spec.ipFamilies[0]", after.get("clusterIPs"), _ONCE)
-    if len(old) > len(new) == 1 and after.get("ipFamilyPolicy") != "SingleStack":
+    if old_families and new_families and old_families[0] != new_families[0]:
+        yield invalid("spec.ipFamilies[0]", new_spec.get("clusterIPs"), _ONCE)
+    if len(old_families) > len(new_families) == 1 and new_spec.get("ipFamilyPolicy") != "SingleStack":
         detail = "must be set to 'SingleStack' when releasing the secondary ipFamily"
-        yield invalid("spec.ipFamilyPolicy", after.get("ipFamilyPolicy"), detail)
+        yield invalid("spec.ipFamilyPolicy", new_spec.get("ipFamilyPolicy"), detail)
 
 
 def _needs_health_check(spec: Object) -> bool:
@@ -337,5 +339,5 @@ def _is_headless(spec: Object) -> bool:
 
 
 def _is_v6(address: Json) -> bool:
-    parsed = parsed_ip(text(address))
+    parsed = parse_ip_sloppy(text(address))
     return parsed is not None and parsed.version == 6

@@ -18,52 +18,57 @@ from whysync.kubernetes.validation.field_error import (
     unsupported,
 )
 from whysync.kubernetes.validation.internal_types import internal
-from whysync.kubernetes.validation.scalars import one_of, optional_one_of
-from whysync.kubernetes.validation.selectors import label_selector, printable
+from whysync.kubernetes.validation.scalars import (
+    validate_enum,
+    validate_optional_enum,
+    validate_required,
+)
+from whysync.kubernetes.validation.selectors import printable, validate_label_selector
 
 _MOST_PARAMETERS, _LARGEST_PARAMETERS = 512, 256 * 1024
+_CSI_NODE_DRIVER = "storage/v1.CSINodeDriver"
 _LIFECYCLES = ("Persistent", "Ephemeral")
 _FS_GROUPS = ("File", "None", "ReadWriteOnceWithFSType")
 
 
-def storage_class(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
-    yield from _provisioner(obj, "provisioner")
-    yield from _parameters(obj)
+def validate_storage_class(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from _validate_provisioner(obj, "provisioner")
+    yield from _validate_parameters(obj)
     if text(obj.get("reclaimPolicy")):
-        yield from optional_one_of(obj.get("reclaimPolicy"), "reclaimPolicy", ("Delete", "Retain"))
-    yield from one_of(
+        yield from validate_optional_enum(obj.get("reclaimPolicy"), "reclaimPolicy", ("Delete", "Retain"))
+    yield from validate_enum(
         obj.get("volumeBindingMode"), "volumeBindingMode", ("Immediate", "WaitForFirstConsumer")
     )
 
 
-def storage_class_on_update(old: Object, new: Object) -> Problems:
-    yield from storage_class(new)
-    yield from metadata.on_update(old, new)
+def validate_storage_class_update(old: Object, new: Object) -> Problems:
+    yield from validate_storage_class(new)
+    yield from metadata.validate_object_meta_update(old, new)
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         value = new.get(field)
         if not same_plain(old.get(field), value):
             yield invalid(field, go_map(value) if isinstance(value, dict) else value, IMMUTABLE)
 
 
-def csi_driver(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
-    yield from _driver_spec(fields(obj.get("spec")))
+def validate_csi_driver(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from _validate_csi_driver_spec(fields(obj.get("spec")))
 
 
-def csi_driver_on_update(old: Object, new: Object) -> Problems:
-    """The field is called `attachRequired`; upstream's message says otherwise."""
-    yield from metadata.on_update(old, new)
-    before, after = fields(old.get("spec")), fields(new.get("spec"))
-    yield from _driver_spec(after)
-    if before.get("attachRequired") != after.get("attachRequired"):
-        yield invalid("spec.attachedRequired", after.get("attachRequired"), IMMUTABLE)
-    if not same_plain(before.get("volumeLifecycleModes"), after.get("volumeLifecycleModes")):
-        yield invalid("spec.volumeLifecycleModes", after.get("volumeLifecycleModes"), IMMUTABLE)
+def validate_csi_driver_update(old: Object, new: Object) -> Problems:
+    """As upstream, the path of `attachRequired` is `spec.attachedRequired`."""
+    yield from metadata.validate_object_meta_update(old, new)
+    old_spec, new_spec = fields(old.get("spec")), fields(new.get("spec"))
+    yield from _validate_csi_driver_spec(new_spec)
+    if old_spec.get("attachRequired") != new_spec.get("attachRequired"):
+        yield invalid("spec.attachedRequired", new_spec.get("attachRequired"), IMMUTABLE)
+    if not same_plain(old_spec.get("volumeLifecycleModes"), new_spec.get("volumeLifecycleModes")):
+        yield invalid("spec.volumeLifecycleModes", new_spec.get("volumeLifecycleModes"), IMMUTABLE)
 
 
-def volume_attachment(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
+def validate_volume_attachment(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
     spec = fields(obj.get("spec"))
     attacher, source, node = (
         text(spec.get("attacher")),
@@ -90,54 +95,78 @@ def volume_attachment(obj: Object) -> Problems:
         yield from each(path, text(volume), names.dns_subdomain(text(volume)))
 
 
-def volume_attachment_on_update(old: Object, new: Object) -> Problems:
-    yield from volume_attachment(new)
+def validate_volume_attachment_update(old: Object, new: Object) -> Problems:
+    yield from validate_volume_attachment(new)
     kind = "storage/v1.VolumeAttachmentSpec"
     if not same(dig(old, "spec"), dig(new, "spec"), kind):
         yield invalid("spec", internal(dig(new, "spec"), kind), IMMUTABLE)
 
 
-def attributes_class(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
-    yield from _provisioner(obj, "driverName")
-    yield from _parameters(obj)
+def validate_volume_attributes_class(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from _validate_provisioner(obj, "driverName")
+    yield from _validate_parameters(obj)
     if not fields(obj.get("parameters")):
         yield required("parameters", "must contain at least one key/value pair")
 
 
-def attributes_class_on_update(old: Object, new: Object) -> Problems:
-    yield from metadata.on_update(old, new)
+def validate_volume_attributes_class_update(old: Object, new: Object) -> Problems:
+    yield from metadata.validate_object_meta_update(old, new)
     for field in ("driverName", "parameters"):
         if not same_plain(old.get(field), new.get(field)):
             yield forbidden(field, f"updates to {field} are forbidden.")
-    yield from attributes_class(new)
+    yield from validate_volume_attributes_class(new)
 
 
-def storage_capacity(obj: Object) -> Problems:
-    yield from metadata.on_create(obj, names.dns_subdomain)
-    yield from label_selector(obj.get("nodeTopology"), "nodeTopology")
+def validate_csi_storage_capacity(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    yield from validate_label_selector(obj.get("nodeTopology"), "nodeTopology")
     name = text(obj.get("storageClassName"))
     yield from each("storageClassName", name, names.dns_subdomain(name))
 
 
-def storage_capacity_on_update(old: Object, new: Object) -> Problems:
-    yield from storage_capacity(new)
-    yield from metadata.on_update(old, new)
+def validate_csi_storage_capacity_update(old: Object, new: Object) -> Problems:
+    yield from validate_csi_storage_capacity(new)
+    yield from metadata.validate_object_meta_update(old, new)
     if not same(old.get("nodeTopology"), new.get("nodeTopology"), "meta/v1.LabelSelector"):
         yield invalid("nodeTopology", printable(new.get("nodeTopology")), IMMUTABLE)
     if text(old.get("storageClassName")) != text(new.get("storageClassName")):
         yield invalid("storageClassName", text(new.get("storageClassName")), IMMUTABLE)
 
 
-def _provisioner(obj: Object, field: str) -> Problems:
+def validate_csi_node(obj: Object) -> Problems:
+    yield from metadata.validate_object_meta(obj, names.dns_subdomain)
+    seen: set[str] = set()
+    for index, item in enumerate(items(dig(obj, "spec", "drivers"))):
+        path, driver = f"spec.drivers[{index}]", fields(item)
+        name = text(driver.get("name"))
+        if not name:
+            yield required(f"{path}.name")
+        if not text(driver.get("nodeID")):
+            yield required(f"{path}.nodeID")
+        if name in seen:
+            yield duplicate(f"{path}.name", name)
+        seen.add(name)
+
+
+def validate_csi_node_update(old: Object, new: Object) -> Problems:
+    """Of a driver only `allocatable` may change."""
+    yield from validate_csi_node(new)
+    for old_item in items(dig(old, "spec", "drivers")):
+        for new_item in items(dig(new, "spec", "drivers")):
+            old_driver, new_driver = ({**fields(item), "allocatable": None} for item in (old_item, new_item))
+            if old_driver.get("name") == new_driver.get("name") and not same(
+                old_driver, new_driver, _CSI_NODE_DRIVER
+            ):
+                yield invalid("spec.drivers", internal(new_driver, _CSI_NODE_DRIVER), IMMUTABLE)
+
+
+def _validate_provisioner(obj: Object, field: str) -> Problems:
     name = text(obj.get(field)).lower()
-    if name:
-        yield from each(field, name, names.label_key(name))
-    else:
-        yield required(field)
+    yield from validate_required(name, field, names.qualified_name)
 
 
-def _parameters(obj: Object) -> Problems:
+def _validate_parameters(obj: Object) -> Problems:
     parameters = fields(obj.get("parameters"))
     if len(parameters) > _MOST_PARAMETERS:
         yield too_long("parameters", _MOST_PARAMETERS)
@@ -153,16 +182,16 @@ def _size(value: Json | Missing) -> int:
     return len(text(value).encode("utf-8", "replace"))
 
 
-def _driver_spec(spec: Object) -> Problems:
-    for field, called in (
+def _validate_csi_driver_spec(spec: Object) -> Problems:
+    for field, reported_as in (
         ("attachRequired", "attachedRequired"),
         ("podInfoOnMount", "podInfoOnMount"),
         ("storageCapacity", "storageCapacity"),
     ):
         if spec.get(field) is None:
-            yield required(f"spec.{called}")
-    yield from optional_one_of(spec.get("fsGroupPolicy"), "spec.fsGroupPolicy", _FS_GROUPS)
-    yield from _token_requests(items(spec.get("tokenRequests")))
+            yield required(f"spec.{reported_as}")
+    yield from validate_optional_enum(spec.get("fsGroupPolicy"), "spec.fsGroupPolicy", _FS_GROUPS)
+    yield from _validate_token_requests(items(spec.get("tokenRequests")))
     for mode in items(spec.get("volumeLifecycleModes")):
         if mode not in _LIFECYCLES:
             yield unsupported("spec.volumeLifecycleModes", mode, _LIFECYCLES)
@@ -170,7 +199,7 @@ def _driver_spec(spec: Object) -> Problems:
         yield required("spec.seLinuxMount")
 
 
-def _token_requests(requests: list[Json]) -> Problems:
+def _validate_token_requests(requests: list[Json]) -> Problems:
     seen: set[str] = set()
     for index, item in enumerate(requests):
         path, audience = f"spec.tokenRequests[{index}]", text(fields(item).get("audience"))

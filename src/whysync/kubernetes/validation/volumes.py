@@ -1,7 +1,7 @@
-"""Volumes of a pod: one source each, names once.
+"""Volumes of a pod: unique names, exactly one source.
 
-Mirrors `ValidateVolumes` of `core/validation`, Kubernetes 1.36. Differs: of the sources that name a vendor's
-storage only their number is checked, not what is in them.
+Mirrors `ValidateVolumes` of `core/validation`, Kubernetes 1.36. Differs: the fields of
+vendor-specific sources are not validated.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from typing import Final
 
 from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Json, Object, fields, integer, items, text
-from whysync.kubernetes.validation.environment import field_reference, resource_reference
+from whysync.kubernetes.validation.environment import (
+    validate_container_resource_field_selector,
+    validate_object_field_selector,
+)
 from whysync.kubernetes.validation.field_error import (
     FieldProblem,
     Problems,
@@ -21,10 +24,14 @@ from whysync.kubernetes.validation.field_error import (
     required,
     unsupported,
 )
-from whysync.kubernetes.validation.mounts import descending_path
-from whysync.kubernetes.validation.scalars import dns_label, optional_one_of
+from whysync.kubernetes.validation.mounts import validate_local_descending_path
+from whysync.kubernetes.validation.scalars import (
+    validate_dns_label,
+    validate_optional_enum,
+    validate_single_source,
+)
 
-# In the order in which upstream looks at them: all but the first count as too many.
+# In upstream's order: all but the first that is set are reported.
 _SOURCES: Final = (
     "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi",
     "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI",
@@ -48,17 +55,19 @@ _BLOB_DISK: Final = "https://{account-name}.blob.core.windows.net/{container-nam
 _MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 
 
-def volumes(spec: Object, path: str) -> tuple[Object, list[FieldProblem]]:
-    """The volumes by name that mounts may refer to, and what is wrong; a bad one cannot be mounted."""
+def validate_volumes(spec: Object, path: str) -> tuple[Object, list[FieldProblem]]:
+    """The valid volumes by name, to which mounts may refer, and the problems of the others."""
     usable: Object = {}
     problems: list[FieldProblem] = []
     for index, item in enumerate(items(spec.get("volumes"))):
-        volume, where = fields(item), f"{path}[{index}]"
+        volume, item_path = fields(item), f"{path}[{index}]"
         name = text(volume.get("name"))
-        volume_problems = list(_source(volume, where))
-        volume_problems.extend(dns_label(name, f"{where}.name") if name else [required(f"{where}.name")])
+        volume_problems = list(_validate_volume_source(volume, item_path))
+        volume_problems.extend(
+            validate_dns_label(name, f"{item_path}.name") if name else [required(f"{item_path}.name")]
+        )
         if name in usable:
-            volume_problems.append(duplicate(f"{where}.name", name))
+            volume_problems.append(duplicate(f"{item_path}.name", name))
         if volume_problems:
             problems.extend(volume_problems)
         else:
@@ -66,24 +75,15 @@ def volumes(spec: Object, path: str) -> tuple[Object, list[FieldProblem]]:
     return usable, problems
 
 
-def _source(volume: Object, path: str) -> Problems:
-    taken = False
-    for kind in _SOURCES:
-        source = volume.get(kind)
-        if not isinstance(source, dict):
-            continue
-        if taken:
-            yield forbidden(f"{path}.{kind}", "may not specify more than 1 volume type")
-            continue
-        taken = True
+def _validate_volume_source(volume: Object, path: str) -> Problems:
+    def validate(kind: str, source: Object) -> Problems:
         check = _CHECKS.get(kind)
-        if check is not None:
-            yield from check(source, f"{path}.{kind}")
-    if not taken:
-        yield required(path, "must specify a volume type")
+        return check(source, f"{path}.{kind}") if check else iter(())
+
+    yield from validate_single_source(volume, path, _SOURCES, "volume", validate)
 
 
-def host_path(source: Object, path: str) -> Problems:
+def validate_host_path_volume_source(source: Object, path: str) -> Problems:
     target, kind = text(source.get("path")), source.get("type")
     if not target:
         yield required(f"{path}.path")
@@ -94,109 +94,111 @@ def host_path(source: Object, path: str) -> Problems:
         yield unsupported(f"{path}.type", kind, _HOST_PATHS)
 
 
-def nfs(source: Object, path: str) -> Problems:
-    yield from _all_set(source, path, "server", "path")
+def validate_nfs_volume_source(source: Object, path: str) -> Problems:
+    yield from _validate_required_fields(source, path, "server", "path")
     target = text(source.get("path"))
     if not target.startswith("/"):
         yield invalid(f"{path}.path", target, "must be an absolute path")
 
 
-def azure_disk(source: Object, path: str) -> Problems:
-    yield from _all_set(source, path, "diskName", "diskURI")
+def validate_azure_disk(source: Object, path: str) -> Problems:
+    yield from _validate_required_fields(source, path, "diskName", "diskURI")
     caching, kinds = ("None", "ReadOnly", "ReadWrite"), ("Dedicated", "Managed", "Shared")
-    yield from optional_one_of(source.get("cachingMode"), f"{path}.cachingMode", caching)
+    yield from validate_optional_enum(source.get("cachingMode"), f"{path}.cachingMode", caching)
     kind, disk = source.get("kind"), text(source.get("diskURI"))
-    yield from optional_one_of(kind, f"{path}.kind", kinds)
+    yield from validate_optional_enum(kind, f"{path}.kind", kinds)
     if kind == "Managed" and not disk.startswith("/subscriptions/"):
         yield unsupported(f"{path}.diskURI", disk, (_MANAGED_DISK,))
     elif kind not in (None, "Managed") and not disk.startswith("https://"):
         yield unsupported(f"{path}.diskURI", disk, (_BLOB_DISK,))
 
 
-def _empty_dir(source: Object, path: str) -> Problems:
-    worth = quantity_value(source.get("sizeLimit"))
-    if worth is not None and worth < 0:
+def _validate_empty_dir_volume_source(source: Object, path: str) -> Problems:
+    amount = quantity_value(source.get("sizeLimit"))
+    if amount is not None and amount < 0:
         yield forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")
 
 
-def _git_repo(source: Object, path: str) -> Problems:
-    yield from _all_set(source, path, "repository")
-    yield from descending_path(text(source.get("directory")), f"{path}.directory")
+def _validate_git_repo_volume_source(source: Object, path: str) -> Problems:
+    yield from _validate_required_fields(source, path, "repository")
+    yield from validate_local_descending_path(text(source.get("directory")), f"{path}.directory")
 
 
-def _secret(source: Object, path: str) -> Problems:
-    yield from _all_set(source, path, "secretName")
-    yield from _files(source, path)
+def _validate_secret_volume_source(source: Object, path: str) -> Problems:
+    yield from _validate_required_fields(source, path, "secretName")
+    yield from _validate_mode_and_paths(source, path)
 
 
-def _config_map(source: Object, path: str) -> Problems:
-    yield from _all_set(source, path, "name")
-    yield from _files(source, path)
+def _validate_config_map_volume_source(source: Object, path: str) -> Problems:
+    yield from _validate_required_fields(source, path, "name")
+    yield from _validate_mode_and_paths(source, path)
 
 
-def _claim(source: Object, path: str) -> Problems:
-    yield from _all_set(source, path, "claimName")
+def _validate_persistent_claim_volume_source(source: Object, path: str) -> Problems:
+    yield from _validate_required_fields(source, path, "claimName")
 
 
-def _downward(source: Object, path: str) -> Problems:
-    yield from _mode(source.get("defaultMode"), f"{path}.defaultMode")
+def _validate_downward_api_volume_source(source: Object, path: str) -> Problems:
+    yield from _validate_file_mode(source.get("defaultMode"), f"{path}.defaultMode")
     for item in items(source.get("items")):
-        yield from _downward_file(fields(item), path)
+        yield from _validate_downward_api_volume_file(fields(item), path)
 
 
-def _projected(source: Object, path: str) -> Problems:
-    """An empty source is valid; two files with the same path are not."""
-    yield from _mode(source.get("defaultMode"), f"{path}.defaultMode")
+def _validate_projected_volume_source(source: Object, path: str) -> Problems:
+    """A source without items is valid; two files with the same path are not."""
+    yield from _validate_file_mode(source.get("defaultMode"), f"{path}.defaultMode")
     seen: set[str] = set()
     for index, item in enumerate(items(source.get("sources"))):
-        projection, where = fields(item), f"{path}.sources[{index}]"
+        projection, item_path = fields(item), f"{path}.sources[{index}]"
         for kind in ("secret", "configMap"):
             if isinstance(projection.get(kind), dict):
                 named = fields(projection.get(kind))
-                yield from _all_set(named, f"{where}.{kind}", "name")
-                yield from _paths(named, f"{where}.{kind}")
-                yield from _once(named, path, text(named.get("name")), seen)
+                yield from _validate_required_fields(named, f"{item_path}.{kind}", "name")
+                yield from _validate_key_to_paths(named, f"{item_path}.{kind}")
+                yield from _validate_unique_paths(named, path, text(named.get("name")), seen)
         downward = fields(projection.get("downwardAPI"))
         for file in items(downward.get("items")):
-            yield from _downward_file(fields(file), f"{where}.downwardAPI")
-        yield from _once(downward, path, "", seen)
+            yield from _validate_downward_api_volume_file(fields(file), f"{item_path}.downwardAPI")
+        yield from _validate_unique_paths(downward, path, "", seen)
         if isinstance(projection.get("serviceAccountToken"), dict):
-            yield from _token(fields(projection.get("serviceAccountToken")), where, path)
+            yield from _validate_service_account_token_projection(
+                fields(projection.get("serviceAccountToken")), item_path, path
+            )
         if sum(isinstance(value, dict) for value in projection.values()) > 1:
-            yield forbidden(where, "may not specify more than 1 volume type per source")
+            yield forbidden(item_path, "may not specify more than 1 volume type per source")
 
 
-def _once(source: Object, path: str, called: str, seen: set[str]) -> Problems:
+def _validate_unique_paths(source: Object, path: str, source_name: str, seen: set[str]) -> Problems:
     for item in items(source.get("items")):
         file = text(fields(item).get("path"))
         if file and file in seen:
-            yield invalid(path, called or file, "conflicting duplicate paths")
+            yield invalid(path, source_name or file, "conflicting duplicate paths")
         seen.add(file)
 
 
-def _token(token: Object, where: str, path: str) -> Problems:
+def _validate_service_account_token_projection(token: Object, item_path: str, path: str) -> Problems:
     seconds = token.get("expirationSeconds")
     if seconds is not None and integer(seconds) < 600:
         detail = "may not specify a duration less than 10 minutes"
-        yield invalid(f"{where}.serviceAccountToken.expirationSeconds", seconds, detail)
+        yield invalid(f"{item_path}.serviceAccountToken.expirationSeconds", seconds, detail)
     if seconds is not None and integer(seconds) > 2**32:
         detail = "may not specify a duration larger than 2^32 seconds"
-        yield invalid(f"{where}.serviceAccountToken.expirationSeconds", seconds, detail)
+        yield invalid(f"{item_path}.serviceAccountToken.expirationSeconds", seconds, detail)
     file = text(token.get("path"))
     if file:
-        yield from _local_path(file, f"{path}.path")
+        yield from _validate_local_non_reserved_path(file, f"{path}.path")
     else:
         yield required(f"{path}.path")
 
 
-def _downward_file(file: Object, path: str) -> Problems:
+def _validate_downward_api_volume_file(file: Object, path: str) -> Problems:
     target = text(file.get("path"))
     if not target:
         yield required(f"{path}.path")
-    yield from _local_path(target, f"{path}.path")
+    yield from _validate_local_non_reserved_path(target, f"{path}.path")
     field, resource = file.get("fieldRef"), file.get("resourceFieldRef")
     if isinstance(field, dict):
-        yield from field_reference(field, f"{path}.fieldRef", _DOWNWARD)
+        yield from validate_object_field_selector(field, f"{path}.fieldRef", _DOWNWARD)
         if isinstance(resource, dict):
             detail = "fieldRef and resourceFieldRef can not be specified simultaneously"
             yield invalid(path, "resource", detail)
@@ -204,51 +206,51 @@ def _downward_file(file: Object, path: str) -> Problems:
         if not text(resource.get("containerName")):
             yield required(f"{path}.resourceFieldRef.containerName")
         else:
-            yield from resource_reference(resource, f"{path}.resourceFieldRef")
+            yield from validate_container_resource_field_selector(resource, f"{path}.resourceFieldRef")
     else:
         yield required(path, "one of fieldRef and resourceFieldRef is required")
-    yield from _mode(file.get("mode"), f"{path}.mode")
+    yield from _validate_file_mode(file.get("mode"), f"{path}.mode")
 
 
-def _files(source: Object, path: str) -> Problems:
-    yield from _mode(source.get("defaultMode"), f"{path}.defaultMode")
-    yield from _paths(source, path)
+def _validate_mode_and_paths(source: Object, path: str) -> Problems:
+    yield from _validate_file_mode(source.get("defaultMode"), f"{path}.defaultMode")
+    yield from _validate_key_to_paths(source, path)
 
 
-def _paths(source: Object, path: str) -> Problems:
+def _validate_key_to_paths(source: Object, path: str) -> Problems:
     for index, item in enumerate(items(source.get("items"))):
-        entry, where = fields(item), f"{path}.items[{index}]"
-        yield from _all_set(entry, where, "key", "path")
-        yield from _local_path(text(entry.get("path")), f"{where}.path")
-        yield from _mode(entry.get("mode"), f"{where}.mode")
+        entry, item_path = fields(item), f"{path}.items[{index}]"
+        yield from _validate_required_fields(entry, item_path, "key", "path")
+        yield from _validate_local_non_reserved_path(text(entry.get("path")), f"{item_path}.path")
+        yield from _validate_file_mode(entry.get("mode"), f"{item_path}.mode")
 
 
-def _local_path(value: str, path: str) -> Problems:
-    yield from descending_path(value, path)
+def _validate_local_non_reserved_path(value: str, path: str) -> Problems:
+    yield from validate_local_descending_path(value, path)
     if value.startswith("..") and not value.startswith("../"):
         yield invalid(path, value, "must not start with '..'")
 
 
-def _mode(value: Json, path: str) -> Problems:
+def _validate_file_mode(value: Json, path: str) -> Problems:
     if value is not None and not 0 <= integer(value) <= 0o777:
         yield invalid(path, integer(value), _MODE)
 
 
-def _all_set(source: Object, path: str, *names: str) -> Problems:
+def _validate_required_fields(source: Object, path: str, *names: str) -> Problems:
     for name in names:
         if not text(source.get(name)):
             yield required(f"{path}.{name}")
 
 
 _CHECKS: Final[dict[str, Callable[[Object, str], Problems]]] = {
-    "emptyDir": _empty_dir,
-    "hostPath": host_path,
-    "azureDisk": azure_disk,
-    "gitRepo": _git_repo,
-    "secret": _secret,
-    "nfs": nfs,
-    "persistentVolumeClaim": _claim,
-    "configMap": _config_map,
-    "downwardAPI": _downward,
-    "projected": _projected,
+    "emptyDir": _validate_empty_dir_volume_source,
+    "hostPath": validate_host_path_volume_source,
+    "azureDisk": validate_azure_disk,
+    "gitRepo": _validate_git_repo_volume_source,
+    "secret": _validate_secret_volume_source,
+    "nfs": validate_nfs_volume_source,
+    "persistentVolumeClaim": _validate_persistent_claim_volume_source,
+    "configMap": _validate_config_map_volume_source,
+    "downwardAPI": _validate_downward_api_volume_source,
+    "projected": _validate_projected_volume_source,
 }
