@@ -29,7 +29,7 @@ class ProbeCorrection(msgspec.Struct, frozen=True, kw_only=True):
 def startup_probes(case: Case, ref: Ref, failure: ProbeFailed) -> Iterator[Fix]:
     """A startupProbe of five minutes for a container that the liveness probe kills before it listens."""
     declared = case.desired_of(ref.key)
-    if declared is None or failure.probe != "liveness" or "refused" not in failure.detail:
+    if declared is None or failure.probe != "liveness" or not failure.is_refused:
         return
     for index, raw in enumerate(items(declared.at(_CONTAINERS))):
         probe, pointer = fields(fields(raw).get("livenessProbe")), f"{_CONTAINERS}/{index}/startupProbe"
@@ -48,7 +48,7 @@ def startup_probes(case: Case, ref: Ref, failure: ProbeFailed) -> Iterator[Fix]:
 def probe_in_git(case: Case, ref: Ref, failure: ProbeFailed) -> ProbeCorrection | None:
     """The correction of a probe whose connection is refused: the declared port, or a startupProbe."""
     declared, live = case.desired_of(ref.key), case.live_of(ref.key)
-    if declared is None or live is None or "refused" not in failure.detail:
+    if declared is None or live is None or not failure.is_refused:
         return None
     for index, raw in enumerate(items(declared.at(_CONTAINERS))):
         startup = f"{_CONTAINERS}/{index}/startupProbe"

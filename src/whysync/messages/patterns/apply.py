@@ -78,6 +78,11 @@ class ConflictModified(Failure, frozen=True, kw_only=True):
     resource: ObjectName = NO_OBJECT_NAME
     detail: str = ""
 
+    @property
+    def removes_version(self) -> bool:
+        """Would the update remove the resourceVersion? Then it is not a race."""
+        return "must be specified for an update" in self.text
+
 
 class AlreadyExists(Failure, frozen=True, kw_only=True):
     resource: ObjectName = NO_OBJECT_NAME

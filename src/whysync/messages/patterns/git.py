@@ -67,6 +67,16 @@ class PathNotFound(Failure, frozen=True, kw_only=True):
     path: str = ""
     detail: str = ""
 
+    @property
+    def is_symlink_outside(self) -> bool:
+        """The path is a symlink that leaves the repository."""
+        return "out-of-bounds symlink" in self.detail
+
+    @property
+    def has_reason(self) -> bool:
+        """Does the message contain more than that the path does not exist?"""
+        return self.detail not in ("", "app path does not exist", "does not exist")
+
 
 class SourceIntegrity(Failure, frozen=True, kw_only=True):
     revision: str = ""

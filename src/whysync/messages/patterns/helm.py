@@ -32,11 +32,19 @@ class HelmRender(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
 
+_UNAVAILABLE = compiled(r"(?i)\b50[0234] |timeout|timed out|connection refused|no such host|connection reset")
+
+
 class HelmDependency(Failure, frozen=True, kw_only=True):
     chart: str = ""
     repo: str = ""
     version: str = ""
     detail: str = ""
+
+    @property
+    def repo_is_unavailable(self) -> bool:
+        """The repository is configured but does not answer: another Chart.lock would not help."""
+        return _UNAVAILABLE.search(self.detail) is not None
 
 
 _EXECUTING = (

@@ -13,7 +13,13 @@ from whysync.messages.wrappers import LayerKind
 
 
 class SourceSpecInvalid(Failure, frozen=True, kw_only=True):
-    """The Application's source or destination does not make sense as written."""
+    """The Application's source does not make sense as written."""
+
+    detail: str = ""
+
+
+class DestinationSpecInvalid(Failure, frozen=True, kw_only=True):
+    """The Application's destination names no cluster, or names it twice."""
 
     detail: str = ""
 
@@ -183,6 +189,10 @@ def spec(match: re.Match[str], context: Context) -> Failure:
     return SourceSpecInvalid(text=context.text, detail=match[0].strip())
 
 
+def destination(match: re.Match[str], context: Context) -> Failure:
+    return DestinationSpecInvalid(text=context.text, detail=match[0].strip())
+
+
 def symlink(match: re.Match[str], context: Context) -> Failure:
     names = quoted(match[0])
     return PathNotFound(
@@ -334,9 +344,9 @@ _FILES: tuple[Pattern, ...] = (
     Pattern(
         "both name and server defined",
         r"application destination can't have both name and server defined.*",
-        spec,
+        destination,
     ),
-    Pattern("Destination server missing", r"Destination server missing from app spec.*", spec),
+    Pattern("Destination server missing", r"Destination server missing from app spec.*", destination),
     Pattern(
         "no such file or directory",
         r"(?:lstat|stat|open) (?P<file>\S{1,300}?): no such file or directory",

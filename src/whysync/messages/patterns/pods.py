@@ -63,11 +63,21 @@ class FailedMount(Failure, frozen=True, kw_only=True):
     volume: str = ""
     detail: str = ""
 
+    @property
+    def waits_for_cache(self) -> bool:
+        """The kubelet's cache of ConfigMaps and Secrets is not filled yet; it tries again."""
+        return "failed to sync " in self.detail
+
 
 class ProbeFailed(Failure, frozen=True, kw_only=True):
     probe: str = ""
     container: str = ""
     detail: str = ""
+
+    @property
+    def is_refused(self) -> bool:
+        """Nothing listens on the port of the probe."""
+        return "refused" in self.detail
 
 
 class ContainerConfigInvalid(Failure, frozen=True, kw_only=True):

@@ -29,13 +29,12 @@ from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 
 SERVER_SIDE = "ServerSideApply=true"
-VERSION_REMOVED = "must be specified for an update"
 
 
 @rule(cause="last-applied", since="0.1")
 def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ConflictModified, by=lambda failure: failure.resource):
-        if VERSION_REMOVED not in group.failure.text:
+        if not group.failure.removes_version:
             continue
         ref = named_ref(case, group.failure.resource, group.ref)
         live = case.live_of(ref.key)

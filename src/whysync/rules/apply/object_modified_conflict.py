@@ -27,7 +27,6 @@ from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 
 VERSION = "/metadata/resourceVersion"
-VERSION_REMOVED = "must be specified for an update"
 RETRY = "/spec/syncPolicy/retry"
 
 
@@ -35,7 +34,7 @@ RETRY = "/spec/syncPolicy/retry"
 def object_modified_conflict(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ConflictModified, by=lambda failure: failure.resource):
         failure = group.failure
-        if VERSION_REMOVED in failure.text:
+        if failure.removes_version:
             continue  # caused by the last-applied annotation, not by a race
         ref = named_ref(case, failure.resource, group.ref)
         pinned = _pinned(case.desired_of(ref.key))

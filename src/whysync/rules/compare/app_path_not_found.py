@@ -40,7 +40,7 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
     for group in grouped(case, PathNotFound, by=lambda failure: failure.path):
         failure = group.failure
         source = failing_source(case, group.message)
-        if _SYMLINK in failure.detail and failure.path:
+        if failure.is_symlink_outside and failure.path:
             yield _outside_repository(case, group, failure.path)
             continue
         path = failure.path or (source.path if source else "")
@@ -53,7 +53,7 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"the path {path or 'of the source'} does not exist{where}"
-            + (f": {one_line(failure.detail)}" if failure.detail and failure.detail not in _PLAIN else ""),
+            + (f": {one_line(failure.detail)}" if failure.has_reason else ""),
             evidence=(
                 *group.cited(says="Argo CD cannot find the folder"),
                 *((cite(case.application, pointer, says="path in the Application"),) if pointer else ()),
@@ -85,10 +85,6 @@ def _outside_repository(case: Case, group: FailureGroup[PathNotFound], path: str
             ),
         ),
     )
-
-
-_SYMLINK = "out-of-bounds symlink"
-_PLAIN = ("app path does not exist", "does not exist")
 
 
 def _fixes(case: Case, path: str, source: Source | None) -> Iterator[Fix]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
-from whysync.messages.patterns.manifests import SourceSpecInvalid
+from whysync.messages.patterns.manifests import DestinationSpecInvalid
 from whysync.queries.already_fixed import refresh_again
 from whysync.queries.commands import app_argument, with_comment
 from whysync.queries.group_failures import grouped
@@ -28,10 +28,8 @@ DESTINATION = "/spec/destination"
 
 @rule(cause="cluster-not-registered", since="0.1")
 def destination_invalid(case: Case) -> Iterator[Finding]:
-    for group in grouped(case, SourceSpecInvalid, by=lambda failure: failure.detail):
+    for group in grouped(case, DestinationSpecInvalid, by=lambda failure: failure.detail):
         detail = group.failure.detail
-        if "estination" not in detail:
-            continue
         destination = case.app.spec.destination
         yield Finding(
             about=case.application.ref,

@@ -19,7 +19,6 @@ If the registry rejects the credentials: repo-auth. If a certificate is not trus
 does not render: helm-render.
 """
 
-import re
 from collections.abc import Iterator
 from shlex import quote
 
@@ -30,11 +29,6 @@ from whysync.messages.patterns.helm import HelmDependency
 from whysync.queries.commands import hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import failing_source
-
-# The repository is configured but does not answer: another Chart.lock would not help.
-_UNAVAILABLE = re.compile(
-    r"\b50[0234] |timeout|timed out|connection refused|no such host|connection reset", re.IGNORECASE
-)
 
 
 @rule(cause="helm-dependency", since="0.1")
@@ -60,7 +54,7 @@ def helm_dependency_missing(case: Case) -> Iterator[Finding]:
 def _fixes(case: Case, failure: HelmDependency, source: Source | None) -> Iterator[Fix]:
     folder = quote(source.path) if source and source.path else "CHART_FOLDER"
     repo = quote(failure.repo) if failure.repo else "URL"
-    if _UNAVAILABLE.search(failure.detail):
+    if failure.repo_is_unavailable:
         yield Fix.run(
             with_comment(f"curl -sSI {repo}/index.yaml", "does the chart repository answer?"),
             hard_refresh(case),

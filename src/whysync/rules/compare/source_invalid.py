@@ -29,8 +29,6 @@ def source_invalid(case: Case) -> Iterator[Finding]:
     pointer = "/spec/sources" if case.app.spec.sources else "/spec/source"
     for group in grouped(case, SourceSpecInvalid, by=lambda failure: failure.detail):
         detail = group.failure.detail
-        if "estination" in detail:
-            continue
         yield Finding(
             about=case.application.ref,
             field=pointer,

@@ -36,8 +36,8 @@ def volume_mount_failed(case: Case) -> Iterator[Finding]:
     rows: dict[Ref, list[FailureGroup[FailedMount]]] = {}
     for group in grouped(case, FailedMount, by=lambda failure: failure.volume):
         about = _row(case, group.ref)
-        if "failed to sync " in group.failure.detail:
-            continue  # the kubelet's cache of ConfigMaps and Secrets is not filled yet
+        if group.failure.waits_for_cache:
+            continue
         if (
             about not in with_missing_object
         ):  # the kubelet also lists volumes that wait for another with a missing Secret
