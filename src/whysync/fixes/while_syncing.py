@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import timedelta
 from typing import Final
 
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix
-from whysync.queries.commands import app_argument, terminate, with_comment
+from whysync.queries.commands import app_argument, terminate, with_comment, words_of
 
 _HANGING: Final = timedelta(minutes=10)
 """The default progress deadline of a Deployment: what runs longer rarely finishes."""
@@ -42,9 +41,9 @@ def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:
     """The fix, in which the running sync ends before the first sync of the app."""
     if not is_running(case):
         return fix
-    name = shlex.split(app_argument(case))
+    name = words_of(app_argument(case))
     for index, command in enumerate(fix.commands):
-        match _words(command):
+        match words_of(command):
             case ["argocd", "app", "terminate-op" | "wait", *_]:
                 return fix
             case ["argocd", "app", "sync", app, *_] if [app] == name:
@@ -54,10 +53,3 @@ def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:
             case _:
                 pass
     return fix
-
-
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command, comments=True)
-    except ValueError:  # an unbalanced quote in a comment line
-        return []

@@ -39,7 +39,7 @@ from whysync.proofs.admission import Refusal
 from whysync.proofs.assumed import referenced_keys
 from whysync.proofs.observations import Observer
 from whysync.proofs.simulated_case import SimulatedCase
-from whysync.queries.commands import is_dry_run, is_read_only, without_flags
+from whysync.queries.commands import is_dry_run, is_read_only, without_flags, words_of
 from whysync.queries.references import references_of
 from whysync.queries.service_backends import is_selected
 
@@ -252,7 +252,7 @@ class FixRunner:
         try:
             self._world.sync()
         except Denied as problem:
-            why = str(problem).rpartition("desc = ")[2]
+            why = problem.description
             self._observer.record_action(f"argocd app sync {self._world.case.app.name}", why)
             return why
         self._observer.record_action(f"argocd app sync {self._world.case.app.name}")
@@ -342,10 +342,7 @@ def _classified(written: str) -> CommandLine:
     if written.startswith("#"):
         output = written.lstrip("# ").removesuffix(", then")
         return CommandLine(text=written, kind=LineKind.MANUAL, why=f"a step requires a user: {output}")
-    try:
-        words = shlex.split(written, comments=True)
-    except ValueError:
-        words = []
+    words = words_of(written)
     if not words:
         return CommandLine(text=written, kind=LineKind.READ_ONLY)
     if is_read_only(words):

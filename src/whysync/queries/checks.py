@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from whysync.diagnosis.case import Case
@@ -17,6 +16,7 @@ from whysync.queries.commands import (
     is_read_only,
     kubectl,
     on_object,
+    words_of,
 )
 
 _MOST = 4
@@ -37,10 +37,7 @@ def checks_for(finding: Finding, case: Case) -> tuple[str, ...]:
 def _from_fixes(finding: Finding) -> Iterator[str]:
     for fix in finding.fixes:
         for command in fix.commands:
-            try:
-                words = shlex.split(command, comments=True)
-            except ValueError:
-                continue
+            words = words_of(command)
             if words and is_read_only(words):
                 yield command
 

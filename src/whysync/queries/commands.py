@@ -83,21 +83,22 @@ def on_object(verb: str, ref: Ref, *flags: str) -> str:
     return kubectl(verb, kind.lower(), ref.name, *flags, namespace=ref.namespace)
 
 
+def words_of(command: str) -> list[str]:
+    """The words of a command as a shell reads them, without comments; none if a quote is not closed."""
+    try:
+        return split(command, comments=True)
+    except ValueError:
+        return []
+
+
 def is_sync(command: str) -> bool:
     """Does this command sync an app?"""
-    try:
-        words = split(command, comments=True)
-    except ValueError:  # an unclosed quote
-        return False
-    return words[:3] == ["argocd", "app", "sync"]
+    return words_of(command)[:3] == ["argocd", "app", "sync"]
 
 
 def is_refresh(command: str) -> bool:
     """Does this command only refresh an app?"""
-    try:
-        words = split(command, comments=True)
-    except ValueError:  # an unclosed quote
-        return False
+    words = words_of(command)
     return words[:3] == ["argocd", "app", "get"] and ("--refresh" in words or "--hard-refresh" in words)
 
 
