@@ -106,7 +106,7 @@ class _Sync:
             self.simulation.until(lambda: argocd.sync_and_health(self.name)[1] in _ACCEPTABLE_HEALTH, _HEALTH)
             health = argocd.sync_and_health(self.name)[1]
         except Denied as refusal:
-            return ended(False, f"Argo CD refuses the sync: {str(refusal).rpartition('desc = ')[2]}")
+            return ended(False, f"Argo CD refuses the sync: {refusal.description}")
         except (TimelineNeverSettles, ControllersNeverSettle) as problem:
             return ended(False, f"the simulation does not settle: {problem}")
         if health in _ACCEPTABLE_HEALTH:

@@ -98,7 +98,7 @@ def _terminate_running_sync(observer: Observer, runner: FixRunner) -> None:
         try:
             runner.terminate()
         except Denied as problem:
-            observer.record_action("argocd app terminate-op", str(problem).rpartition("desc = ")[2])
+            observer.record_action("argocd app terminate-op", problem.description)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -72,7 +72,7 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
         try:
             world.sync()
         except Denied as problem:
-            why = str(problem).rpartition("desc = ")[2]
+            why = problem.description
             return Safety.refused(why)
     ended = world.until(lambda: not world.is_operating, _MAX_SYNC_TIME)
     effects = effects_of(world, since)

@@ -82,13 +82,17 @@ class ChangeKind(StrEnum):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """`time` is `None` if it is unknown; `before` and `after` if there is no value."""
+    """`time` is `None` if it is unknown; `before` and `after` if there is no value.
+
+    `names_object`: `what` already names the object `about`.
+    """
 
     kind: ChangeKind
     what: str
     about: Ref
     time: datetime | None = None
     who: str = ""
+    names_object: bool = False
     before: Json = None
     after: Json = None
     command: str = ""
@@ -381,6 +385,7 @@ def _writes(
             yield Change(
                 kind=kind,
                 what=f"{manifest.ref} was written",
+                names_object=True,
                 about=manifest.ref,
                 time=writer.time,
                 who=phrase(writer),

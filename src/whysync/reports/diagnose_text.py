@@ -211,8 +211,8 @@ def _recent_changes(report: AppReport, terminal: Terminal) -> Iterator[str]:
 
 
 def _change(change: Change, report: AppReport, terminal: Terminal) -> str:
-    about = "" if change.about == report.case.application.ref else f"{change.about} "
-    what = change.what if change.what.startswith(about.strip() or "\0") else f"{about}{change.what}"
+    is_clear = change.names_object or change.about == report.case.application.ref
+    what = change.what if is_clear else f"{change.about} {change.what}"
     who = f" by {change.who}" if change.who else ""
     values = ""
     if change.before is not None or change.after is not None:

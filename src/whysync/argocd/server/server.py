@@ -30,6 +30,11 @@ from whysync.kubernetes.api.decode import decode
 class Denied(Exception):
     """Argo CD's API server denies a request; the text is the client's error message."""
 
+    @property
+    def description(self) -> str:
+        """The message without the prefix of a gRPC status."""
+        return str(self).rpartition("desc = ")[2]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
